@@ -78,25 +78,19 @@ def forget_file() -> None:
 
 
 def list_server_files(wanted: str = "") -> tuple[list[Path], list[str]]:
-    """List the files in the folder that the server's environment names.
+    """Return the files in the folder that the server's environment names, and notes on those that are not offered.
 
-    Parameters
-    ----------
-    wanted : str
-        Words that their names contain, in letters of any case.
-
-    Returns
-    -------
-    files : list of Path
-        Sorted by name, without hidden files, and without those in folders within.
-    notes : list of str
-        Files that are not offered, and the reason.
+    The files are sorted by name, without hidden files, and without those in folders within. `wanted` are words that
+    their names contain, in letters of any case.
     """
     folder = _server_folder()
     if folder is None:
         return [], []
     try:
-        files, links = _scan_folder(folder)
+        changed = folder.stat().st_mtime_ns
+        # The time of a folder is coarse: what changes right after another change may leave it as it was.
+        settled = time.time_ns() - changed > _SETTLED_NS
+        files, links = _read_names(folder, changed, 0 if settled else time.time_ns())
     except OSError as error:
         return [], [f"The server cannot read the folder that {FILES} names: {error.strerror}."]
     notes = []
@@ -107,7 +101,7 @@ def list_server_files(wanted: str = "") -> tuple[list[Path], list[str]]:
             "Copy the files into the folder instead."
         )
     words = wanted.casefold().split()
-    found = [name for name in files if all(word in name.casefold() for word in words)] if words else files
+    found = [name for name in files if all(word in name.casefold() for word in words)]
     if words and not found:
         notes.append("No file has such a name.")
     elif len(found) > MOST_LISTED:
@@ -118,29 +112,14 @@ def list_server_files(wanted: str = "") -> tuple[list[Path], list[str]]:
     return [folder / name for name in found[:MOST_LISTED]], notes
 
 
-def _scan_folder(folder: Path) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the names of the files and of the links in a folder, sorted; one that has not changed is not read again.
-
-    Raises OSError: it cannot be read.
-    """
-    changed = folder.stat().st_mtime_ns
-    # The time of a folder is coarse: what changes right after another change may leave it as it was.
-    settled = time.time_ns() - changed > _SETTLED_NS
-    return _read_names(folder, changed) if settled else _read_names.__wrapped__(folder, changed)
-
-
 @lru_cache(maxsize=1)
-def _read_names(folder: Path, changed: int) -> tuple[Sequence[str], Sequence[str]]:
-    files, links = [], []
+def _read_names(folder: Path, changed: int, moment: int) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the names of the files and of the links in a folder, sorted; read once for each change and moment."""
     with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith("."):
-                continue
-            if entry.is_symlink():
-                links.append(entry.name)
-            elif entry.is_file():
-                files.append(entry.name)
-    return sorted(files, key=str.lower), sorted(links)
+        shown = [entry for entry in entries if not entry.name.startswith(".")]
+    links = sorted(entry.name for entry in shown if entry.is_symlink())
+    files = (entry.name for entry in shown if not entry.is_symlink() and entry.is_file())
+    return sorted(files, key=str.lower), links
 
 
 def _server_folder() -> Path | None:
@@ -172,10 +151,7 @@ def file_bytes(file: DataFile) -> int:
 def rewind(file: DataFile) -> DataFile:
     """Return the file, ready to be read from its start.
 
-    Raises
-    ------
-    DataError
-        A file of the server has become a link, or lies in no folder that the server offers.
+    Raises DataError: a file of the server has become a link, or lies in no folder that the server offers.
     """
     if not isinstance(file, Path):
         file.seek(0)

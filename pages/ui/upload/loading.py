@@ -19,27 +19,14 @@ Load = Callable[[Dataset | None, Callable[[float], None]], Dataset]
 
 
 class Loading:
-    """A file that is being loaded, or what became of it.
-
-    Attributes
-    ----------
-    name : str
-        Of the data.
-    signature : str
-        Identifies the file and how it is read.
-    share : float or None
-        Part that is read; None if it is not known.
-    error : Exception or None
-        Why it could not be loaded.
-    was_seen : bool
-        Somebody has waited for its end.
-    """
+    """A file that is being loaded, or what became of it."""
 
     def __init__(self, name: str, signature: str) -> None:
-        self.name, self.signature = name, signature
-        self.share: float | None = None
-        self.error: Exception | None = None
-        self.was_seen = False
+        self.name = name  #: of the data
+        self.signature = signature  #: identifies the file and how it is read
+        self.share: float | None = None  #: part that is read; None if it is not known
+        self.error: Exception | None = None  #: why it could not be loaded
+        self.was_seen = False  #: somebody has waited for its end
         self._over = threading.Event()
 
     @property
