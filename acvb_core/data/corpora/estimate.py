@@ -69,13 +69,14 @@ class _HeadSink(MemorySink):
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows = self.characters = 0
+        self.rows = self.characters = self.n_documents = 0
         self.entries: list[tuple[NDArray[Any], NDArray[Any]]] = []
 
     def add_entries(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
         super().add_entries(documents, words, counts)
         self.entries.append((documents, words))
         self.rows += len(documents)
+        self.n_documents = max(self.n_documents, int(documents.max(initial=-1)) + 1)
         if self.rows >= _HEAD_ENTRIES:
             raise _EnoughError
 
@@ -122,7 +123,7 @@ def estimate(
     with open_corpus_source(source, filename, options, patient=True) as opened:
         schema = schema or inspect_source(opened, options)
         whole, found = sink.read(opened, schema, options)
-        share, text_bytes = _measure_source(opened, sink, whole)
+        share, text_bytes = _measure_source(opened, schema, sink, whole)
     if schema.has_texts:
         tokeniser = tokeniser or Tokeniser()
         corpus = corpus_of_texts(sink.read_texts("head", schema, ()), tokeniser).data
@@ -131,7 +132,7 @@ def estimate(
         if not whole:
             documents, words = (np.concatenate(part) for part in zip(*sink.entries, strict=True))
             numbers = range(int(words.max()) + 1)
-            found = CountsFound(int(documents.max()) + 1, [str(i) for i in numbers], None, [])
+            found = CountsFound(sink.n_documents, [str(i) for i in numbers], None, [])
         assert found is not None
         corpus = sink.build_corpus(found, schema, "head").data
     n_documents: float = corpus.n_documents
@@ -173,14 +174,15 @@ def head_texts(
         return sink.read_texts(opened.stem, schema, ())
 
 
-def _measure_source(source: CorpusSource, sink: _HeadSink, whole: bool) -> tuple[float, int]:
+def _measure_source(source: CorpusSource, schema: Schema, sink: _HeadSink, whole: bool) -> tuple[float, int]:
     """Return the share of a source that the head is, and the bytes of all its text, unpacked."""
     size = max(source.size(), 1)
     share = 1.0 if whole else source.position() / size
     if isinstance(source, FrameSource):
         read, n_rows = sink.characters or _ENTRY_BYTES * sink.rows, source.frame.n_rows
         if not whole:
-            seen = sink.rows / n_rows if n_rows else read / size
+            rows = sink.n_documents if schema.format == "matrix" else sink.rows
+            seen = rows / n_rows if n_rows else read / size
             # Only JSON Lines are read from the file one after another, and some ahead.
             share = min(seen, share if source.frame.container == "json-lines" else 1.0)
         return share, round(read / share)

@@ -101,6 +101,16 @@ def test_an_estimate_of_columns_is_near(files, tmp_path, form):
     assert 0.7 < found.text_bytes / len(files["table"]) < 1.5
 
 
+@pytest.mark.parametrize("form", ["csv", "frame"])
+def test_an_estimate_of_a_table_of_counts_is_near(rng, monkeypatch, form):
+    monkeypatch.setattr("acvb_core.data.sources.frames.BATCH_ROWS", 100)
+    counts = rng.poisson(0.3, size=(N, 50))
+    frame = pd.DataFrame(counts, columns=[f"word{i}" for i in range(50)])
+    frame.insert(0, "document", [f"d{i}" for i in range(N)])
+    given = frame if form == "frame" else frame.to_csv(index=False).encode()
+    assert_near(estimate(given, format="matrix"), load_corpus(given, format="matrix").data, 0.15)
+
+
 @pytest.mark.parametrize("name", ["counts", "docword", "ldac", "lines", "table", "zip"])
 def test_what_is_all_in_the_head_is_exact(files, name, monkeypatch):
     monkeypatch.setattr(estimates, "_HEAD_CHARACTERS", 10**7)

@@ -59,6 +59,14 @@ FILES = {
         b"".join(b",".join([row, *[b"1"] * 32]) + b"\n" for row in (b"a,x,1", b"b,y,2")),
         {"format": "counts", "header": False, "count_column": 2},
     ),
+    "counts with columns beside them": (
+        b"doc,word,count,year\na,x,1,1999\nb,y,2,2001\na,y,3,1999\n",
+        {"format": "counts"},
+    ),
+    "table of counts": (
+        b"doc,river,lake,bank,class\na,2,0,1,x\nb,0,3,0,y\nc,0,0,0,x\n",
+        {"format": "matrix"},
+    ),
     "docword": (UCI, {}),
     "docword with a vocabulary": (UCI, {"vocabulary": b"v\nw\nx\ny\nz\n"}),
     "docword by tabs, CR LF": (UCI.replace(b" ", b"\t").replace(b"\n", b"\r\n"), {}),
