@@ -235,6 +235,7 @@ def resolve_domains(
     """
     named = _name_alike(found)
     sides = _choose_sides(found, named, schema, options)
+    facts = [Fact("domains", 1 if sides.domains == "one" else 2, sides.reason, {"domains": sides.domains})]
     declared, directed = found.declared, options.directed
     undirected = declared is not None and declared.directed is False
     zeros = found.zeros
@@ -249,7 +250,7 @@ def resolve_domains(
         zeros = None if zeros is None else as_pattern(zeros + zeros.T)
     if sides.domains == "two":
         relation = named if schema.format in GRAPH_FORMATS and named is not None else found.relation
-        return relation, [*_reading_facts(found, relation), _domains_fact(sides)], sides
+        return relation, _reading_facts(found, relation) + facts, sides
     if named is None:
         rows, columns = found.relation.shape
         what = f"a network has the same objects on both sides, but this matrix is {rows:,} x {columns:,}"
@@ -258,7 +259,6 @@ def resolve_domains(
     origin = "the graph says so" if schema.container == "object" else "the file says so"
     if schema.format == "edges" and declared is not None:
         origin = declared.reason
-    facts = []
     direction = (
         "the names of the two columns give a direction" if found.heading in ("directed", "ends") else None
     )
@@ -290,7 +290,7 @@ def resolve_domains(
     each_once = directed is False and options.directed is None
     facts += [fact for fact in made.report.facts if not (each_once and fact.name == "one_way")]
     sides = replace(sides, directed=network.network.directed, self_links=network.network.self_links)
-    return network, [*_reading_facts(found, network), _domains_fact(sides), *facts], sides
+    return network, _reading_facts(found, network) + facts, sides
 
 
 def _refuse_sorted_pairs(relation: Relation, zeros: Pattern | None, schema: Schema) -> None:
@@ -321,10 +321,6 @@ def _reading_facts(found: FoundRelation, relation: Relation) -> list[Fact]:
         return found.facts
     facts = [links_fact(relation) if fact.name == "links" else fact for fact in found.facts]
     return [fact for fact in facts if fact.name != "missing"] + missing_facts(relation)
-
-
-def _domains_fact(sides: Sides) -> Fact:
-    return Fact("domains", 1 if sides.domains == "one" else 2, sides.reason, {"domains": sides.domains})
 
 
 def _choose_sides(

@@ -11,11 +11,7 @@ from typing import Literal
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.schema import PREVIEW_ROWS, ROLES, ColumnChoice, Schema
 from acvb_core.data.sources.arrays import MAX_SIDE
-from acvb_core.data.sources.formats import (
-    formats_of,
-    resolve_format,
-    wanted_format,
-)
+from acvb_core.data.sources.formats import formats_of, resolve_format, wanted_format
 from acvb_core.data.sources.frames import Frame, FrameChoices, FrameSource, column_types, is_text_type
 from acvb_core.data.sources.parse import BLOCK_BYTES, GUESS_RECORDS, one_line_fault, read_head
 from acvb_core.data.sources.source import ByteSource
@@ -120,12 +116,6 @@ class ReadOptions:
         return self.domains == "one" or (self.domains == "auto" and asked)
 
 
-def find_text_column(schema: Schema) -> int | None:
-    """Return the first column of an edge list that holds long texts rather than names; None if there is none."""
-    columns = zip(*schema.rows, strict=True) if schema.format == "edges" else ()
-    return next((at for at, values in enumerate(columns) if holds_texts(values)), None)
-
-
 def holds_texts(values: Sequence[str]) -> bool:
     """Return whether a column holds long texts: several words each, hardly one twice, unlike names of objects."""
     given = [value for value in values if value.strip()]
@@ -139,12 +129,13 @@ def holds_texts(values: Sequence[str]) -> bool:
 
 def refuse_texts(schema: Schema) -> None:
     """Raise DataError where a column holds long texts, which may as well be documents, and nobody chose the columns."""
-    at = find_text_column(schema)
-    if at is None or schema.row_column is None or schema.column_column is None:
+    columns = zip(*schema.rows, strict=True) if schema.format == "edges" else ()
+    at = next((at for at, values in enumerate(columns) if holds_texts(values)), None)
+    if at is None:
         return
     # Without a line of names, columns are chosen by position.
     names = dict(enumerate(schema.column_names)) if schema.header else {}
-    row, column, text = (names.get(i, i) for i in (schema.row_column, schema.column_column, at))
+    row, column, text = (names.get(i or 0, i) for i in (schema.row_column, schema.column_column, at))
     called = repr(text) if schema.header else f"at position {at} (counted from 0)"
     what = f"the column {called} holds long texts, so this may be documents or links"
     remedy = (
@@ -223,25 +214,16 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
         skip = int(frame.has_index and not frame.names[0] and whole)
         _check_frame(source, format, records, skip)
         bits, header = _holds_bits(frame, records), True if frame.named else header
-        schema = Schema(
-            "relation", "edges", source.name, container=frame.container, n_fields=len(frame.names)
-        )
+        schema = Schema("relation", "edges", source.name, container=frame.container)
+        schema = replace(schema, n_fields=len(frame.names))
     else:
         known = resolve_format(source, "relation", format)
         if known is not None:
             return Schema("relation", known.name, source.name, source.gzipped)
         head = read_head(source, options.encoding, options.delimiter)
         records = head.records
-        schema = Schema(
-            "relation",
-            "edges",
-            source.name,
-            source.gzipped,
-            head.encoding,
-            head.delimiter,
-            n_fields=head.usual,
-            title_lines=head.title_lines,
-        )
+        schema = Schema("relation", "edges", source.name, source.gzipped, head.encoding, head.delimiter)
+        schema = replace(schema, n_fields=head.usual, title_lines=head.title_lines)
         alone = len(records) == 1 and head.share == 1.0
         if format != "matrix" and header is None and alone and _may_be_heading(records[0]):
             raise one_line_fault(records[0], source.name)
@@ -254,13 +236,11 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
         header = _has_edge_header(records) if header is None else header
         names = records[0] if header else [""] * schema.n_fields
         body = records[header:]
-        direction = next(
-            (i for i in range(len(names)) if _says_direction(names[i], [record[i] for record in body])), None
-        )
+        says = (_says_direction(name, [record[i] for record in body]) for i, name in enumerate(names))
+        direction = next((i for i, it_does in enumerate(says) if it_does), None)
         row, column, value = _edge_columns(names, body, direction, skip)
-        schema = replace(
-            schema, row_column=row, column_column=column, value_column=value, direction_column=direction
-        )
+        schema = replace(schema, row_column=row, column_column=column, value_column=value)
+        schema = replace(schema, direction_column=direction)
     names = records[0] if header else [f"column {i + 1}" for i in range(schema.n_fields)]
     rows = tuple(tuple(record) for record in records[header:][:PREVIEW_ROWS])
     lines = head.lines[header:][:PREVIEW_ROWS]
