@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.corpora.reading import CountsFound, Reading, column_facts, further_columns, name_facts
+from acvb_core.data.corpora.reading import (
+    CountsFound,
+    Entries,
+    Reading,
+    column_facts,
+    further_columns,
+    name_facts,
+)
 from acvb_core.data.corpora.schema import choose_files, open_files, read_text
 from acvb_core.data.corpora.tokenise import NO_PATTERN, CutTexts, Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.names import make_unique, typed_column, typed_values
-from acvb_core.data.report import Fact, Loaded, ReadReport, plural
+from acvb_core.data.report import Fact, Loaded, ReadReport, plural, tell_count
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.containers import encoding_facts, open_records, reading_facts
 from acvb_core.data.sources.frames import FrameSource, read_texts
@@ -45,35 +52,19 @@ class DocumentBatch(NamedTuple):
     columns: Mapping[str, Sequence[str]]
 
 
-class Sink(Protocol):
-    """The place that a reader puts documents into: memory (`MemorySink`), or a folder on disk."""
-
-    def add_entries(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
-        """Append entries; documents and words are numbers from 0, counts below 2^31."""
-
-    def add_documents(self, batch: DocumentBatch) -> None:
-        """Append texts."""
-
-    def number_names(self) -> tuple[int, list[str]]:
-        """Append a number to names that stood before; return how many there were, and the first of them."""
-
-
-def read_documents(reading: Reading, sink: Sink) -> list[Fact]:
-    """Read the texts of a file into a sink and return the facts about them."""
-    facts: list[Fact] = []
+def read_documents(reading: Reading, facts: list[Fact]) -> Iterator[DocumentBatch]:
+    """Give the texts of a file in batches, and at the end the facts about them."""
     columns, documents = _READERS[reading.schema.format](reading, facts)
     with reading.offering():
-        about_names = collect_documents(sink, documents, columns, reading.report_read)
-    return facts + about_names
+        for batch in batch_documents(documents, facts, columns):
+            yield batch
+            reading.report_read()
 
 
-def collect_documents(
-    sink: Sink,
-    documents: Iterable[Document],
-    columns: Sequence[str] = (),
-    report: Callable[[], None] | None = None,
-) -> list[Fact]:
-    """Put documents with these further columns into a sink, batch by batch; return the facts about their names."""
+def batch_documents(
+    documents: Iterable[Document], facts: list[Fact], columns: Sequence[str] = ()
+) -> Iterator[DocumentBatch]:
+    """Give documents with these further columns in batches, and at the end the fact about those without a name."""
     position = unnamed = 0
     for batch in _batches(documents):
         texts, given, labels, values = zip(*batch, strict=True)
@@ -81,11 +72,8 @@ def collect_documents(
         unnamed += sum(name is not None and not name.strip() for name in given)
         position += len(batch)
         known = [label for label in labels if label is not None]
-        further = dict(zip(columns, zip(*values, strict=True), strict=True))
-        sink.add_documents(DocumentBatch(texts, names, known, further))
-        if report is not None:
-            report()
-    return name_facts(unnamed, *sink.number_names())
+        yield DocumentBatch(texts, names, known, dict(zip(columns, zip(*values, strict=True), strict=True)))
+    facts += name_facts(unnamed)
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -238,63 +226,56 @@ class Texts:
         return CutTexts(self.texts)
 
 
-class MemorySink:
-    """Hold what a reader gives in memory: the entries of documents, or their texts."""
-
-    def __init__(self) -> None:
-        self._entries: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
-        self._texts: list[str] = []
-        self._names: list[str] = []
-        self._labels: list[str] = []
-        self._columns: dict[str, list[str]] = {}
-
-    def add_entries(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
-        """Append entries; documents and words are numbers from 0, counts below 2^31."""
-        self._entries.append((documents.astype(np.int32), words.astype(np.int32), counts.astype(np.int32)))
-
-    def add_documents(self, batch: DocumentBatch) -> None:
-        """Append texts."""
-        self._texts += batch.texts
-        self._names += batch.names
-        self._labels += batch.labels
+def join_texts(batches: Iterable[DocumentBatch], name: str, schema: Schema, facts: list[Fact]) -> Texts:
+    """Return the texts of batches; `facts` are complete once these were read."""
+    texts: list[str] = []
+    names: list[str] = []
+    labels: list[str] = []
+    columns: dict[str, list[str]] = {}
+    for batch in batches:
+        texts += batch.texts
+        names += batch.names
+        labels += batch.labels
         for column, values in batch.columns.items():
-            self._columns.setdefault(column, []).extend(values)
+            columns.setdefault(column, []).extend(values)
+    names, renamed = make_unique(names)
+    return Texts(
+        tuple(texts),
+        typed_values(names, "string"),
+        typed_values(labels, "string") if labels else None,
+        name,
+        schema,
+        (*facts, *name_facts(0, len(renamed), renamed)),
+        {column: typed_column(values) for column, values in columns.items()},
+    )
 
-    def number_names(self) -> tuple[int, list[str]]:
-        """Append a number to names that stood before; return how many there were, and the first of them."""
-        self._names, changed = make_unique(self._names)
-        return len(changed), changed[:_SHOWN]
 
-    def read_texts(self, name: str, schema: Schema, facts: Sequence[Fact]) -> Texts:
-        """Return the texts that were added."""
-        documents = typed_values(self._names, "string")
-        labels = typed_values(self._labels, "string") if self._labels else None
-        metadata = {column: typed_column(values) for column, values in self._columns.items()}
-        return Texts(tuple(self._texts), documents, labels, name, schema, tuple(facts), metadata)
+def hold_entries(entries: Entries, *parts: NDArray[Any]) -> None:
+    """Keep documents, words and counts in memory."""
+    documents, words, counts = (part.astype(np.int32) for part in parts)
+    entries.append((documents, words, counts))
 
-    def build_corpus(self, found: CountsFound, schema: Schema, name: str) -> Loaded[Corpus]:
-        """Return the corpus of the entries that were added; DataError where there is no token."""
-        none = np.empty(0, dtype=np.int32)
-        parts = zip(*(self._entries or [(none, none, none)]), strict=True)
-        rows, columns, counts = map(np.concatenate, parts)
-        self._entries.clear()
-        if not counts.any():
-            remedy = "Give at least one document with a word."
-            raise DataError("the corpus has no words", source=schema.filename, remedy=remedy)
-        shape = found.n_documents, len(found.words)
-        matrix = sparse.csr_array((counts.astype(np.int64), (rows, columns)), shape=shape)
-        documents = range(1, shape[0] + 1) if found.names is None else found.names.labels()
-        corpus = Corpus.build(
-            matrix,
-            vocabulary=found.words,
-            documents=documents,
-            name=name,
-            labels=found.labels or None,
-            metadata={column: typed_column(values) for column, values in found.columns.items()},
-        )
-        repeated = entry_facts(len(counts) - matrix.nnz, int(np.count_nonzero(counts == 0)))
-        facts = (*found.facts, *repeated, *corpus_facts(corpus))
-        return Loaded(corpus, ReadReport(schema.filename, facts), schema)
+
+def corpus_of_counts(entries: Entries, found: CountsFound, schema: Schema, name: str) -> Loaded[Corpus]:
+    """Return the corpus of word counts; DataError if there is no token."""
+    if not any(counts.any() for _, _, counts in entries):
+        remedy = "Give at least one document with a word."
+        raise DataError("the corpus has no words", source=schema.filename, remedy=remedy)
+    rows, columns, counts = map(np.concatenate, zip(*entries, strict=True))
+    entries.clear()
+    shape = found.n_documents, len(found.words)
+    matrix = sparse.csr_array((counts.astype(np.int64), (rows, columns)), shape=shape)
+    corpus = Corpus.build(
+        matrix,
+        vocabulary=found.words,
+        documents=None if found.names is None else found.names.labels(),
+        name=name,
+        labels=found.labels or None,
+        metadata={column: typed_column(values) for column, values in found.columns.items()},
+    )
+    repeated = entry_facts(len(counts) - matrix.nnz, int(np.count_nonzero(counts == 0)))
+    facts = (*found.facts, *repeated, *corpus_facts(corpus))
+    return Loaded(corpus, ReadReport(schema.filename, facts), schema)
 
 
 def corpus_of_texts(
@@ -325,14 +306,12 @@ def corpus_of_texts(
 
 def entry_facts(repeated: int, zeros: int) -> list[Fact]:
     """Return the facts about entries that were added up, and about counts of 0."""
-    facts = []
-    if repeated:
-        entries = plural(repeated, "entry", "entries")
-        told = f"{entries} for a document and word given before: added up."
-        facts.append(Fact("repeated_pairs", repeated, told))
-    if zeros:
-        facts.append(Fact("zero_counts", zeros, f"{plural(zeros, 'count')} of 0: not stored."))
-    return facts
+    return [
+        *tell_count(
+            "repeated_pairs", repeated, "{entry|entries} for a document and word given before: added up."
+        ),
+        *tell_count("zero_counts", zeros, "{count} of 0: not stored."),
+    ]
 
 
 def corpus_facts(corpus: Corpus) -> list[Fact]:
@@ -343,17 +322,15 @@ def corpus_facts(corpus: Corpus) -> list[Fact]:
 
 def size_facts(corpus: Corpus | DiskCorpus, n_empty: int, first_empty: list[str]) -> list[Fact]:
     """Return the facts about a corpus of which `n_empty` documents have no word."""
-    facts = [
+    unused = np.flatnonzero(corpus.frequencies == 0)
+    first = corpus.vocabulary[unused[:_SHOWN]].tolist()
+    empty = "{document} without any word: kept as an empty row."
+    return [
         Fact("documents", corpus.n_documents, f"{plural(corpus.n_documents, 'document')}."),
         Fact("words", corpus.n_words, f"{plural(corpus.n_words, 'word')} in the vocabulary."),
         Fact("tokens", corpus.n_tokens, f"{plural(corpus.n_tokens, 'token')} in all documents."),
+        *tell_count("empty_documents", n_empty, empty, first=first_empty),
+        *tell_count(
+            "unused_words", len(unused), "{word} of the vocabulary in no document: kept.", first=first
+        ),
     ]
-    if n_empty:
-        told = f"{plural(n_empty, 'document')} without any word: kept as an empty row."
-        facts.append(Fact("empty_documents", n_empty, told, {"first": first_empty}))
-    unused = np.flatnonzero(corpus.frequencies == 0)
-    if len(unused):
-        told = f"{plural(len(unused), 'word')} of the vocabulary in no document: kept."
-        first = corpus.vocabulary[unused[:_SHOWN]].tolist()
-        facts.append(Fact("unused_words", len(unused), told, {"first": first}))
-    return facts

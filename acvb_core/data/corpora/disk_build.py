@@ -19,7 +19,7 @@ from scipy import sparse
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.build import DocumentBatch, entry_facts, read_documents, size_facts
 from acvb_core.data.corpora.readers import as_frame, check_arguments, load_corpus, read_entries
-from acvb_core.data.corpora.reading import CountsFound, Reading, batch_words, is_object, offer_skipping
+from acvb_core.data.corpora.reading import Reading, batch_words, is_object, name_facts, offer_skipping
 from acvb_core.data.corpora.schema import CorpusOptions, CorpusSource, inspect_source, open_corpus_source
 from acvb_core.data.corpora.tokenise import Tokeniser, WordFunction, WordList, apply_limits, as_tokeniser
 from acvb_core.data.corpus import Corpus, check_counts
@@ -308,7 +308,6 @@ class DiskSink:
     ) -> None:
         self._writer, self._keep_texts = writer, keep_texts
         self._spool = EntrySpool(writer.work, at_once)
-        self.add_entries = self._spool.add
         self._tokeniser = tokeniser or Tokeniser()
         self._unlimited = self._tokeniser.without_limits()
         self._n_documents = 0
@@ -317,8 +316,7 @@ class DiskSink:
         self._sums = np.zeros((2, 0), dtype=np.int64)
         self._reasons = np.empty(0, dtype=object)
 
-    def add_documents(self, batch: DocumentBatch) -> None:
-        """Append texts."""
+    def _add_documents(self, batch: DocumentBatch) -> None:
         texts = batch.texts if self._keep_texts else None
         self._writer.add_beside(batch.columns, names=batch.names, texts=texts, labels=batch.labels or None)
         selection = self._unlimited.select(batch.texts, first=self._n_documents + 1)
@@ -343,12 +341,12 @@ class DiskSink:
         self._reasons[codes] = reason
         return codes
 
-    def number_names(self) -> tuple[int, list[str]]:
-        """Append a number to names that stood before; return how many there were, and the first of them."""
-        return self._writer.strings("names").make_unique()
-
-    def write_texts(self, reading: Reading, facts: list[Fact]) -> tuple[NDArray[Any], list[Fact]]:
-        """Sort the words of texts into shards; return the vocabulary and all facts, those about dropped words last."""
+    def write_texts(self, reading: Reading) -> tuple[NDArray[Any], list[Fact]]:
+        """Read texts, and sort their words into shards; return the vocabulary and the facts."""
+        facts: list[Fact] = []
+        for batch in read_documents(reading, facts):
+            self._add_documents(batch)
+        facts += name_facts(0, *self._writer.strings("names").make_unique())
         n = len(self._table)
         found = WordList(typed_values(self._table.labels(), "string"), *self._sums[:, :n])
         kept, preview = apply_limits(found, self._reasons[:n], self._n_documents, self._tokeniser)
@@ -359,8 +357,9 @@ class DiskSink:
         self._write(reading, self._n_documents, final)
         return found.words[kept], [*facts, *preview.facts()]
 
-    def write_counts(self, reading: Reading, found: CountsFound) -> tuple[Sequence[str], list[Fact]]:
-        """Sort entries into shards; return the vocabulary and the facts."""
+    def write_counts(self, reading: Reading, vocabulary: Any) -> tuple[Sequence[str], list[Fact]]:
+        """Read word counts, and sort them into shards; return the vocabulary and the facts."""
+        found = read_entries(reading, vocabulary, self._spool.add)
         if found.names is not None:
             self._writer.strings("names").extend_packed(*found.names.pack())
         self._writer.add_beside(found.columns, labels=found.labels or None)
@@ -458,9 +457,9 @@ def read_to_disk(
             sink = DiskSink(writer, min(shard_pairs, AT_ONCE), cutting, keep_texts)
             words: Sequence[str] | NDArray[Any]
             if schema.has_texts:
-                words, facts = sink.write_texts(reading, read_documents(reading, sink))
+                words, facts = sink.write_texts(reading)
             else:
-                words, facts = sink.write_counts(reading, read_entries(reading, vocabulary, sink))
+                words, facts = sink.write_counts(reading, vocabulary)
             reading.report_written(1.0)
             disk = writer.finish(words, tokeniser=cutting)
     facts = [

@@ -10,9 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.corpora.build import DocumentBatch, MemorySink, Texts, corpus_of_texts, read_documents
+from acvb_core.data.corpora.build import (
+    DocumentBatch,
+    Texts,
+    corpus_of_counts,
+    corpus_of_texts,
+    hold_entries,
+    join_texts,
+    read_documents,
+)
 from acvb_core.data.corpora.readers import read_entries
-from acvb_core.data.corpora.reading import CountsFound, Reading
+from acvb_core.data.corpora.reading import CountsFound, Entries, Reading
 from acvb_core.data.corpora.schema import (
     CorpusOptions,
     CorpusSource,
@@ -64,42 +72,37 @@ class _EnoughError(Exception):
     """The head was read."""
 
 
-class _HeadSink(MemorySink):
-    """Take what a reader gives, and end the reading after the head."""
+class _Head:
+    """The first texts or word counts of a source, without broken lines; `whole` says whether they are all."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, source: CorpusSource, schema: Schema, options: CorpusOptions) -> None:
+        self.schema, self.whole = schema, True
         self.rows = self.characters = self.n_documents = 0
-        self.entries: list[tuple[NDArray[Any], NDArray[Any]]] = []
+        self.entries: Entries = []
+        self.batches: list[DocumentBatch] = []
+        reading = Reading(source, schema, options.get("encoding"), skip=True)
+        if not schema.has_texts:
+            try:
+                self.found = read_entries(reading, None, self._add_entries)
+            except _EnoughError:
+                numbers = range(max(int(words.max(initial=0)) for _, words, _ in self.entries) + 1)
+                self.found = CountsFound(self.n_documents, [str(i) for i in numbers], None, [])
+                self.whole = False
+            return
+        for batch in read_documents(reading, []):
+            self.batches.append(batch)
+            self.rows += len(batch.texts)
+            self.characters += sum(map(len, batch.texts))
+            if self.characters >= _HEAD_CHARACTERS:
+                self.whole = False
+                break
 
-    def add_entries(self, documents: NDArray[Any], words: NDArray[Any], counts: NDArray[Any]) -> None:
-        super().add_entries(documents, words, counts)
-        self.entries.append((documents, words))
-        self.rows += len(documents)
-        self.n_documents = max(self.n_documents, int(documents.max(initial=-1)) + 1)
+    def _add_entries(self, *parts: NDArray[Any]) -> None:
+        hold_entries(self.entries, *parts)
+        self.rows += len(parts[0])
+        self.n_documents = max(self.n_documents, int(parts[0].max(initial=-1)) + 1)
         if self.rows >= _HEAD_ENTRIES:
             raise _EnoughError
-
-    def add_documents(self, batch: DocumentBatch) -> None:
-        super().add_documents(batch)
-        self.rows += len(batch.texts)
-        self.characters += sum(map(len, batch.texts))
-        if self.characters >= _HEAD_CHARACTERS:
-            raise _EnoughError
-
-    def read(
-        self, source: CorpusSource, schema: Schema, options: CorpusOptions
-    ) -> tuple[bool, CountsFound | None]:
-        """Read the head without broken lines; return whether it is the whole source, and what reading counts found."""
-        reading = Reading(source, schema, options.get("encoding"), skip=True)
-        try:
-            if not schema.has_texts:
-                return True, read_entries(reading, None, self)
-            read_documents(reading, self)
-        except _EnoughError:
-            self.number_names()
-            return False, None
-        return True, None
 
 
 def estimate(
@@ -119,22 +122,18 @@ def estimate(
     The schema is by default what `inspect_corpus` proposes; the options are those of `load_corpus`. A head that
     cannot be read, or that has no word in it, is a DataError.
     """
-    sink = _HeadSink()
     with open_corpus_source(source, filename, options, patient=True) as opened:
         schema = schema or inspect_source(opened, options)
-        whole, found = sink.read(opened, schema, options)
-        share, text_bytes = _measure_source(opened, schema, sink, whole)
+        head = _Head(opened, schema, options)
+        share, text_bytes = _measure_source(opened, head)
+    whole = head.whole
     if schema.has_texts:
         tokeniser = tokeniser or Tokeniser()
-        corpus = corpus_of_texts(sink.read_texts("head", schema, ()), tokeniser).data
+        corpus = corpus_of_texts(join_texts(head.batches, "head", schema, []), tokeniser).data
         documents, words = corpus.counts.nonzero()
     else:
-        if not whole:
-            documents, words = (np.concatenate(part) for part in zip(*sink.entries, strict=True))
-            numbers = range(int(words.max()) + 1)
-            found = CountsFound(sink.n_documents, [str(i) for i in numbers], None, [])
-        assert found is not None
-        corpus = sink.build_corpus(found, schema, "head").data
+        documents, words, _ = map(np.concatenate, zip(*head.entries, strict=True))
+        corpus = corpus_of_counts(head.entries, head.found, schema, "head").data
     n_documents: float = corpus.n_documents
     n_words: float = corpus.n_words
     if not whole:
@@ -169,19 +168,17 @@ def head_texts(
         if not schema.has_texts:
             what = f"this is read as {schema.format}, which holds counts and no texts"
             raise DataError(what, source=opened.name, remedy="Say which format it is.")
-        sink = _HeadSink()
-        sink.read(opened, schema, options)
-        return sink.read_texts(opened.stem, schema, ())
+        return join_texts(_Head(opened, schema, options).batches, opened.stem, schema, [])
 
 
-def _measure_source(source: CorpusSource, schema: Schema, sink: _HeadSink, whole: bool) -> tuple[float, int]:
+def _measure_source(source: CorpusSource, head: _Head) -> tuple[float, int]:
     """Return the share of a source that the head is, and the bytes of all its text, unpacked."""
-    size = max(source.size(), 1)
+    size, whole = max(source.size(), 1), head.whole
     share = 1.0 if whole else source.position() / size
     if isinstance(source, FrameSource):
-        read, n_rows = sink.characters or _ENTRY_BYTES * sink.rows, source.frame.n_rows
+        read, n_rows = head.characters or _ENTRY_BYTES * head.rows, source.frame.n_rows
         if not whole:
-            rows = sink.n_documents if schema.format == "matrix" else sink.rows
+            rows = head.n_documents if head.schema.format == "matrix" else head.rows
             seen = rows / n_rows if n_rows else read / size
             # Only JSON Lines are read from the file one after another, and some ahead.
             share = min(seen, share if source.frame.container == "json-lines" else 1.0)
@@ -189,7 +186,7 @@ def _measure_source(source: CorpusSource, schema: Schema, sink: _HeadSink, whole
     if not isinstance(source, ByteSource) or source.is_zip:
         with open_files(source) as files:
             chosen, _ = choose_files(files, source)
-        return 1.0 if whole else sink.rows / len(chosen), sum(file.size for file in chosen)
+        return 1.0 if whole else head.rows / len(chosen), sum(file.size for file in chosen)
     unpacked = len(source.open().read(_HEAD_CHARACTERS)) if source.gzipped else 0
     return share, round(unpacked / source.position() * size) if source.gzipped else size
 

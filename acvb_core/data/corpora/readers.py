@@ -13,17 +13,19 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError, shorten
 from acvb_core.data.corpora.build import (
-    MemorySink,
-    Sink,
     Texts,
-    collect_documents,
+    batch_documents,
     corpus_facts,
+    corpus_of_counts,
     corpus_of_texts,
+    hold_entries,
+    join_texts,
     read_documents,
 )
 from acvb_core.data.corpora.reading import (
     AddEntries,
     CountsFound,
+    Entries,
     Reading,
     Vocabulary,
     is_object,
@@ -120,10 +122,9 @@ def read_object(
         return _build_of_matrix(_read_bags(documents, name, words), words, names, name, tokeniser)
     if vocabulary is not None:
         raise ParameterError(f"A vocabulary is for word counts; {name} holds texts.")
-    sink = MemorySink()
     called = zip(documents, names or itertools.repeat(None), strict=False)
-    facts += collect_documents(sink, ((text, own, None, ()) for text, own in called))
-    read = sink.read_texts(name, Schema("corpus", "lines", name), facts)
+    batches = batch_documents(((text, own, None, ()) for text, own in called), facts)
+    read = join_texts(batches, name, Schema("corpus", "lines", name), facts)
     return corpus_of_texts(read, tokeniser if of is str else _adapt_to_lists(tokeniser))
 
 
@@ -344,16 +345,16 @@ def load_corpus(
         check_arguments(schema, cutting, vocabulary)
         if schema.has_texts:
             return corpus_of_texts(_texts_of(opened, schema, options, name), cutting)
-        sink = MemorySink()
         reading = Reading(opened, schema, options.get("encoding"), whole=True)
-        found = read_entries(reading, vocabulary, sink)
-        return sink.build_corpus(found, schema, name or opened.stem)
+        entries: Entries = []
+        found = read_entries(reading, vocabulary, lambda *parts: hold_entries(entries, *parts))
+        return corpus_of_counts(entries, found, schema, name or opened.stem)
 
 
 def _texts_of(source: CorpusSource, schema: Schema, options: CorpusOptions, name: str | None) -> Texts:
-    sink = MemorySink()
-    facts = read_documents(Reading(source, schema, options.get("encoding"), whole=True), sink)
-    return sink.read_texts(name or source.stem, schema, facts)
+    facts: list[Fact] = []
+    reading = Reading(source, schema, options.get("encoding"), whole=True)
+    return join_texts(read_documents(reading, facts), name or source.stem, schema, facts)
 
 
 def check_arguments(schema: Schema, tokeniser: Tokeniser | None, vocabulary: FileLike | None) -> None:
@@ -366,7 +367,7 @@ def check_arguments(schema: Schema, tokeniser: Tokeniser | None, vocabulary: Fil
         )
 
 
-def read_entries(reading: Reading, vocabulary: FileLike | None, sink: Sink) -> CountsFound:
-    """Read word counts into a sink."""
+def read_entries(reading: Reading, vocabulary: FileLike | Any | None, add: AddEntries) -> CountsFound:
+    """Read word counts, and hand them on."""
     words = None if vocabulary is None else read_vocabulary(vocabulary)
-    return _COUNT_READERS[reading.schema.format](reading, words, sink.add_entries)
+    return _COUNT_READERS[reading.schema.format](reading, words, add)

@@ -240,6 +240,7 @@ COUNT_REMEDY = (
 _CELL_REMEDY = "Give counts, 0 for a word that is not in the document; or leave the column out."
 #: Takes the documents, words and counts of some entries: numbers from 0, counts below 2^31.
 AddEntries = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
+Entries = list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]]
 
 
 class CountsFound(NamedTuple):
@@ -286,7 +287,7 @@ def number_fault(text: str, wanted: WholeColumn, style: NumberStyle = PLAIN) -> 
     what, number = wanted.what, style.number(text)
     if not text:
         return f"the {what} is blank"
-    if np.isnan(number):
+    if not np.isfinite(number):
         return f"the {what} is not a number"
     if number < 0:
         return f"the {what} is negative"
@@ -452,7 +453,7 @@ def read_matrix(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
     table = None if named is None else LabelTable()
     if table is not None:
         table.codes(batch_words(names), 0)
-    facts = [*reading_facts(reader, schema), *name_facts(len(unnamed), len(renamed), renamed[:_SHOWN])]
+    facts = [*reading_facts(reader, schema), *name_facts(len(unnamed), len(renamed), renamed)]
     return CountsFound(n_documents, words, table, facts, labels)
 
 
@@ -511,13 +512,13 @@ def column_facts(kept: Collection[str], unused: Collection[str], why: str) -> li
     return facts
 
 
-def name_facts(unnamed: int, renamed: int, first: Sequence[str]) -> list[Fact]:
+def name_facts(unnamed: int, renamed: int = 0, first: Sequence[str] = ()) -> list[Fact]:
     """Return the facts about documents without a name, and about those whose name another one has."""
     called = "{document} without a name: called by the position in the file."
     numbered = "{document} with a name that stood before: a number was appended."
     return [
         *tell_count("unnamed_documents", unnamed, called),
-        *tell_count("renamed_documents", renamed, numbered, first=list(first)),
+        *tell_count("renamed_documents", renamed, numbered, first=list(first[:_SHOWN])),
     ]
 
 
