@@ -136,17 +136,8 @@ DataKind = Literal["relation", "network", "texts", "counts", "table"]
 #: Bytes of a file that are read to tell a network from a relation.
 MOST_BYTES = 8 << 20
 _DOCUMENT_NAMES = {
-    "doc",
-    "document",
-    "docid",
-    "doc_id",
-    "document_id",
-    "documentid",
-    "text",
-    "file",
-    "page",
-    "article",
-}
+    "doc", "document", "docid", "doc_id", "document_id", "documentid", "text", "file", "page", "article",
+}  # fmt: skip
 # Scripts that put no blanks between words: two letters count as a word.
 _NO_BLANKS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 _WHOLE = re.compile(r"\s*\d+\s*")
@@ -167,14 +158,6 @@ class KindGuess(NamedTuple):
     kind: DataKind
     reason: str
     facts: tuple[Fact, ...] = ()
-
-
-class _Layouts(NamedTuple):
-    """How each reader would read a file; None where it cannot."""
-
-    relation: Schema | None
-    corpus: Schema | None
-    table: Schema | None
 
 
 def read_beginning(source: FileLike, filename: str | None = None) -> tuple[bytes, bool]:
@@ -208,18 +191,19 @@ def guess_kind(source: FileLike, filename: str, **looking: Any) -> KindGuess:
     >>> guess_kind(b"name,height,weight\nRex,40.5,12.5\nTom,25,4.2\n", "pets.csv").kind
     'table'
     """
-    layouts = _Layouts(
-        _try(inspect_source, source, filename, looking),
-        _try(inspect_corpus, source, filename, looking),
-        _try(inspect_table, source, filename, looking),
+    relation, corpus, table = (
+        _try(inspect, source, filename, looking)
+        for inspect in (inspect_source, inspect_corpus, inspect_table)
     )
-    for judge in (_judge_format, _judge_texts, _judge_counts, _judge_table):
-        guess = judge(layouts)
-        if guess is not None:
-            return guess
-    if layouts.relation is None:
-        return KindGuess("relation", "")
-    return _judge_links(source, filename, looking, layouts.relation)
+    if corpus is not None and (guess := _judge_corpus(corpus, relation is None and table is None)):
+        return guess
+    if relation is not None and relation.format in GRAPH_FORMATS:
+        return KindGuess("network", f"It is a {_title(relation.format)} file, which holds nodes and links.")
+    if table is not None and (guess := _judge_table(table, relation)):
+        return guess
+    return (
+        KindGuess("relation", "") if relation is None else _judge_links(source, filename, looking, relation)
+    )
 
 
 def _try(inspect: Any, source: FileLike, filename: str, looking: dict[str, Any]) -> Any:
@@ -229,41 +213,29 @@ def _try(inspect: Any, source: FileLike, filename: str, looking: dict[str, Any])
         return None
 
 
-def _judge_format(layouts: _Layouts) -> KindGuess | None:
-    """Return the kind of a file whose format holds one kind only."""
-    relation, corpus, table = layouts
-    if corpus is not None and corpus.format in ("docword", "ldac"):
-        return KindGuess("counts", f"Its lines are word counts in the format {_title(corpus.format)}.")
-    if corpus is not None and corpus.format == "zip":
-        return KindGuess("texts", "It is an archive of text files.")
-    if relation is not None and relation.format in GRAPH_FORMATS:
-        return KindGuess("network", f"It is a {_title(relation.format)} file, which holds nodes and links.")
-    if relation is None and table is not None and table.format in ("npy", "npz"):
-        return KindGuess("table", _ARRAY)
-    return None
-
-
 def _title(name: str) -> str:
     return next(row.title for row in FORMATS if row.name == name).partition(":")[0]
 
 
-def _judge_texts(layouts: _Layouts) -> KindGuess | None:
-    relation, corpus, table = layouts
-    if corpus is None:
+def _judge_corpus(corpus: Schema, alone: bool) -> KindGuess | None:
+    """Return that a file holds texts or counts if its format, its columns or its words say so.
+
+    `alone`: nothing else reads the file.
+    """
+    if corpus.format in ("docword", "ldac"):
+        return KindGuess("counts", f"Its lines are word counts in the format {_title(corpus.format)}.")
+    if corpus.format == "zip":
+        return KindGuess("texts", "It is an archive of text files.")
+    if corpus.format in ("counts", "matrix"):
+        return _judge_counts(corpus) if corpus.header else None
+    at = 0 if corpus.format == "lines" else corpus.text_column
+    if at is None:
         return None
-    if corpus.format == "lines":
-        words = _mean_words([row[0] for row in corpus.rows])
-        least = 2 if relation is None and table is None else _PROSE_WORDS
-        return (
-            KindGuess("texts", f"Each line is a text of about {words:,.0f} words.")
-            if words >= least
-            else None
-        )
-    if corpus.format != "table" or corpus.text_column is None:
-        return None
-    name = corpus.column_names[corpus.text_column]
-    values = [row[corpus.text_column] for row in corpus.rows]
+    name, values = corpus.column_names[at], [row[at] for row in corpus.rows]
     words = _mean_words(values)
+    if corpus.format == "lines":
+        told = f"Each line is a text of about {words:,.0f} words."
+        return KindGuess("texts", told) if words >= (2 if alone else _PROSE_WORDS) else None
     called = name.strip().lower() in TEXT_NAMES and words >= 3
     if not (called or words >= _LONG_WORDS or holds_texts(values)):
         return None
@@ -277,43 +249,36 @@ def _mean_words(texts: Sequence[str]) -> float:
     return sum(words) / len(words) if words else 0.0
 
 
-def _judge_counts(layouts: _Layouts) -> KindGuess | None:
-    """Return that a file holds word counts where the names of its columns say so: pairs alone could be links."""
-    corpus = layouts.corpus
-    if corpus is None or corpus.format not in ("counts", "matrix") or not corpus.header:
-        return None
-    names = {name.strip().lower() for name in corpus.column_names}
-    if corpus.format == "matrix":
-        words = [at for at in range(corpus.n_fields) if at not in corpus.roles.values()]
-        cells = [row[at] for row in corpus.rows for at in words]
-        zeros = sum(float(cell) == 0.0 for cell in cells)
-        wordy = sum(corpus.column_names[at].isalpha() for at in words)
-        first = corpus.column_names[0].strip().lower()
-        named = corpus.document_column == 0 and (first == "id" or first in _DOCUMENT_NAMES)
-        if named and 2 * zeros > len(cells) and 2 * wordy > len(words) and value_kind(cells) == "counts":
-            return KindGuess("counts", "Its rows are documents, and its columns count words.")
-        return None
-    if names & set(WORD_NAMES) - {"feature"} and names & _DOCUMENT_NAMES:
-        return KindGuess("counts", "Its columns are documents and words, with or without a count.")
+def _judge_counts(corpus: Schema) -> KindGuess | None:
+    """Return that a file holds word counts if the names of its columns say so: pairs alone could be links."""
+    names = [name.strip().lower() for name in corpus.column_names]
+    if corpus.format == "counts":
+        named = bool(_DOCUMENT_NAMES & set(names) and (set(WORD_NAMES) - {"feature"}) & set(names))
+        told = "Its columns are documents and words, with or without a count."
+        return KindGuess("counts", told) if named else None
+    words = [at for at in range(corpus.n_fields) if at not in corpus.roles.values()]
+    cells = [row[at] for row in corpus.rows for at in words]
+    sparse = 2 * sum(float(cell) == 0.0 for cell in cells) > len(cells)
+    wordy = 2 * sum(names[at].isalpha() for at in words) > len(words)
+    named = corpus.document_column == 0 and names[0] in _DOCUMENT_NAMES | {"id"}
+    if named and sparse and wordy and value_kind(cells) == "counts":
+        return KindGuess("counts", "Its rows are documents, and its columns count words.")
     return None
 
 
-def _judge_table(layouts: _Layouts) -> KindGuess | None:
-    """Return that a file is a table of numbers where its columns are not names of linked objects."""
-    relation, _, table = layouts
-    if table is None or not table.kinds:
-        return None
+def _judge_table(table: Schema, relation: Schema | None) -> KindGuess | None:
+    """Return that a file is a table of numbers if its columns are not names of linked objects."""
+    if relation is None and table.format in ("npy", "npz"):
+        return KindGuess("table", _ARRAY)
     numbers = [at for at, kind in enumerate(table.kinds) if kind == "numbers"]
-    reason = f"{len(numbers):,} of its {table.n_fields:,} columns hold numbers."
+    guess = KindGuess("table", f"{len(numbers):,} of its {table.n_fields:,} columns hold numbers.")
     if relation is None:
-        return KindGuess("table", reason) if numbers else None
+        return guess if numbers else None
     if relation.format == "matrix":
-        return None if _is_link_matrix(relation) else KindGuess("table", reason)
-    if relation.format != "edges" or not numbers:
-        return None
-    if relation.header and names_links(relation.column_names):
-        return None
-    return KindGuess("table", reason) if _has_measurements(relation, table, numbers) else None
+        return guess if table.kinds and not _is_link_matrix(relation) else None
+    named = relation.header and names_links(relation.column_names)
+    edges = relation.format == "edges" and numbers and not named
+    return guess if edges and _has_measurements(relation, table, numbers) else None
 
 
 def _is_link_matrix(relation: Schema) -> bool:
