@@ -11,7 +11,7 @@ import streamlit as st
 from acvb_core.data.infer import DataKind
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import inspect_source, load_relation
-from acvb_core.data.relation_schema import find_text_column
+from acvb_core.data.relation_schema import holds_texts
 from acvb_core.data.report import ReadReport
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.values import read_value
@@ -39,7 +39,7 @@ class RelationReader(Reader):
     def ask(self, opened: OpenFile) -> dict[str, Any]:
         """Draw the meanings of the columns, the threshold, and what the links of a network are, with the reasons."""
         schema, choice = opened.schema, opened.kind
-        if find_text_column(schema) is not None:
+        if schema.format == "edges" and any(map(holds_texts, zip(*schema.rows, strict=True))):
             st.warning(
                 "A column holds long texts. To find topics in them, choose Texts above. To read links, choose the "
                 "columns of their two objects here.",
