@@ -302,13 +302,14 @@ def read_columns(
     """Read every column as numbers or as texts; `rows` are names of the rows that stand beside the columns."""
     schema = inspect_columns(source, options)
     raw = RawTable(schema, options, rows)
-    types: dict[int, Any] = {}
+    typed: dict[int, Any] = {}
     if isinstance(source, FrameSource):
-        types = {i: kind for i, kind in enumerate(column_types(source)) if not is_text_type(kind)}
-        odd = {i for i, kind in types.items() if not (_is_numeric(kind) or pa.types.is_temporal(kind))}
-        raw.as_texts -= raw.kept & odd
+        kinds = enumerate(column_types(source))
+        typed = {i: kind for i, kind in kinds if not (is_text_type(kind) or pa.types.is_temporal(kind))}
+        odd = {i for i in raw.kept & typed.keys() if not _is_numeric(typed[i])}
         raw.kept -= odd
-    typed = [i for i in types if i not in raw.as_texts | raw.left_out]
+        raw.as_texts -= odd
+        typed = {i: kind for i, kind in typed.items() if i not in raw.as_texts | raw.left_out}
     used = sorted(set(range(schema.n_fields)) - (raw.left_out - raw.as_texts) - set(typed))
     # A column whose head is blank may hold anything further down.
     tables = {i: LabelTable() for i in used if i in raw.as_texts or schema.kinds[i] in ("text", "missing")}
@@ -344,26 +345,21 @@ def read_columns(
     for i, table in tables.items():
         raw.take_texts(i, np.concatenate(codes[i]), table.labels())
     if isinstance(source, FrameSource):
-        _fill_typed(raw, source, {i: types[i] for i in typed})
+        _fill_typed(raw, source, typed)
     elif schema.header:
         raw.header_line = records.header_line
     return raw
 
 
 def _is_numeric(kind: Any) -> bool:
-    """Return whether an Arrow type is one of numbers, or of true and false."""
-    types = pa.types
-    return not types.is_temporal(kind) and (
-        types.is_primitive(kind) or types.is_decimal(kind) or types.is_null(kind)
-    )
+    return pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
 
 
 def _fill_typed(raw: RawTable, source: FrameSource, types: dict[int, Any]) -> None:
     """Fill the columns of a frame that hold numbers, or true and false."""
     for i, kind in types.items():
         if not _is_numeric(kind):
-            held = "times" if pa.types.is_temporal(kind) else f"values of the type {kind}"
-            what = f"the column {raw.schema.column_names[i]!r} holds {held}"
+            what = f"the column {raw.schema.column_names[i]!r} holds values of the type {kind}"
             remedy = "Turn it into numbers, or leave it out (leave_out)."
             raise DataError(what, **raw.place(None, i), remedy=remedy)
     begin = 0

@@ -20,8 +20,8 @@ YES_WORDS = {"y", "yes", "t", "true"}
 NO_WORDS = {"n", "no", "f", "false"}
 MISSING_WORDS = frozenset({"", "?", "na", "n/a", "nan", "null"})
 Floats = NDArray[np.float64]
-#: What may be a number in some style.
-_NUMBER_LIKE = re.compile(r"[+-]?[\d.,'\u2019\s]*\d[\d.,'\u2019\s]*([eE][+-]?\d+)?")
+#: What may be a number in some style (one class of signs: others would be tried in all ways that a long field is cut).
+_NUMBER_LIKE = re.compile(r"[+-]?[\d.,'\u2019\s]+([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, eq=False)
