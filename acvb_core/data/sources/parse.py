@@ -92,7 +92,7 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
             while position < n and block[position] != _NEWLINE and block[position] != _RETURN:
                 position += 1
             if position + 1 >= n and not final:
-                return n_records, n_fields, record_start, FINE, 0, 0, 0
+                return n_records, record_field, record_start, FINE, 0, 0, 0
             if position + 1 < n and block[position] == _RETURN and block[position + 1] == _NEWLINE:
                 position += 1
             position += 1
@@ -128,34 +128,34 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
                     ):
                         line += 1
                     elif not texts and _is_control(c):
-                        return n_records, n_fields, record_start, CONTROL, line, field, position
+                        return n_records, record_field, record_start, CONTROL, line, field, position
                     text[written] = c
                     written += 1
                     position += 1
                     if written - field_start > longest:
-                        return n_records, n_fields, record_start, LONG_QUOTED, open_line, field, position
+                        return n_records, record_field, record_start, LONG_QUOTED, open_line, field, position
                 if not closed:
                     if final:
-                        return n_records, n_fields, record_start, UNCLOSED, open_line, field, position
+                        return n_records, record_field, record_start, UNCLOSED, open_line, field, position
                     break
                 while position < n and _is_blank(block[position], delimiter) and delimiter != _SPACE:
                     position += 1
                 if position < n:
                     c = block[position]
                     if c != delimiter and c != _NEWLINE and c != _RETURN:
-                        return n_records, n_fields, record_start, AFTER_QUOTE, open_line, field, position
+                        return n_records, record_field, record_start, AFTER_QUOTE, open_line, field, position
             else:
                 while position < n:
                     c = block[position]
                     if c == delimiter or c == _NEWLINE or c == _RETURN:
                         break
                     if not texts and _is_control(c):
-                        return n_records, n_fields, record_start, CONTROL, line, field, position
+                        return n_records, record_field, record_start, CONTROL, line, field, position
                     text[written] = c
                     written += 1
                     position += 1
                     if written - field_start > longest:
-                        return n_records, n_fields, record_start, LONG, line, field, position
+                        return n_records, record_field, record_start, LONG, line, field, position
                 before_trim = written
                 while written > field_start and _is_blank(text[written - 1], delimiter):
                     written -= 1

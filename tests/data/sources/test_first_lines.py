@@ -172,3 +172,9 @@ def test_a_file_of_two_encodings_is_told() -> None:
     with pytest.raises(DataError) as caught:
         load_table("name;n\nZoé;1\n".encode("cp1252"))
     assert "mixes" not in caught.value.what
+
+
+@pytest.mark.parametrize("inspect", [inspect_corpus, inspect_source])
+def test_fields_of_a_broken_line_are_not_taken_for_those_of_the_line_above(inspect: Any) -> None:
+    schema = inspect(b'name\tcontent\nAnn\tsome text\n1\t"two"three\n', header=True)
+    assert schema.rows == (("Ann", "some text"),)
