@@ -227,6 +227,8 @@ ONE_FIELD = ""  # the delimiter of a file in which every line is one field
 DELIMITER_NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "vertical bar", " ": "space"}
 #: Fields of a line at most: each has a name, and a place in a preview.
 MAX_FIELDS = 2_000_000
+#: Bytes of a record at most: as a whole it takes several times as many.
+MAX_RECORD = 1 << 26
 _CLOSE = "Close it, or double a literal quote."
 _FAULTS = {
     LONG: ("a field is longer than {:,} bytes", "Check the delimiter and the line ends; shorten labels."),
@@ -320,13 +322,22 @@ class RecordReader(CountedRecords):
                 if fault[0] == FINE:
                     break
                 error = self._error(block[done - consumed :], consumed, *fault)
-                if self._on_fault is None:
-                    raise error
-                self._on_fault(error)
-                self.broken_lines += 1
-                done += self._behind_line(block[done:], final)
+                done += self._leave_out(error, block[done:], final)
+            if len(block) - done > MAX_RECORD:
+                what = f"the record that begins here is longer than {MAX_RECORD:,} bytes"
+                remedy = "Check the delimiter, the quotes and the line ends."
+                error = DataError(what, source=self._name, line=int(self._state[LINE]), remedy=remedy)
+                done += self._leave_out(error, block[done:], final)
             rest = block[done:].tobytes()
         self._count()
+
+    def _leave_out(self, error: DataError, block: NDArray[np.uint8], final: bool) -> int:
+        """Return where the line behind a broken one begins, unless its error is raised."""
+        if self._on_fault is None:
+            raise error
+        self._on_fault(error)
+        self.broken_lines += 1
+        return self._behind_line(block, final)
 
     def _count(self) -> None:
         self.lines_read = int(self._state[LINE]) - 1

@@ -264,6 +264,18 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
     assert disk.data.in_memory().documents.tolist() == ["1", "3"]
 
 
+@pytest.mark.parametrize("format", ["counts", "table"])
+def test_a_record_without_end_is_refused(tmp_path, monkeypatch, format):
+    monkeypatch.setattr(parse, "MAX_RECORD", 5_000)
+    source = broken_file(format, b"new," * 5_000 + b"\n")
+    with pytest.raises(DataError, match=r"begins here is longer than 5,000 bytes|has 5,001 fields") as caught:
+        read_to_disk(source, tmp_path / "c", **options(format))
+    assert caught.value.line == AT + 2
+    disk = read_to_disk(source, tmp_path / "c", broken="skip", **options(format))
+    assert disk.report.facts[0].details["lines"] == [AT + 2]
+    assert disk.report.count("broken_lines") == 1
+
+
 @pytest.mark.parametrize("size", [998, 999, 1000, 1001])
 def test_a_line_as_long_as_may_be(tmp_path, monkeypatch, size):
     for module in ("corpora.reading", "sources.source"):
