@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,9 +26,8 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.names import make_unique, typed_column, typed_values
 from acvb_core.data.report import Fact, Loaded, ReadReport, plural, tell_count
 from acvb_core.data.schema import Schema
-from acvb_core.data.sources.containers import encoding_facts, open_records, reading_facts
-from acvb_core.data.sources.frames import FrameSource, read_texts
-from acvb_core.data.sources.source import MAX_TEXT, refuse_too_large
+from acvb_core.data.sources.containers import encoding_facts, reading_facts
+from acvb_core.data.sources.source import MAX_TEXT, ByteSource, refuse_too_large
 
 if TYPE_CHECKING:
     from acvb_core.data.disk import DiskCorpus
@@ -130,70 +129,26 @@ def _open_table(reading: Reading, facts: list[Fact]) -> tuple[Sequence[str], Ite
         remedy = "Say which column holds the texts, or choose another format."
         raise reading.fault("there is no column of texts", remedy, value=", ".join(schema.column_names[:10]))
     kept, unused = further_columns(reading, (text, name, label))
-    if isinstance(reading.source, FrameSource):
-        used = {text, name, label, *kept}
-        rows = _frame_rows(reading, reading.source, used, facts)
-    else:
-        rows = _delimited_rows(reading, facts)
+    used = [at for at in (text, name, label, *kept) if at is not None]
 
     def documents() -> Iterator[Document]:
-        row: Sequence[str] | None = None
-        for row in rows:
-            yield (
-                row[text],
-                None if name is None else row[name],
-                None if label is None else row[label].strip(),
-                tuple([row[i] for i in kept]),
-            )
-        if row is None:
+        longest = _PATIENT_TEXT if reading.skip else MAX_TEXT
+        reader = reading.open_records(used=used, trim=False, longest=longest, whole=reading.whole)
+        for batch in reader:
+            for at, line in enumerate(batch.lines.tolist()):
+                row = batch.record(at)
+                before, nul, _ = "".join(row).partition("\0")
+                if nul and isinstance(reading.source, ByteSource):
+                    reading.leave_out(reading.unfit_line(line + before.count("\n"), before))
+                    continue
+                of_label = None if label is None else row[label].strip()
+                yield row[text], None if name is None else row[name], of_label, tuple([row[i] for i in kept])
+        if not reader.records:
             raise reading.no_rows()
+        facts.extend(reading_facts(reader, schema))
         facts.extend(column_facts(kept.values(), unused, "lists, bytes or the like"))
 
     return list(kept.values()), documents()
-
-
-def _frame_rows(
-    reading: Reading, source: FrameSource, used: Collection[int | None], facts: list[Fact]
-) -> Iterator[Sequence[str]]:
-    """Give the rows of columns that are no text, blank fields in place of the columns that are not used."""
-    schema, frame = reading.schema, source.frame
-    header = schema.header and not frame.named
-    count = 0
-    for batch in frame.batches():
-        blank = [""] * batch.num_rows
-        columns: list[Any] = [
-            read_texts(batch.column(i), source, i).to_pylist() if i in used else blank
-            for i in range(schema.n_fields)
-        ]
-        for row in zip(*columns, strict=True):
-            count += 1
-            if count > header:
-                yield row
-    count -= header
-    facts += [Fact("lines", count, f"Read {plural(count, 'row')} of {frame.what}."), *frame.facts]
-
-
-def _delimited_rows(reading: Reading, facts: list[Fact]) -> Iterator[Sequence[str]]:
-    """Give the rows of a delimited text below its header."""
-    schema = reading.schema
-    reader = open_records(
-        reading.file,
-        schema,
-        encoding=reading.encoding,
-        n_fields=schema.n_fields if reading.skip else None,
-        on_fault=reading.leave_out,
-        longest=_PATIENT_TEXT if reading.skip else MAX_TEXT,
-        whole=reading.whole,
-    )
-    for batch in reader:
-        for at, line in enumerate(batch.lines.tolist()):
-            row = batch.record(at)
-            before, nul, _ = "".join(row).partition("\0")
-            if nul:
-                reading.leave_out(reading.unfit_line(line + before.count("\n"), before))
-            else:
-                yield row
-    facts += reading_facts(reader, schema)
 
 
 _READERS: dict[str, Callable[[Reading, list[Fact]], tuple[Sequence[str], Iterator[Document]]]] = {

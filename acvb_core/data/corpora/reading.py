@@ -79,6 +79,13 @@ class Reading:
         """Return the error for a fault of this file; `place` is its line, column and value."""
         return DataError(what, source=self.name, remedy=remedy, **place)
 
+    def open_records(self, **options: Any) -> RecordReader | FrameRecords:
+        """Return the records of a table; broken ones are left out, or raised."""
+        assert not isinstance(self.source, TextFolder)
+        n_fields = self.schema.n_fields if self.skip else None
+        options |= {"encoding": self.encoding, "n_fields": n_fields, "on_fault": self.leave_out}
+        return open_records(self.source, self.schema, **options)
+
     def lines(self) -> Iterator[str]:
         """Give the lines of a text; for one that would fill the memory comes one with a NUL (`unfit_line`)."""
         lines, _ = open_lines(self.file, self.encoding, whole=self.whole)
@@ -156,13 +163,7 @@ def offer_skipping(fault: DataError) -> DataError:
     if "broken=" in fault.remedy:
         return fault
     rest = "with what came before" if fault.line is None else "without such lines"
-    return change_fault(fault, remedy=f'{fault.remedy.rstrip(".")}, or go on {rest} (broken="skip").')
-
-
-def change_fault(fault: DataError, **changes: Any) -> DataError:
-    """Return a fault with another remedy, line, …"""
-    known = {name: getattr(fault, name) for name in ("remedy", "source", "line", "column", "value")}
-    return DataError(fault.what, **(known | changes))
+    return fault.change_parts(remedy=f'{fault.remedy.rstrip(".")}, or go on {rest} (broken="skip").')
 
 
 class Vocabulary(NamedTuple):
@@ -297,14 +298,6 @@ def number_fault(text: str, wanted: WholeColumn, style: NumberStyle = PLAIN) -> 
     return "" if fits else f"this {what} is not from {wanted.low:,} to {wanted.high:,}"
 
 
-def _open_table(reading: Reading, used: Sequence[int] | None = None) -> RecordReader | FrameRecords:
-    assert not isinstance(reading.source, TextFolder)
-    schema = reading.schema
-    n_fields = schema.n_fields if reading.skip else None
-    options: dict[str, Any] = {"n_fields": n_fields, "on_fault": reading.leave_out, "used": used}
-    return open_records(reading.source, schema, encoding=reading.encoding, **options)
-
-
 def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries) -> CountsFound:
     """Read a long list of document, word and perhaps count; a document's lines need not stand together.
 
@@ -319,7 +312,7 @@ def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
     if vocabulary is not None:
         words.codes(batch_words(vocabulary.words), 0)  # so that their codes are their numbers
     beside = {at: _Constant() for at in kept}
-    reader = _open_table(reading, [*used, *kept])
+    reader = reading.open_records(used=[*used, *kept])
     n_entries = 0
     with reading.offering():
         for batch in reader:
@@ -428,7 +421,7 @@ def read_matrix(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
     places = [at for at in range(schema.n_fields) if at not in (named, labelled)]
     words, numbers = _match_words(reading, places, vocabulary)
     wanted = [WholeColumn(at, "count", 0, MAX_COUNT, _CELL_REMEDY) for at in places]
-    reader = _open_table(reading)
+    reader = reading.open_records()
     names: list[str] = []
     labels: list[str] = []
     n_documents = 0
@@ -489,14 +482,15 @@ def _unknown_word(vocabulary: Vocabulary) -> tuple[str, str]:
 
 def further_columns(reading: Reading, taken: Sequence[int | None]) -> tuple[dict[int, str], list[str]]:
     """Return the names of the columns without a role by position, and those whose values are no texts or numbers."""
-    schema, source = reading.schema, reading.source
-    titles = make_unique([title or f"column {i}" for i, title in enumerate(schema.column_names, start=1)])[0]
-    kept = {at: title for at, title in enumerate(titles) if at not in taken}
-    first = next(source.frame.batches(), None) if isinstance(source, FrameSource) else None
-    if first is None:
-        return kept, []
-    assert isinstance(source, FrameSource)
-    unread = [at for at in kept if read_texts(first.column(at), source, at, strict=False) is None]
+    source = reading.source
+    titles = [title or f"column {i}" for i, title in enumerate(reading.schema.column_names, start=1)]
+    kept = {at: title for at, title in enumerate(make_unique(titles)[0]) if at not in taken}
+    unread = []
+    if isinstance(source, FrameSource):
+        if source.frame.has_index and not source.frame.names[0]:
+            kept.pop(0, None)  # nobody put it there
+        for batch in itertools.islice(source.frame.batches(), 1):
+            unread = [at for at in kept if read_texts(batch.column(at), source, at, strict=False) is None]
     return {at: kept[at] for at in kept if at not in unread}, [kept[at] for at in unread]
 
 

@@ -556,15 +556,16 @@ def open_records(
     *,
     encoding: str | None = None,
     used: Sequence[int] | None = None,
+    trim: bool = True,
     whole: bool = False,
     **options: Any,
 ) -> RecordReader | FrameRecords:
-    """Return the records of a frame, of which some columns are `used`, or of a delimited text.
+    """Return the records of a frame, of which some columns are `used` and trimmed or not, or of a delimited text.
 
     The other arguments are of a text, as for `Utf8Stream` and `RecordReader`.
     """
     if isinstance(source, FrameSource):
-        return FrameRecords(source, header=schema.header, used=used)
+        return FrameRecords(source, header=schema.header, used=used, trim=trim)
     options |= {"header": schema.header, "title_lines": schema.title_lines}
     return RecordReader(
         Utf8Stream(source, encoding, whole=whole), source.name, schema.delimiter or ",", **options

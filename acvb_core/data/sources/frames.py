@@ -176,6 +176,7 @@ class FrameRecords(CountedRecords):
 
     With `header`, the first row holds names, unless the frame names its columns. Columns that are not `used` (default:
     all are) come out blank. So do columns of values that are no text (lists, bytes), unless `strict` refuses them.
+    Blanks around a text are left out if `trim`.
     """
 
     comment_lines = 0
@@ -187,9 +188,10 @@ class FrameRecords(CountedRecords):
         header: bool = False,
         used: Sequence[int] | None = None,
         strict: bool = True,
+        trim: bool = True,
     ) -> None:
         super().__init__(header)
-        self._source, self._strict = source, strict
+        self._source, self._strict, self._trim = source, strict, trim
         self._used = range(len(source.frame.names)) if used is None else used
         self.header = list(source.frame.names) if source.frame.named else None
 
@@ -221,7 +223,7 @@ class FrameRecords(CountedRecords):
         pieces: list[NDArray[np.uint8]] = []
         size = 0
         for column in self._used:
-            text, offsets, trimmed = _column_bytes(batch, column, self._source, self._strict)
+            text, offsets, trimmed = _column_bytes(batch, column, self._source, self._strict, self._trim)
             starts[:, column], ends[:, column] = offsets[:-1] + size, offsets[1:] + size
             pieces.append(text)
             size += len(text)
@@ -292,7 +294,7 @@ def read_texts(array: pa.Array, source: FrameSource, column: int, *, strict: boo
 
 
 def _column_bytes(
-    batch: pa.RecordBatch, column: int, source: FrameSource, strict: bool
+    batch: pa.RecordBatch, column: int, source: FrameSource, strict: bool, trim: bool
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], int]:
     """Return a column as UTF-8, where each row's field begins in it, and how many fields lost blanks around them."""
     import pyarrow as pa
@@ -302,7 +304,7 @@ def _column_bytes(
     text, trimmed = read_texts(batch.column(column), source, column, strict=strict), 0
     if text is None:
         return np.empty(0, dtype=np.uint8), np.zeros(batch.num_rows + 1, dtype=np.int64), 0
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+    if trim and not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         whole = text
         text = pc.utf8_trim_whitespace(whole)
         trimmed = int(pc.sum(pc.not_equal(pc.binary_length(text), pc.binary_length(whole))).as_py() or 0)
