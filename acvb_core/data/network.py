@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.relation import Network, Relation, as_pattern
+from acvb_core.data.relation import Network, Relation, as_pattern, intersect, subtract
 from acvb_core.data.relation_build import FoundRelation, links_fact, missing_facts
 from acvb_core.data.relation_schema import GRAPH_FORMATS, Heading, ReadOptions
 from acvb_core.data.report import Fact, Loaded, ReadReport, plural, take_apart, tell_count
@@ -23,8 +23,6 @@ from acvb_core.data.sources.arrays import to_sparse
 MAX_UNGIVEN = 50_000_000
 # What heads the column of the objects where it says nothing of what they are.
 _NO_KIND = ("", "row", "column", "source", "src", "from", "sender")
-# What is said of a pair in one direction; a larger number overrules a smaller one.
-_SILENT, _MISSING, _ZERO, _LINK = range(4)
 Pattern: TypeAlias = sparse.csr_array
 
 
@@ -128,28 +126,16 @@ def _compare_ways(
 
     What is said of a pair one way and the other way decides; without `zeros`, silence says 0 as well.
     """
-    said = (ones.astype(np.uint8) * _LINK).maximum(missing.astype(np.uint8) * _MISSING)
-    if zeros is not None:
-        said = said.maximum(zeros.astype(np.uint8) * _ZERO)
-    # Of the pair (i, j): what is said of i to j, plus 4 times what is said of j to i.
-    codes = said + (4 * said).T
-
-    def count(one_way: int, *other_way: int) -> int:
-        """Return of how many pairs the one thing is said one way, and one of the others the other way."""
-        return sum(int(np.count_nonzero(codes.data == one_way + 4 * other)) for other in other_way)
-
-    def choose(which: NDArray[np.bool_]) -> Pattern:
-        return as_pattern(Pattern((which, codes.indices, codes.indptr), shape=codes.shape))
-
-    both = (count(_LINK, _LINK) - int(ones.diagonal().sum())) // 2
-    denied = count(_LINK, _ZERO)
-    one_way = denied + count(_LINK, _SILENT, _MISSING)
+    zeros = None if zeros is None else subtract(zeros, ones)
+    unsure = intersect(ones, missing.T).nnz  # links of which the other way is missing
+    both, one_way = _count_ways(ones)
+    denied = 0 if zeros is None else intersect(ones, zeros.T).nnz
     linked = plural(both + one_way, "linked pair")
     facts = []
     guessed = directed is None
     if directed is None:
         # A cell of a matrix that is missing contradicts nothing; that a list is silent may well mean a direction.
-        unknown = count(_LINK, _MISSING) if zeros is None and direction is None else 0
+        unknown = unsure if zeros is None and direction is None else 0
         directed, why = True, "no linked pair goes both ways, on either side of the diagonal"
         if both and one_way <= unknown:
             directed, why = False, "every link goes both ways"
@@ -163,7 +149,7 @@ def _compare_ways(
         elif zeros is not None:
             directed, why = False, "no linked pair is listed both ways, and no direction is named"
         # A triangle of a matrix says every pair once; zeros on both sides of the diagonal speak of each direction.
-        elif np.count_nonzero(sparse.triu(codes, 1).data & 3 == _LINK) in (0, one_way):
+        elif sparse.triu(ones, 1).nnz in (0, one_way):
             directed, why = False, "all links are on one side of the diagonal"
         told = f"The network is {'directed' if directed else 'undirected'}: {why}."
         facts.append(Fact("direction", int(directed), told, {"directed": directed}))
@@ -174,13 +160,16 @@ def _compare_ways(
         facts.append(Fact("one_way", one_way, told, {"both_ways": both}))
     told = "{pair is a link|pairs are links} one way and given as no link the other way: linked."
     facts += tell_count("denied_one_way", denied, told)
-    known = count(_MISSING, _ZERO, _LINK) + (count(_MISSING, _SILENT) if zeros is None else 0)
+    if zeros is None:
+        left = intersect(missing, missing.T)
+        known = missing.nnz - left.nnz
+    else:
+        said = as_pattern(ones + zeros)
+        left = subtract(as_pattern(missing + missing.T), as_pattern(said + said.T))
+        known = intersect(missing, said.T).nnz
     told = "{pair is|pairs are} missing one way and known the other way: what is known counts."
     facts += tell_count("known_one_way", known, told)
-    left = codes.data == _MISSING + 4 * _MISSING
-    if zeros is not None:
-        left |= (codes.data == _MISSING) | (codes.data == 4 * _MISSING)
-    return False, choose((codes.data & 3 == _LINK) | (codes.data >> 2 == _LINK)), choose(left), facts
+    return False, as_pattern(ones + ones.T), left, facts
 
 
 def spread_over_all(
