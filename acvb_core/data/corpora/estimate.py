@@ -132,7 +132,8 @@ def estimate(
         corpus = corpus_of_texts(join_texts(head.batches, "head", schema, []), tokeniser).data
         documents, words = corpus.counts.nonzero()
     else:
-        documents, words, _ = map(np.concatenate, zip(*head.entries, strict=True))
+        none = np.empty(0, dtype=np.int32)
+        documents, words = (np.concatenate([none, *(part[at] for part in head.entries)]) for at in (0, 1))
         corpus = corpus_of_counts(head.entries, head.found, schema, "head").data
     n_documents: float = corpus.n_documents
     n_words: float = corpus.n_words

@@ -147,6 +147,8 @@ def test_a_file_that_is_none_is_refused():
         estimate(b"%PDF-1.4 and so on")
     with pytest.raises(DataError, match="no word"):
         estimate(b"1\n2\n3\n" * 10, filename="x.txt")
+    with pytest.raises(DataError, match="no words"):
+        estimate(b"no counts\n", format="ldac")
 
 
 def test_head_of_a_file_of_texts() -> None:
