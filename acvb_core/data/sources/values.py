@@ -1,4 +1,4 @@
-"""Delimited text as batches of records, in bounded memory, with errors that name line and field."""
+"""Records of fields: their labels as codes, and what a field says, a number in one of several styles, a link or nothing."""
 
 from __future__ import annotations
 
@@ -138,25 +138,15 @@ class LabelTable:
 
     def _reserve(self, labels: int, n_bytes: int) -> None:
         # Room for the worst case (every field is new) before the compiled loop starts: it never has to grow.
-        size = self._size + labels
-        if size > len(self._hashes):
-            room = max(size, 2 * len(self._hashes))
-            self._hashes = _grow(self._hashes, room)
-            self._lines = _grow(self._lines, room)
-            self._offsets = _grow(self._offsets, room + 1)
-        used = int(self._offsets[self._size])
-        if used + n_bytes > len(self._pool):
-            self._pool = _grow(self._pool, max(used + n_bytes, len(self._pool) * 3 // 2))
+        size, n_bytes = self._size + labels, int(self._offsets[self._size]) + n_bytes
+        sizes = {"_hashes": size, "_lines": size, "_offsets": size + 1, "_pool": n_bytes}
+        for name, needed in sizes.items():
+            array = getattr(self, name)
+            if needed > len(array):
+                setattr(self, name, np.resize(array, max(needed, len(array) * 3 // 2)))
         if 2 * size > len(self._slots):
-            slots = len(self._slots)
-            while slots < 2 * size:
-                slots *= 2
-            self._slots = np.full(slots, -1, dtype=np.int32)
+            self._slots = np.full(1 << (2 * size - 1).bit_length(), -1, dtype=np.int32)
             _rehash(self._slots, self._hashes, self._size)
-
-
-def _grow(array: NDArray[Any], size: int) -> NDArray[Any]:
-    return np.concatenate([array, np.empty(size - len(array), dtype=array.dtype)])
 
 
 @njit(nogil=True, cache=True)
