@@ -62,13 +62,12 @@ def read_database(source: ByteSource, choices: FrameChoices) -> Frame:
 
     def rows() -> Iterator[tuple[int, list[str | None]]]:
         with _open_database(source, choices.query) as base:
-            restart = _limit_seconds(base)
             for number, row in enumerate(base.execute(query), start=1):
                 if any(isinstance(value, bytes) for value in row):
                     what = "this row holds bytes, not a number or a text"
                     raise source.fault(what, "Choose other columns with a query.", number)
                 yield number, [None if value is None else write_cell(value) for value in row]
-                restart()
+                _limit_seconds(base)
 
     return Frame("sqlite", what, names, True, lambda: batch_texts(rows(), len(names)))
 
@@ -98,16 +97,10 @@ def _open_database(source: ByteSource, query: str | None = None) -> Iterator[sql
                 raise source.fault(what, _ONE_SELECT, value=query) from None
 
 
-def _limit_seconds(base: sqlite3.Connection) -> Callable[[], None]:
-    """End a query whose next row takes too long; return what starts the time anew."""
+def _limit_seconds(base: sqlite3.Connection) -> None:
+    """End a query whose next row takes too long, from now on."""
     end = time.monotonic() + QUERY_SECONDS
-
-    def restart() -> None:
-        nonlocal end
-        end = time.monotonic() + QUERY_SECONDS
-
     base.set_progress_handler(lambda: time.monotonic() > end, _QUERY_STEPS)
-    return restart
 
 
 def _authorise(action: int, first: str | None, second: str | None, *_: object) -> int:
@@ -136,15 +129,11 @@ def list_tables(source: ByteSource) -> tuple[tuple[str, ...], str | None]:
 
 
 def _wanted_table(tables: Sequence[str], choice: str | None, source: ByteSource) -> str:
-    if choice is None and len(tables) == 1:
-        return tables[0]
-    if choice is not None and choice in tables:
-        return choice
-    what = "the database has no tables" if not tables else "say which table of the database is to be read"
-    if choice is not None:
-        what = "the database has no table of this name"
-    listed = name_parts(tables)
-    remedy = f"Choose one (table=...) among {listed}, or give a query (query='SELECT ...')."
+    if choice in tables or (choice is None and len(tables) == 1):
+        return choice or tables[0]
+    what = "say which table of the database is to be read" if tables else "the database has no tables"
+    what = what if choice is None else "the database has no table of this name"
+    remedy = f"Choose one (table=...) among {name_parts(tables)}, or give a query (query='SELECT ...')."
     raise source.fault(what, remedy, value=choice)
 
 
@@ -285,34 +274,31 @@ def _fill_merged(
 ) -> int:
     """Give every cell of merged ones the value of the first, below the titles; return how many cells were filled."""
     n_filled = looked_at = 0
+    width, last = len(next(iter(rows.values()))), max(rows)
     for (top, start), (bottom, end) in ranges:
-        here, columns = range(max(top + 1, first), bottom + 2), range(start - left, end - left + 1)
-        value = rows.get(top + 1, [])[start - left : start - left + 1] if start >= left else []
-        looked_at += len(here) * len(columns) if value else 0
-        if looked_at > _MOST_CELLS:
-            what = f"its merged cells cover more than {_MOST_CELLS:,} cells"
-            raise source.fault(what, "Undo the merging, or save the sheet as CSV.")
-        if not value or not value[0] or top + 1 < first:
-            continue
-        for row in (rows[number] for number in here if number in rows):
+        if not (first <= top + 1 <= last and top + 1 in rows and left <= start < left + width):
+            continue  # among the titles, or beside the cells
+        value = rows[top + 1][start - left]
+        columns = range(start - left, min(end - left + 1, width))
+        for number in range(top + 1, min(bottom + 1, last) + 1):
+            looked_at += len(columns)
             for column in columns:
-                if column < len(row) and not row[column]:
-                    row[column] = value[0]
+                if value and not rows[number][column]:
+                    rows[number][column] = value
                     n_filled += 1
+            if looked_at > _MOST_CELLS:
+                what = f"its merged cells cover more than {_MOST_CELLS:,} cells"
+                raise source.fault(what, "Undo the merging, or save the sheet as CSV.")
     return n_filled
 
 
 def _wanted_sheets(sheets: Sequence[str], choice: str | int | None, source: ByteSource) -> Sequence[str]:
-    if choice is None:
-        return sheets
-    if choice in sheets:
-        return [str(choice)]
-    if isinstance(choice, int) or re.fullmatch("[0-9]{1,9}", choice):  # typed on a command line
-        if 0 <= int(choice) < len(sheets):
-            return [sheets[int(choice)]]
-        what = "there is no sheet at this position"
-    else:
-        what = "there is no sheet of this name"
+    if choice is None or choice in sheets:
+        return sheets if choice is None else [str(choice)]
+    at = int(choice) if isinstance(choice, int) or re.fullmatch("[0-9]{1,9}", choice) else None
+    if at is not None and 0 <= at < len(sheets):  # typed on a command line, the position is a text
+        return [sheets[at]]
+    what = f"there is no sheet {'of this name' if at is None else 'at this position'}"
     raise source.fault(what, f"Choose among {name_parts(sheets)}.", value=str(choice))
 
 
@@ -339,11 +325,8 @@ def _usual_sheet(book: Any, counts: dict[str, int]) -> str | None:
 def _numbered_rows(book: Any, name: str) -> list[tuple[int, list[Any]]]:
     """Return the rows of a sheet from the first that is not empty on, with their numbers."""
     sheet = book.get_sheet_by_name(name)
-    return (
-        []
-        if sheet.start is None
-        else list(enumerate(sheet.to_python(skip_empty_area=True), int(sheet.start[0]) + 1))
-    )
+    rows = [] if sheet.start is None else sheet.to_python(skip_empty_area=True)
+    return list(enumerate(rows, 1 + int(sheet.start[0]) if rows else 1))
 
 
 #: Rows of a Parquet file that tell how large rows are, and bytes that are read of it at a time.
