@@ -85,15 +85,17 @@ def _load(options: dict[str, Any], file: DataFile, name: str | None) -> tuple[Re
 
 def _find_amounts(opened: OpenFile, loading: dict[str, Any]) -> str | None:
     """Return which values other than 0 and 1 links have, if they have such: in the file, or in its first lines."""
-    schema, chosen = opened.schema, loading.get("value_column", opened.schema.value_column)
+    schema = opened.schema
+    chosen = {name: loading.get(name, getattr(schema, name)) for name in ("row_column", "value_column")}
     fact = next((fact for fact in opened.kind.facts if fact.name == "values"), None)
-    if fact is not None and chosen == schema.value_column:
+    if fact is not None and chosen["value_column"] == schema.value_column:
         return f"from {fact.details['lowest']:g} to {fact.details['highest']:g}"
+    # False is no column, and 0 the first one.
+    at = {name: None if place is False else place for name, place in chosen.items()}
     if schema.format == "edges":
-        cells = [row[chosen] for row in schema.rows] if chosen not in (None, False) else []
+        cells = [row[at["value_column"]] for row in schema.rows if at["value_column"] is not None]
     else:
-        start = 0 if loading.get("row_column", schema.row_column) in (None, False) else 1
-        cells = [cell for row in schema.rows for cell in row[start:]]
+        cells = [cell for row in schema.rows for place, cell in enumerate(row) if place != at["row_column"]]
     numbers = [number for cell in cells if not math.isnan(number := read_value(cell).number)]
     if {*numbers} <= {0, 1}:
         return None

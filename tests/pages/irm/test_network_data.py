@@ -113,6 +113,13 @@ def test_what_a_threshold_gives_up_is_said_before_loading(open_app: Open, thresh
     assert data().n_ones == links
 
 
+def test_the_names_of_a_crosstab_are_no_amounts(open_app: Open) -> None:
+    app = bring(
+        open_app("data"), "orders.csv", b"customer,7,8,9\n1001,0,4,0\n1002,2,0,0\n1003,0,0,3\n", "relation"
+    )
+    assert "The values are amounts, from 0 to 4 in the first lines." in texts(app)
+
+
 def test_a_threshold_that_is_no_number_is_refused_in_words(open_app: Open) -> None:
     app = bring(open_app("data"), "orders.csv", b"person,event,amount\nAnn,Fair,3\nBob,Ball,4\n", "relation")
     next(found for found in app.text_input if found.label == "Threshold").set_value("much").run()
