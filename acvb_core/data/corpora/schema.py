@@ -21,19 +21,9 @@ from acvb_core.data.relation_schema import ReadOptions, inspect
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.schema import PREVIEW_ROWS, ColumnChoice, Schema
 from acvb_core.data.sources.containers import open_source
-from acvb_core.data.sources.formats import (
-    refuse_text_format,
-    resolve_format,
-    wanted_format,
-)
+from acvb_core.data.sources.formats import refuse_text_format, resolve_format, wanted_format
 from acvb_core.data.sources.frames import FrameChoices, FrameSource
-from acvb_core.data.sources.parse import (
-    Head,
-    best_head,
-    delimiter_code,
-    first_bytes,
-    one_line_fault,
-)
+from acvb_core.data.sources.parse import Head, best_head, delimiter_code, first_bytes, one_line_fault
 from acvb_core.data.sources.source import MAX_TEXT, ByteSource, is_repeated, open_lines, refuse_too_large
 from acvb_core.data.sources.values import read_value
 
@@ -183,17 +173,11 @@ def open_files(source: CorpusSource) -> Iterator[list[TextFile]]:
         yield source.files()
         return
     assert isinstance(source, ByteSource)
-    try:
+    with _report_damage(source.name):
         archive = source.archive()
-    except DataError:
-        raise
-    except Exception as problem:  # a damaged archive makes zipfile raise all sorts
-        raise _damage_error(source.name, problem) from None
-    unpacked = sum(file.file_size for file in archive.infolist())
-    if is_repeated(source.size(), unpacked):
-        what = (
-            f"the zip archive has {source.size():,} bytes and unpacks to {unpacked:,}, over and over the same"
-        )
+    packed, unpacked = source.size(), sum(file.file_size for file in archive.infolist())
+    if is_repeated(packed, unpacked):
+        what = f"the zip archive has {packed:,} bytes and unpacks to {unpacked:,}, over and over the same"
         raise source.fault(what, "Check how it was made. To read it all the same, load the files in it.")
     yield [
         TextFile(file.filename or _NO_NAME, file.file_size, partial(_unpack, archive, file, source.name))
@@ -207,15 +191,20 @@ def _unpack(archive: zipfile.ZipFile, file: zipfile.ZipInfo, source: str) -> byt
     if file.flag_bits & 1:
         what, remedy = "this file of the zip archive is encrypted", "Pack the files again without a password."
         raise DataError(what, source=name, remedy=remedy)
-    try:
+    with _report_damage(name):
         return archive.read(file)
-    except Exception as problem:  # as above, and what the packed data make zlib raise
-        raise _damage_error(name, problem) from None
 
 
-def _damage_error(name: str, problem: Exception) -> DataError:
-    what = f"the zip archive is damaged ({problem})"
-    return DataError(what, source=name, remedy="Copy, download or pack it again.")
+@contextmanager
+def _report_damage(name: str) -> Iterator[None]:
+    """Turn what a damaged archive makes zipfile and zlib raise, which is all sorts, into a DataError."""
+    try:
+        yield
+    except DataError:
+        raise
+    except Exception as problem:
+        what = f"the zip archive is damaged ({problem})"
+        raise DataError(what, source=name, remedy="Copy, download or pack it again.") from None
 
 
 def choose_files(files: Sequence[TextFile], source: CorpusSource) -> tuple[list[TextFile], list[Fact]]:
@@ -260,113 +249,98 @@ def read_text(file: TextFile, source: str, encoding: str | None) -> str:
 def inspect_source(source: CorpusSource, options: CorpusOptions) -> Schema:
     """Look at the head of an open source; what the options say is not guessed."""
     columns = resolve_columns(options)
-    return _guess_layout(source, options).with_columns(columns)
-
-
-def _guess_layout(source: CorpusSource, options: CorpusOptions) -> Schema:
     format = wanted_format(options.get("format", "auto"), "corpus")
-    encoding, delimiter = options.get("encoding"), options.get("delimiter")
     if isinstance(source, FrameSource):
-        return _frame_layout(source, format, options)
-    if isinstance(source, TextFolder):
+        schema = _frame_schema(source, format, options)
+    elif isinstance(source, TextFolder):
         if format not in (None, "zip"):
             what = f"this is a folder, but it was to be read as {format}"
             remedy = "Give one file, or let the format be recognised."
             raise DataError(what, source=source.name, remedy=remedy)
-        return _files_layout(source, encoding)
-    if resolve_format(source, "corpus", format) is not None:
-        return _files_layout(source, encoding)
-    refuse_text_format(source)
-    if delimiter is not None:
-        delimiter_code(delimiter)
-    block, whole, found_encoding = first_bytes(source, encoding, _HEAD_BYTES)
-    if not block.strip():
-        raise source.fault("the file holds no data, only blank lines", "Load a file with data in it.")
-    head = io.StringIO(block.decode("utf-8", errors="replace"), newline="")
-    lines = [line.rstrip("\r\n") for line in itertools.islice(head, PREVIEW_ROWS)]
-    blank = Schema("corpus", "lines", source.name, source.gzipped, found_encoding)
-    format = format or _numbered_format(lines)
-    table = None
-    if format == "counts":
-        return _counts_layout(source, options, delimiter)
-    if format in (None, "table", "matrix"):
-        given = format is not None or delimiter is not None
-        table = _find_table(block, whole, source.name, delimiter, given=given)
-    if table is None:
-        rows = tuple((line[:_PREVIEW_CHARACTERS],) for line in lines)
-        numbers = tuple(range(1, len(rows) + 1))
-        blank = replace(blank, column_names=("line",), rows=rows, lines=numbers, n_fields=1)
-        return replace(blank, format=format or "lines")
-    if format is None and not _is_matrix(table.records) and _is_counts(table.records):
-        return _counts_layout(source, options, table.delimiter)
-    return _table_layout(blank, format, table, options)
+        schema = _files_schema(source, options)
+    elif resolve_format(source, "corpus", format) is not None:
+        schema = _files_schema(source, options)
+    else:
+        schema = _text_schema(source, format, options)
+    return schema.with_columns(columns)
 
 
-def _frame_layout(source: FrameSource, format: str | None, options: CorpusOptions) -> Schema:
-    """Propose how to read columns that are no text."""
+def _frame_schema(source: FrameSource, format: str | None, options: CorpusOptions) -> Schema:
     frame = source.frame
     if format not in (None, "table", "counts", "matrix"):
         what = f"this is {frame.what}, but it was to be read as {format}"
         remedy = "Let the format be recognised, or choose table, counts or matrix."
         raise DataError(what, source=source.name, remedy=remedy)
-    head = source.read_head(_GUESS_RECORDS)
-    guessed = None if format is not None or _is_matrix(head.records) else _is_counts(head.records)
-    if format == "counts" or guessed:
-        return _counts_layout(source, options, None)
     blank = Schema("corpus", "table", source.name, container=frame.container)
-    if frame.named:
-        options = {**options, "header": True}
-    return _table_layout(blank, format, head, options, index=frame.has_index)
+    header: CorpusOptions = {"header": True} if frame.named else {}
+    head = source.read_head(_GUESS_RECORDS)
+    return _table_schema(source, blank, format, head, options | header, index=frame.has_index)
 
 
-def _files_layout(source: ByteSource | TextFolder, encoding: str | None) -> Schema:
+def _files_schema(source: ByteSource | TextFolder, options: CorpusOptions) -> Schema:
     with open_files(source) as files:
         rows = tuple((file.path, f"{file.size:,}") for file in files[:PREVIEW_ROWS])
-    names = ("file", "bytes")
-    return Schema(
-        "corpus", "zip", source.name, source.gzipped, encoding, column_names=names, rows=rows, n_fields=2
-    )
+    blank = Schema("corpus", "zip", source.name, source.gzipped, options.get("encoding"))
+    return replace(blank, column_names=("file", "bytes"), rows=rows, n_fields=2)
 
 
-def _counts_layout(source: ByteSource | FrameSource, options: CorpusOptions, delimiter: str | None) -> Schema:
-    # A list of (document, word, count) is a list of links with values: the same look, the same reader.
-    links = inspect(
-        source,
-        ReadOptions(
-            format="edges",
-            value_column=resolve_columns(options).get("count_column"),
-            encoding=options.get("encoding"),
-            delimiter=delimiter,
-            decimal=options.get("decimal"),
-            header=options.get("header", "auto"),
-        ),
-    )
+def _text_schema(source: ByteSource, format: str | None, options: CorpusOptions) -> Schema:
+    refuse_text_format(source)
+    delimiter = options.get("delimiter")
+    if delimiter is not None:
+        delimiter_code(delimiter)
+    block, whole, encoding = first_bytes(source, options.get("encoding"), _HEAD_BYTES)
+    if not block.strip():
+        raise source.fault("the file holds no data, only blank lines", "Load a file with data in it.")
+    head = io.StringIO(block.decode("utf-8", errors="replace"), newline="")
+    lines = [line.rstrip("\r\n") for line in itertools.islice(head, PREVIEW_ROWS)]
+    blank = Schema("corpus", "lines", source.name, source.gzipped, encoding)
+    format = format or _numbered_format(lines)
+    if format == "counts":
+        return _counts_schema(source, options, delimiter)
+    table = None
+    if format in (None, "table", "matrix"):
+        given = format is not None or delimiter is not None
+        table = _find_table(block, whole, source.name, delimiter, given=given)
+    if table is not None:
+        return _table_schema(source, blank, format, table, options)
+    rows = tuple((line[:_PREVIEW_CHARACTERS],) for line in lines)
+    numbers = tuple(range(1, len(rows) + 1))
     return replace(
-        links,
-        kind="corpus",
-        format="counts",
-        row_column=None,
-        column_column=None,
-        value_column=None,
-        direction_column=None,
-        document_column=links.row_column,
-        word_column=links.column_column,
-        count_column=links.value_column,
+        blank, format=format or "lines", column_names=("line",), rows=rows, lines=numbers, n_fields=1
     )
 
 
-def _table_layout(
-    blank: Schema, format: str | None, table: Head, options: CorpusOptions, *, index: bool = False
+def _counts_schema(source: ByteSource | FrameSource, options: CorpusOptions, delimiter: str | None) -> Schema:
+    # A list of (document, word, count) is a list of links with values: the same look, the same reader.
+    how: dict[str, Any] = {name: options.get(name) for name in ("encoding", "decimal", "header")}
+    count = resolve_columns(options).get("count_column")
+    links = inspect(source, ReadOptions(format="edges", value_column=count, delimiter=delimiter, **how))
+    roles: dict[str, Any] = dict.fromkeys(links.roles)
+    roles |= {"document_column": links.row_column, "word_column": links.column_column}
+    return replace(links, kind="corpus", format="counts", count_column=links.value_column, **roles)
+
+
+def _table_schema(
+    source: ByteSource | FrameSource,
+    blank: Schema,
+    format: str | None,
+    table: Head,
+    options: CorpusOptions,
+    *,
+    index: bool = False,
 ) -> Schema:
-    """Propose how to read a table of texts, or of counts; its first column may be the index of a frame."""
+    """Propose how to read columns of texts, or of counts; the first one may be the `index` of a frame."""
     records, header = table.records, options.get("header")
-    format = format or ("matrix" if _is_matrix(records) else "table")
-    width = len(records[0])
+    if format is None:
+        format = "matrix" if _is_matrix(records) else "counts" if _is_counts(records) else "table"
+    if format == "counts":
+        return _counts_schema(source, options, table.delimiter or None)
     if header in (None, "auto"):
         header = _has_text_header(records) if format == "table" else not all(map(_is_whole, records[0][1:]))
-    body = records[bool(header) :]
+    first, width = int(bool(header)), len(records[0])
     given = [name.strip() for name in records[0]] if header else [""] * width
-    called, columns = _lower(given), list(zip(*body, strict=True))
+    called, columns = _lower(given), list(zip(*records[first:], strict=True))
     if format == "matrix":
         roles = _guess_matrix_roles(called, columns)
     else:
@@ -374,14 +348,15 @@ def _table_layout(
         label = _guess_label_column(called, columns, {text})
         name = 0 if index and text != 0 else _guess_name_column(called, columns, {text, label})
         roles = {"text_column": text, "name_column": name, "label_column": None if label == name else label}
+    body = records[first : first + PREVIEW_ROWS]
     return replace(
         blank,
         format=format,
         delimiter=table.delimiter or None,
         header=bool(header),
         column_names=tuple(given if header else (f"column {i + 1}" for i in range(width))),
-        rows=tuple(tuple(field[:_PREVIEW_CHARACTERS] for field in record) for record in body[:PREVIEW_ROWS]),
-        lines=table.lines[bool(header) :][:PREVIEW_ROWS],
+        rows=tuple(tuple(field[:_PREVIEW_CHARACTERS] for field in record) for record in body),
+        lines=table.lines[first : first + PREVIEW_ROWS],
         title_lines=table.title_lines,
         n_fields=width,
         **roles,
