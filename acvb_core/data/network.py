@@ -202,11 +202,10 @@ def _outside(n: int, n_rows: int, columns: NDArray[np.int32], name: str) -> Patt
         what = f"the relation says nothing about {pairs}, too many to hold as missing"
         remedy = "Take unlisted pairs as no link, or load fewer objects."
         raise DataError(what, source=name, remedy=remedy)
-    others = np.setdiff1d(np.arange(n, dtype=np.int32), columns)
-    pointers = np.arange(n_rows + 1, dtype=np.int32) * len(others)
-    of_rows = np.ones(n_rows * len(others), dtype=np.bool_), np.tile(others, n_rows), pointers
-    of_others = Pattern(np.ones((n - n_rows, n), dtype=np.bool_))
-    return sparse.vstack([Pattern(of_rows, shape=(n_rows, n)), of_others], format="csr")
+    others = np.ones((1, n), dtype=np.bool_)
+    others[0, columns] = False
+    of_rows = sparse.kron(np.ones((n_rows, 1), dtype=np.bool_), Pattern(others))
+    return as_pattern(sparse.vstack([of_rows, Pattern(np.ones((n - n_rows, n), dtype=np.bool_))]))
 
 
 _SAME, _TWO = "Rows and columns are the same objects", "Rows and columns are two kinds of objects"
