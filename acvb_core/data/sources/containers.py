@@ -246,7 +246,7 @@ def read_workbook(source: ByteSource, choices: FrameChoices) -> Frame:
     filled = [(number, row) for number, row in texts.items() if any(row)]
     n_titles = count_titles([row for _, row in filled], [width] * len(filled), width)
     first = filled[n_titles][0] if n_titles else 0
-    facts = tell_count("title_lines", n_titles, "{row|rows} above the table: taken for titles, passed over.")
+    facts = tell_count("title_lines", n_titles, TITLES.format("row"))
     n_merged = _fill_merged(texts, merged, first, left, source)
     told = "{cell|cells} of merged cells in the sheet: filled with the value of the first one."
     facts += tell_count("merged_cells", n_merged, told)
@@ -329,6 +329,8 @@ def _numbered_rows(book: Any, name: str) -> list[tuple[int, list[Any]]]:
     return list(enumerate(rows, 1 + int(sheet.start[0]) if rows else 1))
 
 
+#: What is said of titles above a table.
+TITLES = "{{{}}} above the table: taken for titles, passed over."
 #: Rows of a Parquet file that tell how large rows are, and bytes that are read of it at a time.
 _PARQUET_HEAD, _PARQUET_BYTES = 1 << 10, 1 << 26
 #: Lines of JSON that are looked at for the names of the fields.
@@ -358,24 +360,6 @@ def inspect_choices(source: FileLike, filename: str | None = None) -> FileChoice
     except DataError:
         pass  # whoever reads it says what is wrong
     return FileChoices()
-
-
-def open_file(source: ByteSource, choices: FrameChoices) -> Frame | None:
-    """Return the columns of a file that holds such; None for every other kind of file.
-
-    A damaged file, and a sheet or table that has to be chosen, is a DataError; a choice that this kind of file does
-    not have a ParameterError.
-    """
-    format = source.format
-    if format is None or format.family != "columns":
-        return None
-    for option, value in choices.given_options().items():
-        if option not in format.options:
-            raise ParameterError(f"{source.name} is {format.noun}: it has no choice {option}={value!r}.")
-    frame = _READERS[format.name](source, choices)
-    if not frame.names:
-        raise source.fault(f"{frame.what} has no columns", "Load a file with data in it.")
-    return frame
 
 
 def _read_parquet(source: ByteSource, choices: FrameChoices) -> Frame:
@@ -513,24 +497,29 @@ def open_source(
     """
     choices = choices or FrameChoices()
     if is_frame(source):
-        _refuse_choices(choices, filename or "a data frame")
+        _refuse_choices(choices, filename or "a data frame", ())
         return FrameSource(open_object(source), filename or "the data frame", patient=patient)
     opened = ByteSource(source, filename, kind=kind, columns=True, patient=patient)
     try:
-        frame = open_file(opened, choices)
-        if frame is None:
-            _refuse_choices(choices, opened.name)
+        format = opened.format
+        if format is None or format.family != "columns":
+            _refuse_choices(choices, opened.name, ())
             return opened
+        _refuse_choices(choices, opened.name, format.options)
+        frame = _READERS[format.name](opened, choices)
+        if not frame.names:
+            raise opened.fault(f"{frame.what} has no columns", "Load a file with data in it.")
         return FrameSource(frame, opened.name, patient=patient, below=opened)
     except BaseException:
         opened.close()
         raise
 
 
-def _refuse_choices(choices: FrameChoices, name: str) -> None:
-    for option, value in choices.given_options().items():
-        has = "sheets" if option == "sheet" else "tables"
-        raise ParameterError(f"{name} has no {has}: leave out {option}={value!r}.")
+def _refuse_choices(choices: FrameChoices, name: str, options: Sequence[str]) -> None:
+    for option, value in choices._asdict().items():
+        if value is not None and option not in options:
+            has = "sheets" if option == "sheet" else "tables"
+            raise ParameterError(f"{name} has no {has}: leave out {option}={value!r}.")
 
 
 def open_records(
@@ -578,9 +567,8 @@ def _text_facts(reader: RecordReader, schema: Schema) -> list[Fact]:
     read = f"Read {plural(reader.lines_read, 'line')}; the first holds {first}."
     details = {"header": schema.header, "delimiter": schema.delimiter, "encoding": schema.encoding}
     facts = [Fact("lines", reader.lines_read, read, details), *encoding_facts(schema)]
+    facts += tell_count("title_lines", schema.title_lines, TITLES.format("line"))
     told = "{line that starts|lines that start} with # or % above the data: passed over."
-    told = "{line|lines} above the table: taken for titles, passed over."
-    facts += tell_count("title_lines", schema.title_lines, told)
     facts += tell_count("comment_lines", reader.comment_lines, told)
     facts += tell_count("blank_lines", reader.blank_lines, "{blank line}: passed over.")
     return facts + tell_count("trimmed", reader.trimmed, TRIMMED)

@@ -93,10 +93,6 @@ class FrameChoices(NamedTuple):
     table: str | None = None  # of a database: the name of a table or view
     query: str | None = None  # of a database: an SQL query that only reads
 
-    def given_options(self) -> dict[str, str | int]:
-        """Return the choices that were made."""
-        return {option: value for option, value in self._asdict().items() if value is not None}
-
 
 @dataclass(frozen=True, eq=False)
 class Frame:

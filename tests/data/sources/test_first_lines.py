@@ -131,6 +131,9 @@ def test_merged_cells_are_filled() -> None:
 def test_lines_of_the_preview_are_those_of_the_file() -> None:
     links = b"# a note\n\nperson,event\nAnn,Fair\n\nBob,Ball\n"
     assert inspect_source(links).lines == (4, 6)
+    assert (
+        "1 line that starts with # or % above the data: passed over." in load_relation(links).report.lines()
+    )
     texts = b'id,text\n1,"the old\nriver"\n2,a bank\n'
     assert inspect_corpus(texts).lines == (2, 4)
     assert inspect_corpus(b"a river bank\nthe old town\n", format="lines").lines == (1, 2)

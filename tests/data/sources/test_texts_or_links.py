@@ -7,8 +7,7 @@ import pytest
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
-from acvb_core.data.relation_readers import inspect_source, load_relation
-from acvb_core.data.relation_schema import find_text_column
+from acvb_core.data.relation_readers import load_relation
 
 EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
 TEXT = "The quick brown fox number {} jumps over a lazy dog by the river bank"
@@ -53,9 +52,4 @@ def test_both_answers_are_taken():
     ids=["long titles that come again", "short names", "numbers", "addresses"],
 )
 def test_names_of_objects_are_no_texts(table):
-    assert find_text_column(inspect_source(table.encode())) is None
     load_relation(table.encode())
-
-
-def test_the_look_at_a_file_says_which_column_it_is():
-    assert find_text_column(inspect_source(REVIEWS.encode())) == 2
