@@ -26,6 +26,7 @@ from acvb_core.data.names import (
 from acvb_core.data.report import plural
 from acvb_core.data.sources.arrays import to_array, to_dense
 from acvb_core.data.sources.frames import is_frame, open_object
+from acvb_core.data.sources.values import Floats
 
 ImageSize = str | tuple[int, int] | None
 
@@ -93,7 +94,6 @@ def parse_image_size(given: ImageSize) -> tuple[int, int] | None:
     return int(match[1]), int(match[2])
 
 
-Floats = NDArray[np.float64]
 #: Largest size of a number: squares and their sums stay finite.
 LARGEST = 1e100
 #: Largest standard deviation of a column that is not standardised, and its inverse the smallest: variances, and ratios

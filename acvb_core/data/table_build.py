@@ -17,9 +17,8 @@ from acvb_core.data.sources.arrays import is_sparse, load_npy, load_npz, load_sp
 from acvb_core.data.sources.containers import open_source
 from acvb_core.data.sources.frames import is_frame
 from acvb_core.data.sources.source import ByteSource
-from acvb_core.data.sources.values import NO_WORDS, PLAIN, YES_WORDS
+from acvb_core.data.sources.values import NO_WORDS, PLAIN, YES_WORDS, Floats
 from acvb_core.data.table import (
-    Floats,
     Image,
     Table,
     copy_numbers,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.names import text_of
-from acvb_core.data.relation_schema import CORNER_NAMES
+from acvb_core.data.relation_schema import CORNER_NAMES, Records
 from acvb_core.data.report import Fact
 from acvb_core.data.schema import PREVIEW_ROWS, ColumnChoice, Schema
 from acvb_core.data.sources.containers import open_records, reading_facts
@@ -23,26 +23,22 @@ from acvb_core.data.sources.parse import BLOCK_BYTES, read_head
 from acvb_core.data.sources.source import ByteSource
 from acvb_core.data.sources.values import (
     MISSING_WORDS,
+    Floats,
     LabelTable,
     ask_style,
     check_decimal,
     find_style,
     is_number,
 )
-from acvb_core.data.table import LARGEST, Floats, ImageSize, find_infinite, parse_image_size
+from acvb_core.data.table import LARGEST, ImageSize, find_infinite, parse_image_size
 
 #: What stands for a missing cell, in lower case: the other readers' signs and some that only tables of numbers have.
 MISSING = MISSING_WORDS | {"-", "--", ".", "n.a.", "#n/a", "none", "<na>"}
 Header = Literal["auto"] | bool | None
 CategoryPolicy = Literal["refuse", "one-hot", "leave-out"]
 ConstantPolicy = Literal["refuse", "leave-out"]
-#: What a column holds, by whether its known fields are numbers.
-_KINDS: dict[frozenset[bool | None], str] = {
-    frozenset(): "missing",
-    frozenset({True}): "numbers",
-    frozenset({False}): "text",
-    frozenset({True, False}): "mixed",
-}
+#: Of the first records, whether each field is a number; None where it is missing.
+Marks = Sequence[Sequence[bool | None]]
 #: So many whole numbers in a row, each one more than the last, are taken for names of columns.
 _COUNTED = 4
 _COUNT = re.compile(r"\s*[0-9]{1,18}\s*")
@@ -106,7 +102,6 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
         header = True if source.frame.named else header
     else:
         container, head = "text", read_head(source, options.encoding, options.delimiter)
-    # Whether each field is a number; None where it is missing.
     marks = [
         [None if field.strip().lower() in options.signs else is_number(field) for field in record]
         for record in head.records
@@ -114,7 +109,7 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
     named = header if isinstance(header, bool) else _has_header(head.records, marks)
     below, width = list(zip(*head.records[named:], strict=True)), range(head.usual)
     style = find_style((below[i] for i in width if below and i not in numeric), options.decimal)
-    kinds = (_KINDS[frozenset(mark[i] for mark in marks[named:]) - {None}] for i in width)
+    kinds = (_judge_kind([mark[i] for mark in marks[named:] if mark[i] is not None]) for i in width)
     return Schema(
         "table",
         container,
@@ -136,16 +131,18 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
     )
 
 
-def _may_name_rows(
-    source: ByteSource | FrameSource,
-    records: Sequence[Sequence[str]],
-    marks: Sequence[Sequence[bool | None]],
-    named: bool,
-) -> bool:
+def _judge_kind(marks: Sequence[bool | None]) -> str:
+    """Return what a column holds, by whether its known fields are numbers."""
+    if not marks:
+        return "missing"
+    return "numbers" if all(marks) else "mixed" if any(marks) else "text"
+
+
+def _may_name_rows(source: ByteSource | FrameSource, records: Records, marks: Marks, named: bool) -> bool:
     """Return whether the first column may name the rows: texts, an index, or headed as names or as ids are."""
-    ids = records[0][0].strip(), [record[0].strip() for record in records[1:]]
-    numbers = all(map(_COUNT.fullmatch, ids[1])) and len(set(ids[1])) == len(ids[1]) > 2
-    headed = ids[0].lower() in CORNER_NAMES or (numbers and _ID_NAME.search(ids[0]) is not None)
+    name, *ids = (record[0].strip() for record in records)
+    numbers = all(map(_COUNT.fullmatch, ids)) and len(set(ids)) == len(ids) > 2
+    headed = name.lower() in CORNER_NAMES or (numbers and _ID_NAME.search(name) is not None)
     if isinstance(source, FrameSource):
         first = next(iter(column_types(source)), None)
         if first is None or not (is_text_type(first) or pa.types.is_integer(first)):
@@ -154,7 +151,7 @@ def _may_name_rows(
     return {mark[0] for mark in marks[named:]} - {None} == {False} or (named and headed)
 
 
-def _has_header(records: Sequence[Sequence[str]], marks: Sequence[Sequence[bool | None]]) -> bool:
+def _has_header(records: Records, marks: Marks) -> bool:
     """Return whether the first record names the columns.
 
     It does where it is the only one and of text, where text stands above numbers (or more of them than of texts), where

@@ -1,4 +1,4 @@
-"""Records of fields: their labels as codes, and what a field says, a number in one of several styles, a link or nothing."""
+"""Records of fields: labels as codes, and what a field says: a number in one of several styles, a link, nothing."""
 
 from __future__ import annotations
 
