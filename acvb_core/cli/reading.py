@@ -35,11 +35,21 @@ _FORMATS: dict[str, dict[str, str]] = {
 }
 #: Options that every kind of data has, or most.
 _SHARED = tuple(name for name, row in _OPTIONS["corpus"].items() if row.kinds == KINDS or name == "format")
+_LABELS = Option(
+    "labels", ("relation",), "file",
+    help="Known labels of the objects (of the row objects, if there are two sets): names in the first column, labels "
+    "in the others. The clusters are compared with them, and never see them.",
+)  # fmt: skip
+_ON_DISK = Option(
+    "on_disk", ("corpus",), "text", hint="FOLDER",
+    help="Methods that stream: FILE is read to this folder and kept there, and used again as long as it is the same "
+    "(default: a folder that is removed at the end, if FILE is large).",
+)  # fmt: skip
 #: Arguments that only one kind of data has and that do not say how FILE is read.
 _FURTHER = {
-    "relation": ("labels", "links"),
-    "corpus": ("on_disk", "start", "heldout_documents"),
-    "table": (),
+    "relation": ["labels", "links"],
+    "corpus": ["on_disk", "start", "heldout_documents"],
+    "table": [],
 }
 _TYPES = {"column": parse_column, "columns": parse_columns, "words": parse_words, "number": parse_threshold}
 _METAVARS = {"column": "COLUMN", "columns": "A,B,…", "words": "A,B,…", "file": "FILE"}
@@ -76,8 +86,9 @@ def _add_options(to: argparse.ArgumentParser, kinds: Sequence[str], *, texts: bo
             if name not in listed and (texts or name != "broken"):
                 _add_option(add, row, kinds)
         listed |= _OPTIONS[kind].keys()
-        if len(kinds) > 1:
-            _add_further(add, kind)
+        for row in (_LABELS, _ON_DISK):
+            if len(kinds) > 1 and kind in row.kinds:
+                _add_option(add, row, kinds)
     if texts:
         add = group_adder(to, "how to cut the texts of a corpus into words")
         for row in CUTTING:
@@ -115,21 +126,6 @@ def _add_option(add: Add, row: Option, kinds: Sequence[str], before: str = "") -
     add(row.flag, f"{text} [{', '.join(row.formats)}]" if row.formats else text, **more)
 
 
-def _add_further(add: Add, kind: str) -> None:
-    if kind == "relation":
-        text = (
-            "known labels of the objects (of the row objects, where there are two sets): names in the first column, "
-            "labels in the others; the clusters are compared with them, and never see them"
-        )
-        add("--labels", text, metavar="FILE")
-    elif kind == "corpus":
-        text = (
-            "methods that stream: read FILE to this folder and keep it there; used again as long as FILE is the same "
-            "(default: a folder that is removed at the end, where FILE is large)"
-        )
-        add("--on-disk", text, metavar="FOLDER")
-
-
 def reader_options(arguments: argparse.Namespace, kind: str) -> dict[str, Any]:
     """Return what was typed about reading FILE, as arguments of the reader of this kind of data.
 
@@ -157,21 +153,17 @@ def refuse_reader_flags(arguments: argparse.Namespace, kind: str, what: str = "A
 
     Raises ParameterError: a flag says how to read FILE, or is for another kind of data.
     """
-    for other in KINDS:
-        if other not in (kind, "relation"):
-            for flag in _flags(arguments, _beyond(other)):
-                raise ParameterError(f"{flag} is for a {other}; {arguments.file} is a {kind}.")
     flags = ["--" + name for name in typed_options(arguments, _SHARED)]
     for one in KINDS:
-        flags += _typed_flags(arguments, one, _beyond(one) if one == kind else ())
-    flags += _flags(arguments, ("broken",))
+        beyond = [name for name, row in _OPTIONS[one].items() if row.beyond and name != "broken"] + _FURTHER[
+            one
+        ]
+        for flag in _flags(arguments, beyond):
+            if one not in (kind, "relation"):
+                raise ParameterError(f"{flag} is for a {one}; {arguments.file} is a {kind}.")
+        flags += _typed_flags(arguments, one, beyond if one == kind else ())
     if flags:
         raise ParameterError(f"{what} is read as it is; leave {flags[0]} out.")
-
-
-def _beyond(kind: str) -> list[str]:
-    """Return the arguments of one kind of data that say how to take data that were read."""
-    return [*(name for name, row in _OPTIONS[kind].items() if row.beyond), *_FURTHER[kind]]
 
 
 def _typed_flags(
@@ -200,7 +192,7 @@ def flag_of(name: str, value: Any = None) -> str:
 
 
 def _negative(row: Option) -> str:
-    return row.negative or f"--no-{row.flag[2:]}"
+    return row.flags[0] if row.flags else f"--no-{row.flag[2:]}"
 
 
 def typed_options(arguments: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:

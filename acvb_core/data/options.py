@@ -38,8 +38,7 @@ class Option:
     choices: Mapping[Any, str] = field(default_factory=dict)  #: values, in words; the page proposes the first
     none: str = ""  #: words for no column, where there need not be one
     auto: str = ""  #: words for leaving the choice to the reader, where that is proposed
-    flags: tuple[str, ...] = ()  #: other names on the command line
-    negative: str = ""  #: flag for no, if it is not --no- and the name
+    flags: tuple[str, ...] = ()  #: other names on the command line; of yes or no, the one that says no
     hint: str = ""  #: shown in an empty field; after a flag
     advanced: bool = False  #: out of sight until asked for
     inspects: bool = False  #: the schema of the file depends on it
@@ -50,15 +49,12 @@ class Option:
         """Name on the command line."""
         return "--" + self.name.replace("_", "-")
 
-    def applies(self, kind: Kind, schema: Schema | None = None) -> bool:
-        """Return whether it makes sense for a kind of data, and a file of such a schema."""
-        if kind not in self.kinds:
-            return False
-        if schema is None:
-            return True
+    def applies(self, schema: Schema) -> bool:
+        """Return whether it makes sense for a file of such a schema."""
         if not schema.column_names and ("column" in self.ask or self.name == "categories"):
             return False
-        return kind == "table" or not self.formats or schema.format in self.formats
+        fits = schema.kind == "table" or not self.formats or schema.format in self.formats
+        return schema.kind in self.kinds and fits
 
     def words_of(self, value: Any) -> str:
         """Return a value as the page says it."""
@@ -140,7 +136,7 @@ OPTIONS = (
     ),
     Option(
         "directed", _RELATION, "flag", "Links are", "Network: whether A to B and B to A are different links.",
-        choices={True: "directed", False: "undirected"}, auto=_RECOGNISE, negative="--undirected", beyond=True,
+        choices={True: "directed", False: "undirected"}, auto=_RECOGNISE, flags=("--undirected",), beyond=True,
     ),
     Option(
         "self_links", _RELATION, "flag", "Self-links", "Network: whether links of an object to itself count.",

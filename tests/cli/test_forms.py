@@ -65,8 +65,8 @@ def test_a_part_of_a_file_is_read(
             "(--table ...) among 'links', 'other things', or give a query (--query 'SELECT ...')",
         ),
         ("made.db", ("--table", "x"), "the database has no table of this name"),
-        ("made.db", ("--sheet", "x"), "is an SQLite database: it has no choice --sheet x."),
-        ("notes.parquet", ("--table", "x y"), "is a Parquet file: it has no choice --table 'x y'."),
+        ("made.db", ("--sheet", "x"), "made.db has no sheets: leave out --sheet x."),
+        ("notes.parquet", ("--table", "x y"), "notes.parquet has no tables: leave out --table 'x y'."),
         (
             "book.xlsx",
             ("--sheet", "x"),

@@ -51,7 +51,7 @@ class RelationReader(Reader):
         reasons = {"directed": choice.find_sentence("direction"), "self_links": own}
         notes = {name: f"Recognised. {reason}" for name, reason in reasons.items() if reason}
         skip = {*_OF_NETWORKS} if choice.kind == "relation" else set()
-        loading = ask_options("relation", opened, skip=skip, notes=notes)
+        loading = ask_options(opened, skip=skip, notes=notes)
         usual = "two" if choice.kind == "relation" else "one"
         loading["domains"] = "auto" if choice.recognised else usual
         amounts = _find_amounts(opened, loading)

@@ -121,7 +121,7 @@ def _show_words(preview: TokeniserPreview) -> None:
         label_visibility="collapsed",
         persist_state="session",
     )
-    words = list_kept_words(preview) if shown == "Kept" else list_dropped_words(preview)
+    words = list_words(preview, shown)
     st.dataframe(words, hide_index=True, key="tokeniser_words", height=300, column_config=numbers)
     n_words = preview.kept.n_words if shown == "Kept" else sum(w.n_words for w in preview.dropped.values())
     if n_words > len(words):
@@ -153,17 +153,11 @@ def list_reasons(preview: TokeniserPreview) -> pd.DataFrame:
     )
 
 
-def list_kept_words(preview: TokeniserPreview) -> pd.DataFrame:
-    """Return the most frequent words that are kept."""
-    return pd.DataFrame(preview.kept.top(MOST_WORDS), columns=["Word", "Times", "Documents"])
-
-
-def list_dropped_words(preview: TokeniserPreview) -> pd.DataFrame:
-    """Return the most frequent words that are dropped, with the reason."""
-    rows = [
-        (*row, DROP_REASONS[reason].label)
-        for reason, words in preview.dropped.items()
-        for row in words.top(MOST_WORDS)
-    ]
+def list_words(preview: TokeniserPreview, shown: str) -> pd.DataFrame:
+    """Return the most frequent words that are kept, or those that are dropped, with the reason."""
+    dropped = {DROP_REASONS[reason].label: words for reason, words in preview.dropped.items()}
+    lists = {"": preview.kept} if shown == "Kept" else dropped
+    rows = [(*row, why) for why, words in lists.items() for row in words.top(MOST_WORDS)]
     frame = pd.DataFrame(rows, columns=["Word", "Times", "Documents", "Why"])
-    return frame.sort_values("Times", ascending=False, kind="stable").head(MOST_WORDS)
+    frame = frame.sort_values("Times", ascending=False, kind="stable").head(MOST_WORDS)
+    return frame.drop(columns="Why") if shown == "Kept" else frame

@@ -40,7 +40,7 @@ class TableReader(Reader):
         """Draw the names and groups of the rows, and the treatment of the columns."""
         schema = opened.schema
         groups = _guess_groups(schema)
-        loading = ask_options("table", opened, defaults={"label_column": groups})
+        loading = ask_options(opened, defaults={"label_column": groups})
         others = {loading.get("row_labels", schema.row_column), loading.get("label_column")}
         text = [schema.column_names[place] for place in _list_text_columns(schema) if place not in others]
         if text:

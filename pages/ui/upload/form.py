@@ -121,7 +121,7 @@ def _edit_draft(
         loading = reader.ask(opened)
         with st.expander("Reading options", icon=":material/tune:", key=f"{opened.prefix}_options"):
             ask_how_to_inspect()
-            loading |= ask_options(reader.kind, opened, advanced=True)
+            loading |= ask_options(opened, advanced=True)
         opened = replace(opened, loading=loading)
         return opened, reader.prepare(opened)
     except AcvbError as error:

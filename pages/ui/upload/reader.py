@@ -79,7 +79,7 @@ class Reader(ABC):
 
     def ask(self, opened: OpenFile) -> dict[str, Any]:
         """Draw the options that are not advanced and return those that were chosen."""
-        return ask_options(self.kind, opened)
+        return ask_options(opened)
 
     @abstractmethod
     def prepare(self, opened: OpenFile) -> Draft:
@@ -108,7 +108,6 @@ def keep_last(slot: str, key: Any, make: Callable[[], _T], spinner: str = "") ->
 
 
 def ask_options(
-    kind: Kind,
     opened: OpenFile,
     *,
     advanced: bool = False,
@@ -125,7 +124,7 @@ def ask_options(
         row
         for row in OPTIONS
         if row.label and not row.inspects and row.advanced == advanced and row.name not in skip
-        if row.applies(kind, opened.schema)
+        if row.applies(opened.schema)
     ]
     found: dict[str, Any] = {}
     across = 2 if len(rows) in (2, 4) else min(len(rows), 3)
