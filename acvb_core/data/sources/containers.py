@@ -216,7 +216,12 @@ def _open_workbook(source: ByteSource) -> Iterator[Any]:
     with report_damage(source, what, *damage):
         if source.is_zip:
             _check_sheets(source)
-        yield CalamineWorkbook.from_filelike(source.seekable())
+        try:
+            yield CalamineWorkbook.from_filelike(source.seekable())
+        except BaseException as problem:
+            if type(problem).__name__ != "PanicException":  # of Rust, which no module has
+                raise
+            raise CalamineError(str(problem)) from None
 
 
 def list_sheets(source: ByteSource) -> tuple[tuple[str, ...], str | None]:

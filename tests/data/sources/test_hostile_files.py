@@ -8,6 +8,7 @@ import zipfile
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pytest
 from numpy.lib import format as npy
 from scipy import sparse
@@ -52,6 +53,7 @@ BROKEN = {
     "csr, negative index": (compressed("csr", [0, -1], [0, 1, 2]), "indices must be >= 0"),
     "csc, index beyond": (compressed("csc", [0, 99_999_999], [0, 1, 2]), "indices must be < 2"),
     "csr, falling pointers": (compressed("csr", [0, 1], [0, 9, 2]), "non-decreasing"),
+    "csr, pointers that fall to 0": (compressed("csr", [266, 512], [0, 2, 0]), "non-decreasing"),
     "csr, pointers from 1": (compressed("csr", [0, 1], [1, 1, 2]), "start"),
     "csr, too many promised": (compressed("csr", [0, 1], [0, 1, 2**31 - 1]), "cannot be read"),
     "csr, a value too few": (compressed("csr", [0, 1], [0, 1, 2], data=[1.0]), "cannot be read"),
@@ -85,6 +87,18 @@ def test_a_broken_sparse_matrix_is_refused(load: Any, case: str) -> None:
     with pytest.raises(DataError, match=words) as caught:
         load(content, filename="upload.npz")
     assert caught.value.source == "upload.npz"
+
+
+@BOTH
+def test_a_date_that_no_calendar_has_is_refused(load: Any) -> None:
+    book = openpyxl.Workbook()
+    for row in (["height", "born"], [1, 2], [3, -1e100]):
+        book.active.append(row)
+    book.active["B3"].number_format = "yyyy-mm-dd"
+    out = io.BytesIO()
+    book.save(out)
+    with pytest.raises(DataError, match="workbook"):
+        load(out.getvalue(), filename="upload.xlsx")
 
 
 @BOTH
