@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -245,22 +245,24 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
     rows = tuple(tuple(record) for record in records[header:][:PREVIEW_ROWS])
     lines = head.lines[header:][:PREVIEW_ROWS]
     schema = replace(schema, header=header, column_names=tuple(names), rows=rows, lines=lines)
-    style = _find_style(source, schema, options, records[header:])
+    chosen = options.columns[2]
+    value = schema.value_column if chosen is None else schema.position(chosen)
+    cells = range(schema.row_column is not None, schema.n_fields) if schema.format == "matrix" else ()
+    values = cells or ([] if value is None else [value])
+    style = find_source_style(source, records[header:], values, options.decimal)
     return replace(schema, decimal=style.decimal, thousands=style.thousands)
 
 
-def _find_style(
-    source: ByteSource | FrameSource, schema: Schema, options: ReadOptions, body: Records
+def find_source_style(
+    source: ByteSource | FrameSource, body: Records, columns: Iterable[int], decimal: str | None
 ) -> NumberStyle:
-    """Return how numbers are written in the columns that hold values."""
-    chosen = options.columns[2]
-    at = schema.value_column if chosen is None else schema.position(chosen)
-    start, end = (
-        (schema.row_column is not None, None) if schema.format == "matrix" else (at or 0, (at or 0) + 1)
-    )
-    if isinstance(source, FrameSource) and not all(map(is_text_type, column_types(source)[start:end])):
-        return PLAIN
-    return find_style(list(zip(*body, strict=True))[start:end], options.decimal)
+    """Return how numbers are written in some columns; plainly if a frame holds them as numbers."""
+    at = list(columns)
+    if isinstance(source, FrameSource):
+        types = column_types(source)
+        if not all(is_text_type(types[i]) for i in at):
+            return PLAIN
+    return find_style(([record[i] for record in body] for i in at), decimal)
 
 
 def _check_frame(source: FrameSource, format: str | None, records: Records, skip: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,21 @@ def test_word_counts_are_read_with_thousands(on_disk: bool, tmp_path: Path) -> N
         load_corpus(text.replace(b"3,0", b"3").replace(b"2.345.678", b"9"))
     again = load_corpus(text.replace(b"3,0", b"3").replace(b"2.345.678", b"9"), decimal=",")
     assert again.data.counts.sum() == 1234 + 3 + 1000 + 9
+
+
+@pytest.mark.parametrize("form", ["text", "frame"])
+def test_tables_of_counts_are_read_with_thousands(form: str) -> None:
+    text = "doc;river;lake;sea\na;1.234;0;1\nb;2,0;1;0\nc;0;1.234.567;3\n"
+    given = text.encode() if form == "text" else pd.read_csv(io.StringIO(text), sep=";", dtype=str)
+    counts = load_corpus(given, format="matrix").data.counts.toarray()
+    np.testing.assert_array_equal(counts, [[1234, 0, 1], [2, 1, 0], [0, 1234567, 3]])
+
+
+def test_labels_are_no_numbers() -> None:
+    """Signs in names of objects say nothing of values."""
+    loaded = load_relation(b"source;target\n1.234.567;x\n1,5;y\n")
+    assert loaded.report.count("links") == 2
+    assert "decimal" not in " ".join(loaded.report.lines())
 
 
 def test_a_fit_reads_them_too() -> None:

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypedDict, cast
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.disk import META
-from acvb_core.data.relation_schema import ReadOptions, inspect
+from acvb_core.data.relation_schema import ReadOptions, find_source_style, inspect
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.schema import PREVIEW_ROWS, ColumnChoice, Schema
 from acvb_core.data.sources.containers import open_source
@@ -25,7 +25,7 @@ from acvb_core.data.sources.formats import refuse_text_format, resolve_format, w
 from acvb_core.data.sources.frames import FrameChoices, FrameSource
 from acvb_core.data.sources.parse import Head, best_head, delimiter_code, first_bytes, one_line_fault
 from acvb_core.data.sources.source import MAX_TEXT, ByteSource, is_repeated, open_lines, refuse_too_large
-from acvb_core.data.sources.values import read_value
+from acvb_core.data.sources.values import STYLES, read_value
 
 
 class CorpusOptions(TypedDict, total=False):
@@ -88,7 +88,6 @@ WORD_NAMES = ("word", "words", "term", "terms", "token", "wordid", "word_id", "s
 _TEXT_LIKE = 20  # mean characters of a column that is taken for text without being called so
 _SHORT = 40  # characters of a label or a name at most, on average
 _FEW = 5  # columns of a list of word counts at most, if it is to be recognised beside tables of counts
-_WHOLE = re.compile(r"\d{1,15}(\.0*)?", re.ASCII)
 _LDAC_LINE = re.compile(r"\s*\d+(\s+\d+:\d+)*\s*")
 
 
@@ -343,6 +342,9 @@ def _table_schema(
     called, columns = _lower(given), list(zip(*records[first:], strict=True))
     if format == "matrix":
         roles = _guess_matrix_roles(called, columns)
+        cells = set(range(width)) - set(roles.values())
+        style = find_source_style(source, records[first:], cells, options.get("decimal"))
+        roles |= style._asdict()
     else:
         text = _guess_text_column(called, columns)
         label = _guess_label_column(called, columns, {text})
@@ -508,7 +510,7 @@ def _is_number(field: str) -> bool:
 
 
 def _is_whole(field: str) -> bool:
-    return _WHOLE.fullmatch(field) is not None
+    return field.strip()[:1].isdigit() and any(style.number(field.strip()).is_integer() for style in STYLES)
 
 
 def _mean_length(values: Sequence[str]) -> float:
