@@ -76,10 +76,9 @@ def read_once(folder: Path, origin: Mapping[str, Any], read: Read) -> tuple[Disk
             f"{folder} holds a corpus, but does not say of which file. Give {folder} in place of the file, or "
             "another folder."
         ) from None
-    differs = [name for name in origin if stored.get(name) != origin[name]]
+    differs = [words for name, words in _DIFFERENCES.items() if stored.get(name) != origin[name]]
     if differs:
-        changes = " and ".join(_DIFFERENCES[name] for name in differs[:2])
-        changes += " were" if differs[1:] else " was"
+        changes = f"{' and '.join(differs[:2])} {'were' if differs[1:] else 'was'}"
         raise ParameterError(
             f"{folder} holds the corpus of {stored.get('file')!r}, and {changes} other than now. Give another folder, "
             f"remove this one to read the file again, or give {folder} in place of the file."
@@ -98,10 +97,11 @@ _DIFFERENCES = {
 
 def describe_origin(file: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return plain values that identify a file (or `sample:NAME`), its state and the options of its reader."""
-    reading = {
-        name: _state(str(value)) if name == "vocabulary" else _plain(value)
-        for name, value in sorted(options.items())
-    }
+    reading = dict(sorted(options.items()))
+    if "vocabulary" in reading:
+        reading["vocabulary"] = _state(str(reading["vocabulary"]))
+    if isinstance(reading.get("tokeniser"), Tokeniser):
+        reading["tokeniser"] = reading["tokeniser"].to_dict()
     return {"version": _VERSION, **_state(file), "reading": reading}
 
 
@@ -113,7 +113,3 @@ def _state(file: str) -> dict[str, Any]:
     stats = [one.stat() for one in files]
     size, modified = sum(stat.st_size for stat in stats), max(stat.st_mtime_ns for stat in stats)
     return {"file": path.name, "bytes": size, "modified": modified}
-
-
-def _plain(value: Any) -> Any:
-    return value.to_dict() if isinstance(value, Tokeniser) else value

@@ -106,7 +106,7 @@ def load(
     from acvb_core.data.relation_readers import load_relation
 
     domains: Domains = "auto" if len(models) > 1 else "one" if model.one_domain else "two"
-    loaded = load_relation(file, domains=domains, **_network_kind(arguments), **options)
+    loaded = load_relation(file, domains=domains, **typed_options(arguments, ONE_DOMAIN), **options)
     hints = _hints(loaded.data, domains, arguments.directed)
     if loaded.report.count("lone_first_line"):
         hints.append("Use --header if the first line names the columns.")
@@ -127,10 +127,6 @@ def _load_sample(arguments: argparse.Namespace, models: Sequence[ModelSpec], str
         corpus, notes = write_sample(arguments, data, streamed)
         return Source(corpus, model, notes)
     return _scale_as_typed(arguments, Source(data, model, lines))
-
-
-def _network_kind(arguments: argparse.Namespace) -> dict[str, Any]:
-    return {name: getattr(arguments, name) for name in ONE_DOMAIN}
 
 
 def _scale_as_typed(arguments: argparse.Namespace, source: Source) -> Source:
@@ -160,9 +156,9 @@ def _with_domains(
     relation: Relation, arguments: argparse.Namespace, models: Sequence[ModelSpec]
 ) -> tuple[Relation, list[str]]:
     """Return a sample's relation with as many domains as were asked for, and lines that say so."""
-    kind = _network_kind(arguments)
+    kind = typed_options(arguments, ONE_DOMAIN)
     is_two, wants_two = relation.network is None, not models[0].one_domain
-    if len(models) > 1 or (is_two == wants_two and set(kind.values()) == {None}):
+    if len(models) > 1 or (is_two == wants_two and not kind):
         return relation, []
     if wants_two:
         return as_two_sided(relation), ["Taken as two sets of objects of the same names, as asked for."]
