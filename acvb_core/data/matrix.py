@@ -17,6 +17,7 @@ from acvb_core.data.relation_build import (
     Place,
     Side,
     assemble,
+    find_unused_categories,
     make_side,
     open_entries,
     open_list,
@@ -68,10 +69,14 @@ def read_matrix(source: ByteSource | FrameSource, schema: Schema, options: ReadO
         n_rows += batch.n_records
     if not n_rows:
         raise no_data_fault(source.name)
+    if n_labels and options.row_nodes is None:
+        unused = find_unused_categories(source, 0, row_labels, facts)
+        row_labels += unused
+        n_rows += len(unused)
     check_shape((n_rows, n_columns), options.shape, source.name)
 
     def place_row(at: int) -> dict[str, Any]:
-        return {"source": source.name, "line": row_lines[at], "column": 1}
+        return {"source": source.name, "line": row_lines[at] if at < len(row_lines) else None, "column": 1}
 
     def place_column(at: int) -> dict[str, Any]:
         return {"source": source.name, "line": reader.header_line or 1, "column": at + 1 + n_labels}

@@ -13,14 +13,12 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Network, Relation, as_pattern, intersect, subtract
-from acvb_core.data.relation_build import FoundRelation, links_fact, missing_facts
+from acvb_core.data.relation_build import FoundRelation, check_missing, links_fact, missing_facts
 from acvb_core.data.relation_schema import GRAPH_FORMATS, Heading, ReadOptions
 from acvb_core.data.report import Fact, Loaded, ReadReport, plural, take_apart, tell_count
 from acvb_core.data.schema import Schema, Sides
 from acvb_core.data.sources.arrays import to_sparse
 
-#: Pairs held as missing because no data were given for them; 5 bytes each.
-MAX_UNGIVEN = 50_000_000
 # What heads the column of the objects where it says nothing of what they are.
 _NO_KIND = ("", "row", "column", "source", "src", "from", "sender")
 Pattern: TypeAlias = sparse.csr_array
@@ -189,23 +187,15 @@ def spread_over_all(
 
     missing = spread(relation.missing)
     if unlisted == "missing" and n * n > n_rows * n_cols:
-        missing = as_pattern(missing + _outside(n, n_rows, columns, relation.name))
+        # The pairs of nodes that are no pair of a row object and a column object.
+        check_missing(n * n - n_rows * n_cols, relation.name)
+        others = np.ones((1, n), dtype=np.bool_)
+        others[0, columns] = False
+        of_rows = sparse.kron(np.ones((n_rows, 1), dtype=np.bool_), Pattern(others))
+        of_others = Pattern(np.ones((n - n_rows, n), dtype=np.bool_))
+        missing = as_pattern(missing + sparse.vstack([of_rows, of_others]))
     given = None if zeros is None else spread(as_pattern(to_sparse(zeros, relation.name)))
     return np.array(list(place), dtype=object), spread(relation.ones), missing, given
-
-
-def _outside(n: int, n_rows: int, columns: NDArray[np.int32], name: str) -> Pattern:
-    """Return the pairs of nodes that are no pair of a row object and a column object."""
-    n_outside = n * n - n_rows * len(columns)
-    if n_outside > MAX_UNGIVEN:
-        pairs = f"{n_outside:,} pairs of its {n:,} objects"
-        what = f"the relation says nothing about {pairs}, too many to hold as missing"
-        remedy = "Take unlisted pairs as no link, or load fewer objects."
-        raise DataError(what, source=name, remedy=remedy)
-    others = np.ones((1, n), dtype=np.bool_)
-    others[0, columns] = False
-    of_rows = sparse.kron(np.ones((n_rows, 1), dtype=np.bool_), Pattern(others))
-    return as_pattern(sparse.vstack([of_rows, Pattern(np.ones((n - n_rows, n), dtype=np.bool_))]))
 
 
 _SAME, _TWO = "Rows and columns are the same objects", "Rows and columns are two kinds of objects"

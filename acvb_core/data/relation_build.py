@@ -99,7 +99,7 @@ def side_by_position(n: int, nodes: Sequence[str] | None, side: str, source: str
     return Side(np.array(labels, dtype=object), np.arange(n, dtype=np.int32))
 
 
-MAX_UNLISTED = 50_000_000  # pairs held as missing because a file does not list them; 5 bytes each
+MAX_MISSING = 50_000_000  # pairs held as missing because nothing is said of them; 5 bytes each
 
 
 @dataclass
@@ -334,12 +334,16 @@ def links_fact(relation: Relation) -> Fact:
     return Fact("links", n, told, {"n_rows": rows, "n_columns": columns})
 
 
+def check_missing(n: int, name: str) -> None:
+    """Refuse more pairs of which nothing is said than can be held as missing."""
+    if n > MAX_MISSING:
+        what = f"nothing is said of {n:,} pairs, too many to hold as missing"
+        raise DataError(what, source=name, remedy="Take unlisted pairs as no link, or load fewer objects.")
+
+
 def _find_unlisted(links: sparse.csr_array, zeros: sparse.csr_array, n: int, name: str) -> sparse.csr_array:
     """Return the pattern of all pairs that are neither a link nor an observed 0."""
-    if n > MAX_UNLISTED:
-        what = f"{n:,} pairs are not listed, too many to hold as missing"
-        remedy = "Take unlisted pairs as no link, or load fewer objects."
-        raise DataError(what, source=name, remedy=remedy)
+    check_missing(n, name)
     unknown = ~(links + zeros).toarray()
     pointers = np.concatenate([[0], np.cumsum(unknown.sum(axis=1))]).astype(np.int32)
     indices = np.broadcast_to(np.arange(links.shape[1], dtype=np.int32), links.shape)[unknown]
@@ -455,7 +459,7 @@ class _LinkList:
         if nodes is not None or shape is not None:
             return make_side(labels, nodes, place, None if shape is None else shape[axis])
         for column in self.at if same else self.at[axis : axis + 1]:
-            labels += _unused_categories(self._source, column, labels, self.facts)
+            labels += find_unused_categories(self._source, column, labels, self.facts)
         side = make_side(labels, None, place)
         if side.labels.tolist() != labels and all(fact.name != "whole_ids" for fact in self.facts):
             told = "Ids are whole numbers: a .0 was left out, so that 1.0 and 1 are one object."
@@ -519,7 +523,7 @@ class _LinkList:
         )
 
 
-def _unused_categories(
+def find_unused_categories(
     source: ByteSource | FrameSource, column: int, labels: Sequence[str], facts: list[Fact]
 ) -> list[str]:
     """Return the categories that a column of a data frame declares and no row has: objects without links."""

@@ -111,7 +111,7 @@ def test_nodes_are_the_rows_and_then_the_other_columns():
 
 def test_too_many_pairs_nothing_is_known_of(monkeypatch):
     relation = Relation.build([[1, 0], [0, 1]], row_labels=["a", "b"], column_labels=["c", "d"])
-    monkeypatch.setattr("acvb_core.data.network.MAX_UNGIVEN", 11)
+    monkeypatch.setattr("acvb_core.data.relation_build.MAX_MISSING", 11)
     with pytest.raises(DataError, match="12 pairs"):
         as_network(relation, unlisted="missing")
 
