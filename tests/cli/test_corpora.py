@@ -154,6 +154,10 @@ def test_counts_end_to_end(run: Run, counts: tuple[Path, Path], tmp_path: Path) 
     )  # fmt: skip
     assert done.code == 0
     assert done.json["data"]["words"] == 8
+    same = run(
+        "fit", docword, "--model", "lda", "--vocabulary", vocabulary, "--json", "--method", "vb", "--k", 2
+    )
+    assert same.json["data"] == done.json["data"]
     saved = json.loads((tmp_path / "out" / "run.json").read_text())
     assert saved == {name: done.json[name] for name in saved}
     topics = pd.read_csv(tmp_path / "out" / "topics.csv")

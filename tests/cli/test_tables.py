@@ -12,6 +12,7 @@ import pytest
 import acvb_core
 from acvb_core.cli.parser import build_parser
 from acvb_core.models.lfm.text import TOP_FEATURES
+from acvb_core.registry import default_methods
 from acvb_core.samples.planted_mixtures import block_images
 from tests.cli.support import NUMBER, WOMEN, Run
 
@@ -380,6 +381,18 @@ def test_help_names_what_each_model_is_for(capsys: pytest.CaptureFixture[str]) -
     told = " ".join(capsys.readouterr().out.split())
     assert "with --model lfm, a table of numbers" in told
     assert "lda for a corpus on disk; that of the method, where only one has it" in told
+
+
+@pytest.mark.parametrize("command", ["fit", "compare", "experiment"])
+def test_without_a_method_a_table_gets_those_of_its_model(run: Run, tmp_path: Path, command: str) -> None:
+    path = tmp_path / "pets.csv"
+    path.write_text("pet,weight,height\n" + "".join(f"p{n},{n % 5}.5,{n % 7}\n" for n in range(20)))
+    more = ("--splits", 2) if command == "experiment" else ()
+    told = run(
+        command, path, "--model", "lfm", "--k-max", 2, "--max-sweeps", 2, "--json", "--quiet", *more
+    ).json
+    methods = [told["method"]] if command == "fit" else [one["method"] for one in told["runs"]]
+    assert list(dict.fromkeys(methods)) == default_methods("lfm")[: 1 if command == "fit" else None]
 
 
 def test_one_feature_is_not_many(run: Run) -> None:

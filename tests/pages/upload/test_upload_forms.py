@@ -236,6 +236,20 @@ def test_a_first_line_that_is_most_likely_a_heading_is_asked_about(
     assert people() == wanted
 
 
+@pytest.mark.parametrize(("sign", "rain"), [(",", 1.234), (".", 1234)])
+def test_a_number_that_may_be_two_is_asked_about_with_a_button_for_each(
+    open_app: Open, sign: str, rain: float
+) -> None:
+    content = "city;rain;sun\nBari;1,234;2\nOslo;5,678;3\nRome;2,345;1\n"
+    app = bring(open_app("data"), "cities.csv", content, "table")
+    assert "Say whether this is 1.234 (“Decimal sign: comma”) or 1234 (“Decimal sign: point”)." in texts(app)
+    press(app, f"choose_decimal_{sign}")
+    press(app, "load")
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    assert dataset.data.values[0, 0] == rain
+
+
 def wide_frame() -> pd.DataFrame:
     """45 columns: a time at 20, known groups at 35, texts at 40, two columns of names at 42 and 43, else numbers."""
     rng = np.random.default_rng(1)
