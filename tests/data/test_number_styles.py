@@ -91,6 +91,8 @@ def test_links_are_read_with_decimal_commas(tmp_path: Path) -> None:
     # Numbers of a frame have no signs that could be mistaken.
     typed = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "w": [1.234, 0.5]})
     assert load_relation(typed, threshold=2, decimal=",").data.n_ones == 0
+    with pytest.raises(DataError, match=r"found '1.234'.*threshold=0"):
+        load_relation(typed)
 
 
 def test_a_matrix_is_read_with_decimal_commas() -> None:

@@ -436,26 +436,20 @@ class ValueReader:
         return self._verdicts[codes], self._numbers[codes]
 
     def _learn(self, texts: Sequence[str], before: int, column: int) -> None:
-        def refuse(wrong: NDArray[np.bool_], what: str, remedy: str) -> None:
-            if wrong.any():
-                bad = int(wrong.argmax())
-                raise DataError(
-                    what,
-                    source=self._source,
-                    line=self._table.first_line(before + bad),
-                    column=column + 1,
-                    value=texts[bad],
-                    remedy=ask_style(texts[bad], self._style) or remedy,
-                )
-
         values = [read_value(text, self.summary.threshold, self._style) for text in texts]
         verdicts = np.array([value.verdict for value in values], dtype=np.uint8)
-        what = "this is neither a number, nor yes / no, nor missing (blank, NA, NaN, ?)"
-        refuse(verdicts == ILLEGAL, what, _NO_VALUE)
         numbers = np.array([value.number for value in values])
-        if self._only_bits:
-            other = ~(np.isnan(numbers) | (numbers == 0) | (numbers == 1))
-            refuse(other, "this is neither 0 (no link) nor 1 (link) nor missing", _NO_BIT)
+        illegal = verdicts == ILLEGAL
+        other = self._only_bits & ~(np.isnan(numbers) | (numbers == 0) | (numbers == 1))
+        if (illegal | other).any():
+            bad = int((illegal | other).argmax())
+            what, remedy = "this is neither 0 (no link) nor 1 (link) nor missing", _NO_BIT
+            if illegal[bad]:
+                what = "this is neither a number, nor yes / no, nor missing (blank, NA, NaN, ?)"
+                remedy = ask_style(texts[bad], self._style) or _NO_VALUE
+            line = self._table.first_line(before + bad)
+            place: dict[str, Any] = {"source": self._source, "line": line, "column": column + 1}
+            raise DataError(what, **place, value=texts[bad], remedy=remedy)
         self._verdicts = np.concatenate([self._verdicts, verdicts])
         self._numbers = np.concatenate([self._numbers, numbers])
         self.summary.observe(numbers)
