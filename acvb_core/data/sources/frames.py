@@ -249,7 +249,7 @@ def is_text_type(kind: Any) -> bool:
 
 
 def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    rows = BATCH_ROWS
+    rows = min(BATCH_ROWS, max(1, _CELLS // batch.num_columns))
     if batch.num_rows:
         rows = min(rows, max(1, int(batch.num_rows * _MOST_BYTES / max(batch.nbytes, 1))))
     for at in range(0, batch.num_rows, rows):
@@ -310,6 +310,8 @@ def _column_bytes(
     return held[offsets[0] : offsets[-1]], offsets - offsets[0], trimmed
 
 
+#: Numbers of an index that rows can be added to without leaving int64.
+_LARGEST_INDEX = 1 << 30
 #: How pandas calls an index that has no name where it writes one.
 _UNNAMED = re.compile(r"__index_level_\d+__")
 _PROTOCOLS = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
@@ -381,10 +383,13 @@ def place_index(frame: Frame, schema: pa.Schema) -> Frame:
     try:
         index = (schema.pandas_metadata or {})["index_columns"]
         at = [schema.names.index(name) for name in index if isinstance(name, str)]
+        numbers = [
+            (one["name"], int(one["start"]), int(one["step"])) for one in index if isinstance(one, dict)
+        ]
     except (LookupError, TypeError, ValueError):  # it is not of pandas
         return frame
-    if not at:
-        return frame  # a numbering is not stored as a column
+    if not at:  # a numbering is not stored as a column
+        return _place_numbers(frame, *numbers[0]) if len(numbers) == 1 else frame
     names = ["" if i in at and _UNNAMED.fullmatch(name) else name for i, name in enumerate(schema.names)]
     order = [*at, *(i for i in range(len(names)) if i not in at)]
     numbered = len(at) == 1 and not names[at[0]] and pa.types.is_integer(schema.types[at[0]])
@@ -396,6 +401,24 @@ def place_index(frame: Frame, schema: pa.Schema) -> Frame:
         batches=lambda: (batch.select(order) for batch in frame.batches()),
         has_index=len(at) == 1,
     )
+
+
+def _place_numbers(frame: Frame, name: str | None, start: int, step: int) -> Frame:
+    """Return a frame with an index of evenly spaced numbers first, unless it has no name and counts from 0."""
+    import pyarrow as pa
+
+    if (name, start, step) == (None, 0, 1) or step == 0 or max(abs(start), abs(step)) > _LARGEST_INDEX:
+        return frame
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        first = start
+        for batch in frame.batches():
+            last = first + step * batch.num_rows
+            index = pa.array(np.arange(first, last, step, dtype=np.int64))
+            yield pa.RecordBatch.from_arrays([index, *batch.columns], names=["", *batch.schema.names])
+            first = last
+
+    return replace(frame, names=(name or "", *frame.names), batches=batches, has_index=True)
 
 
 def _is_counted(batches: Iterator[pa.RecordBatch], column: int) -> bool:

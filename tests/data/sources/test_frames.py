@@ -391,7 +391,8 @@ def written(write: str, frame: pd.DataFrame) -> Any:
 @pytest.mark.parametrize("write", ["frame", "table", "parquet", "arrow"])
 def test_an_index_names_the_rows_unless_it_numbers_them(write: str) -> None:
     cells = pd.DataFrame({"a": [1, 0, 1], "b": [0, 1, 1], "c": [1, 1, 0]})
-    for index in ([100, 105, 111], [3, 2, 0], list("xyz"), pd.Index([0, 1, 2], name="id")):
+    ids = pd.Index([0, 1, 2], name="id")
+    for index in ([100, 105, 111], [3, 2, 0], list("xyz"), ids, range(100, 103), pd.RangeIndex(6, 0, -2)):
         names = [str(one) for one in index]
         given = written(write, cells.set_axis(index))
         assert load_relation(given).data.row_labels.tolist() == names
@@ -429,6 +430,8 @@ def test_metadata_that_pandas_did_not_write_are_passed_over() -> None:
         b'{"index_columns": 3}',
         b'{"index_columns": ["x"]}',
         b'{"index_columns": [{}]}',
+        b'{"index_columns": [{"name": null, "start": 1, "step": 0}]}',
+        b'{"index_columns": [{"name": null, "start": 99999999999999999999, "step": 1}]}',
     ):
         found = load_relation(table.replace_schema_metadata({b"pandas": about}))
         assert found.data.row_labels.tolist() == ["Ann", "Bob"]
