@@ -19,7 +19,7 @@ from acvb_core.data.matrix import check_shape
 from acvb_core.data.names import text_of
 from acvb_core.data.network import with_attributes
 from acvb_core.data.relation_build import Entries, FoundRelation, Side, assemble, make_side, open_entries
-from acvb_core.data.relation_schema import ReadOptions
+from acvb_core.data.relation_schema import ASK_DIRECTION, ReadOptions
 from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.schema import Sides
 from acvb_core.data.sources.arrays import check_size
@@ -418,8 +418,7 @@ class _XmlReader:
             first = self._edges[0]
             if is_directed is not first[3] and directed is None:
                 what = f"some edges have a direction and some have none, as on line {first[4]:,}"
-                remedy = "Say for all edges whether they have a direction (directed=True) (directed=False)."
-                raise self._source.fault(what, remedy, line)
+                raise self._source.fault(what, ASK_DIRECTION, line)
             known = (
                 {**defaults, **known} if known and defaults else known or defaults
             )  # without a copy for each

@@ -14,7 +14,7 @@ from scipy import sparse
 from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Network, Relation, as_pattern, intersect, subtract
 from acvb_core.data.relation_build import FoundRelation, check_missing, links_fact, missing_facts
-from acvb_core.data.relation_schema import GRAPH_FORMATS, Heading, ReadOptions
+from acvb_core.data.relation_schema import ASK_DIRECTION, GRAPH_FORMATS, Heading, ReadOptions
 from acvb_core.data.report import Fact, Loaded, ReadReport, plural, take_apart, tell_count
 from acvb_core.data.schema import Schema, Sides
 from acvb_core.data.sources.arrays import to_sparse
@@ -289,8 +289,7 @@ def _refuse_sorted_pairs(relation: Relation, zeros: Pattern | None, schema: Sche
         names = [repr(schema.column_names[at or 0]) for at in (schema.row_column, schema.column_column)]
         what = f"the columns {' and '.join(names)} may give links a direction or not: no pair is listed both ways, "
         what += "and the first name is always the smaller, as in lists of undirected links"
-        remedy = "Say whether links have a direction (directed=True) (directed=False)."
-        raise DataError(what, source=schema.filename, remedy=remedy)
+        raise DataError(what, source=schema.filename, remedy=ASK_DIRECTION)
 
 
 def _reading_facts(found: FoundRelation, relation: Relation) -> list[Fact]:

@@ -64,11 +64,14 @@ def read_links(given: Any, threshold: float | None, name: str) -> tuple[sparse.c
     entries = sparse.coo_array(matrix)  # in this form SciPy has not added up repeated entries yet
     check_links(entries, limit, name)
     unknown = np.isnan(entries.data)
-    links = _choose_entries(entries, ~unknown)
+    links, missing = (
+        sparse.csr_array((entries.data[kind], (entries.row[kind], entries.col[kind])), shape=entries.shape)
+        for kind in (~unknown, unknown)
+    )
     if limit is not None:
         links.sum_duplicates()
         links.data = links.data > limit
-    return as_pattern(links), as_pattern(_choose_entries(entries, unknown))
+    return as_pattern(links), as_pattern(missing)
 
 
 def check_links(entries: sparse.coo_array, threshold: float | None, name: str) -> None:
@@ -85,11 +88,6 @@ def check_links(entries: sparse.coo_array, threshold: float | None, name: str) -
         what, remedy = "is infinite", "Give finite numbers, and NaN for missing entries."
     where = f"row {int(entries.row[at]) + 1:,}, column {int(entries.col[at]) + 1:,}"
     raise DataError(f"the value in {where} {what}", source=name, value=f"{numbers[at]:g}", remedy=remedy)
-
-
-def _choose_entries(entries: sparse.coo_array, which: Any) -> sparse.csr_array:
-    where = entries.row[which], entries.col[which]
-    return sparse.csr_array((entries.data[which], where), shape=entries.shape)
 
 
 class Pairs:

@@ -15,6 +15,7 @@ from acvb_core.core.errors import DataError, shorten
 from acvb_core.data.names import plain_ids, text_of
 from acvb_core.data.relation import Codes, Pairs, Relation, as_pattern, intersect, subtract
 from acvb_core.data.relation_schema import (
+    ASK_DIRECTION,
     Heading,
     ReadOptions,
     Threshold,
@@ -443,7 +444,7 @@ class _LinkList:
             line=self._directions.first_line(code),
             column=at + 1,
             value=texts[code],
-            remedy="Say for all links whether they have a direction (directed=True) (directed=False).",
+            remedy=ASK_DIRECTION,
         )
 
     def build_side(self, axis: int, nodes: list[str] | None) -> Side:
@@ -491,7 +492,7 @@ class _LinkList:
             raise DataError(
                 f"the first {self._unit} may hold the names of the columns: all names but these two occur again",
                 source=self._source.name,
-                line=1,
+                line=self._schema.first_line,
                 value=", ".join(names),
                 remedy="Say whether it holds names (header=True) or data (header=False).",
             )

@@ -19,7 +19,13 @@ from acvb_core.data.matrix import read_array, read_matrix, read_matrix_market, r
 from acvb_core.data.names import refuse_repeated
 from acvb_core.data.network import resolve_domains
 from acvb_core.data.relation import Relation
-from acvb_core.data.relation_build import FoundRelation, object_facts, open_pairs, read_edge_list
+from acvb_core.data.relation_build import (
+    FoundRelation,
+    object_facts,
+    open_list,
+    open_pairs,
+    read_edge_list,
+)
 from acvb_core.data.relation_schema import (
     COLUMN_FORMATS,
     GRAPH_FORMATS,
@@ -37,6 +43,7 @@ from acvb_core.data.sources.formats import refuse_text_format
 from acvb_core.data.sources.frames import is_frame
 from acvb_core.data.sources.parse import ONE_FIELD, RecordReader
 from acvb_core.data.sources.source import ByteSource, FileLike, Utf8Stream
+from acvb_core.data.sources.values import RecordBatch
 
 NodeList = Sequence[str] | FileLike
 _FEW = 3  # names that a message lists
@@ -95,7 +102,7 @@ def _read_node_list(nodes: NodeList | None, source: str, facts: list[Fact]) -> l
     return found
 
 
-def _number_lines(reader: RecordReader) -> Iterator[tuple[int, list[str]]]:
+def _number_lines(reader: Iterable[RecordBatch]) -> Iterator[tuple[int, list[str]]]:
     """Yield each record's line and fields."""
     for batch in reader:
         for i, line in enumerate(batch.lines.tolist()):
@@ -150,35 +157,30 @@ def load_labels(
     >>> load_labels(b"name,club\nBob,chess\nAnn,go\n", relation)["club"].tolist()
     ['go', 'chess']
     """
-    if isinstance(name_column, str) and header == "auto":
-        header = True
     objects = dict.fromkeys(take_apart(relation)[0].row_labels)
+    named = header is True or (isinstance(name_column, str) and header == "auto")
+    looking = ReadOptions(format="edges", encoding=encoding, delimiter=delimiter, header=named)
     with ByteSource(source, filename) as opened:
-        named = header is True
-        looking = ReadOptions(format="edges", encoding=encoding, delimiter=delimiter, header=named)
         schema = inspect(opened, looking)
         at = schema.position(name_column)
         if at is None:
             raise ParameterError(f"name_column is {name_column!r}; give a column's name or position.")
-        stream, mark, titles = Utf8Stream(opened, encoding), schema.delimiter or ",", schema.title_lines
-        reader = RecordReader(stream, opened.name, mark, title_lines=titles)
+        reader = open_list(opened, replace(schema, header=False), looking)
         records = _number_lines(reader)
         line, first = next(records)
-        if header == "auto":
-            named = first[at] not in objects
-        if not named:
-            records = chain([(line, first)], records)
-        known, unknown = _match_names(records, objects, at, opened)
+        named = named or (header == "auto" and first[at] not in objects)
+        known, unknown = _match_names(
+            records if named else chain([(line, first)], records), objects, at, opened
+        )
     labels = ObjectLabels()
     for i, heading in enumerate(first):
         name = heading if named and heading else f"column {i + 1}"
-        if i == at:
-            continue
-        if name in labels:
+        if name in labels and i != at:
             remedy = "Give each column of labels a name of its own."
             raise opened.fault("two columns have the same name", remedy, 1, name)
-        column = [known[own][1][i] if own in known else "" for own in objects]
-        labels[name] = np.array(column, dtype=object)
+        if i != at:
+            column = [known[own][1][i] if own in known else "" for own in objects]
+            labels[name] = np.array(column, dtype=object)
     held = "names" if named else "data"
     read = f"Read {plural(reader.lines_read, 'line')} of labels; the first holds {held}."
     facts = _label_facts(list(labels), len(known), len(objects), unknown)
@@ -299,8 +301,9 @@ def load_relation(
         objects. "auto": as the file says or looks, two if `shape` is not square or the two lists of objects
         differ; the report and `schema.sides` tell which, and why.
     directed : bool, optional
-        Networks: whether i to j and j to i are different links. None: guessed. Of an undirected network a pair is
-        linked if the file links it either way.
+        Networks: whether i to j and j to i are different links. None: guessed; it is an error where links of both kinds
+        are mixed, or where columns such as "from" and "to" hold sorted pairs, as lists of undirected links do. Of an
+        undirected network a pair is linked if the file links it either way.
     self_links : bool, optional
         Networks: whether links of an object to itself count. None: they do if there is one. Where they do not,
         those in the file are left out, and the report says how many.
