@@ -66,8 +66,8 @@ def load_array(folder: Path, name: str) -> NDArray[Any]:
         what = "this corpus on disk is not there any more; its folder was deleted or moved"
         remedy = "Put it back, or read the corpus to disk again."
         raise DataError(what, source=str(folder), remedy=remedy) from None
-    except (OSError, ValueError) as problem:
-        raise damage_error(folder, str(problem)) from None
+    except Exception as problem:  # a damaged header makes NumPy raise all sorts
+        raise damage_error(folder, f"{name}: {problem}") from None
 
 
 class Shard(NamedTuple):
@@ -99,7 +99,10 @@ def read_strings(folder: Path, stem: str, numbers: NDArray[np.int64]) -> list[st
         return [""] * len(numbers)
     bounds = zip(places[numbers].tolist(), places[numbers + 1].tolist(), strict=True)
     with (folder / f"{stem}.utf8").open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as text:
-        return [text[begin:end].decode("utf-8") for begin, end in bounds]
+        try:
+            return [text[begin:end].decode("utf-8") for begin, end in bounds]
+        except UnicodeDecodeError as problem:
+            raise damage_error(folder, f"{stem}.utf8: {problem}") from None
 
 
 class StringWriter:
@@ -368,13 +371,9 @@ class DiskCorpus(WordCounts):
         """Return a shard as it lies on disk; DataError if its pointers would lead a compiled loop out of the arrays."""
         shard = Shard(*(load_array(self.folder, shard_file(number, part)) for part in Shard._fields))
         pointers, words, counts = shard
-        sound = (
-            len(pointers) == self.begins[number + 1] - self.begins[number] + 1
-            and int(pointers[0]) == 0
-            and bool((pointers[1:] >= pointers[:-1]).all())
-            and int(pointers[-1]) == len(words) == len(counts)
-        )
-        if not sound:
+        sound = len(pointers) == self.begins[number + 1] - self.begins[number] + 1 and int(pointers[0]) == 0
+        sound = sound and not (pointers[1:] < pointers[:-1]).any()
+        if not (sound and int(pointers[-1]) == len(words) == len(counts)):
             raise damage_error(self.folder, f"the numbers of shard {number} contradict each other")
         return shard
 

@@ -237,6 +237,17 @@ def test_numbers_that_would_lead_out_of_the_arrays_are_refused(corpus, tmp_path,
         DiskCorpus.open(disk.folder).documents(range(10))
 
 
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [("names.utf8", b"d", b"\xff"), ("texts.utf8", b"o", b"\xff"), ("names.npy", b")", b"(")],
+)
+def test_a_byte_that_was_changed_is_damage(corpus, tmp_path, name, old, new):
+    path = write_disk_corpus([corpus], tmp_path / "c").folder / name
+    path.write_bytes(path.read_bytes().replace(old, new, 1))
+    with pytest.raises(DataError, match=rf"damaged \({name}"):
+        DiskCorpus.open(path.parent).in_memory()
+
+
 def pieces(corpus: Corpus, sizes: list[int]):
     begin = 0
     for size in sizes:
