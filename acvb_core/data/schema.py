@@ -99,6 +99,11 @@ class Schema:
         return set(self.roles.values()) if self.format in _READ_ALONE else None
 
     @property
+    def first_line(self) -> int:
+        """Line of the names of the columns; of the first record if there are none."""
+        return self.lines[0] - self.header if self.lines else self.title_lines + 1
+
+    @property
     def has_texts(self) -> bool:
         """Return whether documents are texts, which a tokeniser cuts, and no counts."""
         return self.format in ("table", "lines", "zip")
@@ -119,7 +124,7 @@ class Schema:
             if self.header and choice in self.column_names:
                 return self.column_names.index(choice)
             what = "there is no column of this name"
-            raise DataError(what, source=self.filename, line=1, value=choice, remedy=remedy)
+            raise DataError(what, source=self.filename, line=self.first_line, value=choice, remedy=remedy)
         if 0 <= choice < self.n_fields:
             return int(choice)
         what = f"there is no column at position {choice} (counted from 0)"

@@ -47,6 +47,16 @@ def test_titles_above_a_table_are_passed_over(case: str, tmp_path: Path) -> None
     assert inspect_table(source).lines == tuple(n_lines + line for line in inspect_table(rest.encode()).lines)
 
 
+def test_faults_of_the_first_record_below_titles_name_its_line() -> None:
+    body = "".join(f"{one},{other}\n" for one in ("Ann", "Bob", "Cyd") for other in ("Hat", "Tie"))
+    with pytest.raises(DataError, match="may hold the names") as caught:
+        load_relation(f"Sales\n\nBuyer,Product\n{body}".encode())
+    assert caught.value.line == 3
+    with pytest.raises(DataError, match="no column of this name") as caught:
+        load_relation(f"Sales\n\nperson,event\n{body}".encode(), source="Buyer")
+    assert caught.value.line == 3
+
+
 def test_titles_above_links_and_texts() -> None:
     links = load_relation(b"Who met whom\nperson,event\nAnn,Fair\nBob,Ball\n")
     assert links.data.row_labels.tolist() == ["Ann", "Bob"]
