@@ -18,9 +18,7 @@ from acvb_core.core.rows import ModelSpec
 from acvb_core.core.scratch import remove_abandoned, scratch_prefix
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.disk import DiskCorpus
-from acvb_core.data.options import options_of
 from acvb_core.data.schema import Schema
-from acvb_core.data.sources.frames import FrameChoices
 
 #: A file of less is never looked at twice: it fits into memory.
 SMALL = 16 << 20
@@ -30,10 +28,8 @@ LARGE = 1 << 30
 SHARE = 0.25
 #: Bytes in memory for a (document, word) pair while a corpus is put together, and for a byte of text.
 _PAIR, _TEXT = 40, 3
-_INSPECTED = (
-    *FrameChoices._fields,
-    *(name for name, row in options_of("corpus").items() if row.inspects),
-)
+#: Options that say nothing of how the file is inspected.
+_ASIDE = {"name", "vocabulary", "tokeniser"}
 
 
 def load_documents(
@@ -109,11 +105,11 @@ def _temporary_folder(arguments: argparse.Namespace) -> Path:
     return Path(home) / "corpus"
 
 
-def _inspect(file: str | Path, options: dict[str, Any]) -> Schema:
+def _inspect(file: str, options: dict[str, Any]) -> Schema:
     """Return the schema of a file, as far as its head shows it."""
     from acvb_core.data.corpora.readers import inspect_corpus
 
-    return inspect_corpus(file, **{name: options[name] for name in _INSPECTED if name in options})
+    return inspect_corpus(file, **{name: value for name, value in options.items() if name not in _ASIDE})
 
 
 def _is_large(file: str, options: dict[str, Any]) -> bool:
@@ -124,11 +120,9 @@ def _is_large(file: str, options: dict[str, Any]) -> bool:
     from acvb_core.data.corpora.estimate import estimate
     from acvb_core.engine.free_memory import available_memory
 
-    schema = _inspect(path, options)
-    more: dict[str, Any] = {
-        name: options.get(name) for name in ("tokeniser", "encoding", *FrameChoices._fields)
-    }
-    size = estimate(path, schema, **more)
+    schema = _inspect(file, options)
+    known = {name: value for name, value in options.items() if name not in _ASIDE}
+    size = estimate(path, schema, tokeniser=options.get("tokeniser"), **known)
     needed = _PAIR * size.pairs + (_TEXT * size.text_bytes if schema.has_texts else 0)
     free = available_memory()
     return size.text_bytes > LARGE or (free is not None and needed > SHARE * free)

@@ -10,7 +10,6 @@ import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.corpora.estimate import Estimate, estimate
-from acvb_core.data.sources.frames import FrameChoices
 from acvb_core.data.sources.source import MAX_TEXT_BYTES
 from acvb_core.engine.free_memory import available_memory
 from acvb_core.registry import method_row, model_row
@@ -71,9 +70,8 @@ def advise_storage(found: Estimate | None) -> StorageAdvice:
 
 def choose_storage(opened: OpenFile) -> Where:
     """Draw the choice, with the better place as default."""
-    columns = {name: at for name, at in opened.loading.items() if name.endswith("_column")}
-    key = opened.prefix, repr(opened.looking), repr(columns)
-    size = keep_last("texts_estimate", key, partial(_estimate_size, opened, columns), "Estimating the size")
+    key = opened.prefix, repr(opened.options)
+    size = keep_last("texts_estimate", key, partial(_estimate_size, opened), "Estimating the size")
     found = advise_storage(size)
     if not found.in_memory:
         st.markdown("**On disk**")
@@ -94,13 +92,10 @@ def choose_storage(opened: OpenFile) -> Where:
     return where
 
 
-def _estimate_size(opened: OpenFile, columns: dict[str, Any]) -> Estimate | None:
+def _estimate_size(opened: OpenFile) -> Estimate | None:
     """Return the size of the corpus; None if the file cannot be read, which the reading will report."""
-    known = {
-        name: opened.looking[name] for name in ("encoding", *FrameChoices._fields) if name in opened.looking
-    }
+    options = {name: value for name, value in opened.options.items() if name != "vocabulary"}
     try:
-        schema = opened.schema.with_columns(columns)
-        return estimate(rewind(opened.file), schema, filename=opened.file.name, **known)
+        return estimate(rewind(opened.file), **options)
     except AcvbError:
         return None

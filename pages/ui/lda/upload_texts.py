@@ -18,7 +18,6 @@ from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.infer import DataKind
 from acvb_core.data.report import ReadReport
 from acvb_core.data.schema import Schema
-from acvb_core.data.sources.frames import FrameChoices
 from pages.ui.lda.storage_choice import Where, choose_storage
 from pages.ui.lda.tokeniser import edit_tokeniser, explain_no_words
 from pages.ui.shared import services
@@ -84,12 +83,8 @@ def _read_texts(opened: OpenFile, where: Where) -> Texts | None:
     if where == "memory":
         with _advising_disk():
             return read_texts(rewind(opened.file), **opened.options)
-    known = {
-        name: opened.looking[name] for name in ("encoding", *FrameChoices._fields) if name in opened.looking
-    }
     try:
-        chosen = opened.schema.with_columns(opened.loading)
-        return head_texts(rewind(opened.file), chosen, filename=opened.file.name, **known)
+        return head_texts(rewind(opened.file), **opened.options)
     except AcvbError:
         return None  # what is wrong is said when the file is read
 
