@@ -371,7 +371,8 @@ def _read_source(
     """Read a file or a data frame."""
     with open_source(data, filename, kind="relation", choices=options.part) as opened:
         schema = inspect(opened, options)
-        if options.format == "auto" and options.columns[:2] == (None, None):
+        chosen = (*options.columns[:2], options.row_nodes, options.column_nodes)
+        if options.format == "auto" and all(choice is None for choice in chosen):
             refuse_texts(schema)
         _check_list(schema, options)
         schema = with_choices(schema, options)
