@@ -57,7 +57,7 @@ def test_names_of_objects_are_no_texts(table):
 
 def test_long_names_in_a_list_of_objects_are_no_texts() -> None:
     long = "The history of the decline and fall of the Roman Empire"
-    links = f"a,{long}\n".encode()
+    links = f"row,col\na,{long}\n".encode()
     with pytest.raises(DataError, match="documents or links"):
         load_relation(links)
     assert load_relation(links, column_nodes=[long]).data.column_labels.tolist() == [long]
