@@ -191,10 +191,9 @@ class Table:
             1e-50 to 1e50, a name is repeated, or lengths disagree.
         """
         if is_frame(values):
-            values, row_names, column_names = _read_frame(values, name)
+            values, *sides = _read_frame(values, name)
             rows, columns = (
-                rows if rows is not None else row_names,
-                columns if columns is not None else column_names,
+                own if given is None else given for given, own in zip((rows, columns), sides, strict=True)
             )
         cells = copy_numbers(values, name)
         n_rows, n_columns = cells.shape
@@ -206,16 +205,11 @@ class Table:
         if groups is not None and len(groups) != n_rows:
             what = f"{len(groups):,} labels were given for {n_rows:,} rows"
             raise DataError(what, source=name, remedy="Give a label for every row, or none.")
-        further = check_metadata(metadata, n_rows, name, "row")
-        table = cls(
-            cells,
+        row_names, further = (
             unique_names(rows, n_rows, "row", name),
-            names,
-            mend_text(name),
-            labels=groups,
-            image=image,
-            metadata=further,
+            check_metadata(metadata, n_rows, name, "row"),
         )
+        table = cls(cells, row_names, names, mend_text(name), True, groups, image, further)
         return table.with_standardise(standardise)
 
     @property

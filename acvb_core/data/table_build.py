@@ -156,9 +156,9 @@ def _type_metadata(raw: RawTable) -> dict[str, NDArray[Any]]:
     names = make_unique([name or f"column {i}" for i, name in enumerate(raw.schema.column_names, start=1)])[0]
     for i in sorted(raw.kept & raw.texts.keys()):
         texts = raw.texts[i].tolist()
-        numbers = {text: style.number(text) for text in texts if text}
-        plain = {text: PLAIN.number(text) for text in numbers}
-        if numbers != plain and not any(map(np.isnan, numbers.values())):
+        numbers = {} if style == PLAIN else {text: style.number(text) for text in texts if text}
+        other = any(PLAIN.number(text) != number for text, number in numbers.items())
+        if other and np.isfinite([*numbers.values()]).all():
             texts = [text_of(numbers.get(text)) for text in texts]
         found[names[i]] = typed_column(texts)
     return found
@@ -185,7 +185,7 @@ def _code_texts(raw: RawTable, free: list[int]) -> Columns:
         which = [headings[i] for i in categories]
         told = f"{plural(len(which), 'column')} of text left out{_KEPT}: {list_names(which)}."
         raw.note("categories_left_out", len(which), told, columns=which)
-        raw.kept |= set(categories[:MOST_CATEGORIES])
+        raw.kept |= set(categories)
         free = [i for i in free if i not in categories]
     coded = {i: _code_one_hot(raw, i) for i in categories if i in free}
     if not coded:
@@ -292,7 +292,7 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
     category_columns : iterable of str or int
         Columns whose numbers are categories too.
     leave_out : iterable of str or int
-        Columns that are no part of the table; the first 100 of them are kept in `Table.metadata`.
+        Columns that are no part of the table; at most 50 of them are kept in `Table.metadata`.
     constants : "refuse" or "leave-out"
         What becomes of columns without two different values.
     standardise : bool

@@ -46,8 +46,8 @@ _COUNT = re.compile(r"\s*[0-9]{1,18}\s*")
 _ID_NAME = re.compile(r"(^|[\W_])(id|ID|Id)$|[a-z](Id|ID)$")
 #: Rows of a frame that are looked at.
 _LOOKED_AT = 50
-#: Columns that are left out and kept as metadata, at most.
-_MOST_METADATA = 100
+#: Columns that are left out and kept as metadata, and different values in all of them, at most: about 300 MB.
+_MOST_METADATA, _MOST_DIFFERENT = 50, 2_000_000
 
 
 @dataclass
@@ -332,6 +332,10 @@ def read_columns(
             raise raw.cell_fault(row, column, batch.field(row, column))
         for i, table in tables.items():
             codes[i].append(table.codes(batch, i))
+        if sum(len(tables[i]) for i in raw.kept) > _MOST_DIFFERENT:
+            raw.as_texts -= raw.kept
+            tables = {i: table for i, table in tables.items() if i not in raw.kept}
+            raw.kept = set()
         blocks.append(values)
         lines.append(raw.lines)
     if not blocks:

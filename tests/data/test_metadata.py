@@ -295,3 +295,17 @@ def test_values_of_any_kind_are_checked():
     for wrong in ([1], [[1, 2]]):
         with pytest.raises(DataError, match="the column 'x' has the shape"):
             Corpus.build([[1], [2]], metadata={"x": wrong})
+
+
+def test_metadata_of_too_many_different_values_are_not_kept(monkeypatch):
+    monkeypatch.setattr("acvb_core.data.table_columns._MOST_DIFFERENT", 3)
+    text = "x,y,note\n" + "".join(f"{i},{i * i},text {i}\n" for i in range(5))
+    loaded = load_table(text.encode(), leave_out="note", block_bytes=20)
+    assert loaded.data.metadata == {}
+    assert "1 column left out as asked: 'note'." in loaded.report.lines()
+
+
+def test_numbers_among_the_metadata_of_a_table_are_read_in_its_style():
+    european = load_table(b"x;y;size;code\n1,5;2;1.234,5;007\n2;3;2,5;008\n", leave_out=["size", "code"])
+    assert european.data.metadata["size"].tolist() == [1234.5, 2.5]
+    assert european.data.metadata["code"].tolist() == ["007", "008"]
