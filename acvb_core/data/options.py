@@ -83,9 +83,15 @@ OPTIONS = (
         "decimal", KINDS, "choice", "Decimal sign", "Sign between whole number and fraction.", auto=_RECOGNISE,
         choices={".": "point", ",": "comma"}, inspects=True,
     ),
-    Option("sheet", KINDS, "text", help="Workbook: sheet, by name or position from 0 (default: that with most rows)."),
-    Option("table", KINDS, "text", help="Database: table (default: the only one)."),
-    Option("query", KINDS, "text", help="Database: a SELECT that is read in place of a table.", hint="SQL"),
+    Option(
+        "sheet", KINDS, "text", "Sheet", "Workbook: sheet, by name or position from 0 (default: that with most rows).",
+        inspects=True,
+    ),
+    Option("table", KINDS, "text", "Table", "Database: table (default: the only one).", inspects=True),
+    Option(
+        "query", KINDS, "text", "Query", "Database: a SELECT in the SQL of SQLite that is read in place of a table.",
+        hint="SELECT person, item FROM orders", inspects=True,
+    ),
     Option("name", KINDS, "text", help="Name of the data."),
     # Relations.
     Option(

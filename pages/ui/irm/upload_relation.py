@@ -13,10 +13,9 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import inspect_source, load_relation
 from acvb_core.data.relation_schema import holds_texts
 from acvb_core.data.report import ReadReport
-from acvb_core.data.schema import Schema
 from acvb_core.data.sources.values import read_value
 from pages.ui.irm.known_labels import carry_attributes
-from pages.ui.upload.files import DataFile, rewind
+from pages.ui.upload.files import DataFile
 from pages.ui.upload.reader import Draft, OpenFile, Reader, ask_options
 
 _OF_NETWORKS = ("directed", "self_links")
@@ -29,12 +28,7 @@ class RelationReader(Reader):
     kinds: ClassVar[dict[DataKind, str]] = {"relation": "Relation", "network": "Network"}
     kind = "relation"
     read_at_once = ("domains", *_OF_NETWORKS)
-
-    def inspect(
-        self, file: DataFile, looking: dict[str, Any], kind: DataKind
-    ) -> tuple[dict[str, Any], Schema]:
-        """Propose how to read a file."""
-        return looking, inspect_source(rewind(file), file.name, **looking)
+    inspector = staticmethod(inspect_source)
 
     def ask(self, opened: OpenFile) -> dict[str, Any]:
         """Draw the meanings of the columns, the threshold, and what the links of a network are, with the reasons."""

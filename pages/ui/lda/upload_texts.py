@@ -31,15 +31,15 @@ class TextReader(Reader):
     model = "lda"
     kinds: ClassVar[dict[DataKind, str]] = {"texts": "Texts", "counts": "Word counts"}
     kind = "corpus"
+    inspector = staticmethod(inspect_corpus)
 
     def inspect(
         self, file: DataFile, looking: dict[str, Any], kind: DataKind
     ) -> tuple[dict[str, Any], Schema]:
         """Propose how to read a file, in a format that holds texts, or word counts, as the user wants."""
-        schema = inspect_corpus(rewind(file), file.name, **looking)
+        looking, schema = super().inspect(file, looking, kind)
         if "format" not in looking and schema.has_texts != (kind == "texts"):
-            looking = looking | {"format": "table" if kind == "texts" else "counts"}
-            schema = inspect_corpus(rewind(file), file.name, **looking)
+            return super().inspect(file, looking | {"format": "table" if kind == "texts" else "counts"}, kind)
         return looking, schema
 
     def prepare(self, opened: OpenFile) -> Draft:

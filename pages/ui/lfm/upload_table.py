@@ -29,12 +29,7 @@ class TableReader(Reader):
     model = "lfm"
     kinds: ClassVar[dict[DataKind, str]] = {"table": "Table of numbers"}
     kind = "table"
-
-    def inspect(
-        self, file: DataFile, looking: dict[str, Any], kind: DataKind
-    ) -> tuple[dict[str, Any], Schema]:
-        """Propose how to read a file."""
-        return looking, inspect_table(rewind(file), file.name, **looking)
+    inspector = staticmethod(inspect_table)
 
     def ask(self, opened: OpenFile) -> dict[str, Any]:
         """Draw the names and groups of the rows, and the treatment of the columns."""

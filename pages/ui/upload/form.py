@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.options import OPTIONS, find_option, list_choices, list_formats
-from acvb_core.data.schema import Kind
 from acvb_core.data.sources import formats
 from acvb_core.data.sources.containers import FileChoices, inspect_choices
+from acvb_core.data.sources.frames import FrameChoices
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.upload.files import DataFile, choose_file, file_bytes, file_identity, reopen, rewind
@@ -79,7 +80,8 @@ def _show_form(
     def ask_how_to_inspect() -> None:
         for row, key in asked.items():
             of_text = row.name in ("encoding", "delimiter", "header")
-            if row.name in known or (of_text and row.name not in choices.options):
+            is_part = row.name in FrameChoices._fields  # chosen above
+            if row.name in known or is_part or (of_text and row.name not in choices.options):
                 continue
             words = list_formats(kind.reader.kind, choices.container) if row.name == "format" else None
             is_text = choices.container == "text"
@@ -137,7 +139,7 @@ def _show_load(workspace: Workspace, opened: OpenFile, draft: Draft | AcvbError)
     refusal = draft.refusal if isinstance(draft, Draft) else ""
     if not refusal and not loaded:
         refusal = workspace.explain_no_room(file_bytes(opened.file))
-    usual = _name_from_file(reader.kind, opened.file.name)
+    usual = (Path(opened.file.name.removesuffix(".gz")).stem or opened.file.name)[:LONGEST_NAME]
     name = st.text_input("Name", usual, max_chars=LONGEST_NAME, key=f"{prefix}_name", persist_state="session")
     waiting = services.loadings().get(workspace.key)
     busy = waiting is not None and not waiting.is_over
@@ -247,11 +249,3 @@ def _sign(opened: OpenFile, draft: Draft | AcvbError, skip: Collection[str] = ()
         if name not in skip
     }
     return repr((opened.prefix, short, draft.identity if isinstance(draft, Draft) else None))
-
-
-def _name_from_file(kind: Kind, filename: str) -> str:
-    """Return a file's name without its endings."""
-    stem = filename
-    for ending in (".gz", *formats.endings_of(kind)):
-        stem = stem.removesuffix(ending)
-    return (stem or filename)[:LONGEST_NAME]

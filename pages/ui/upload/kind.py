@@ -9,11 +9,12 @@ import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.infer import DataKind, KindGuess, guess_encodings, guess_kind, read_beginning
+from acvb_core.data.options import find_option
 from acvb_core.data.report import Fact
 from acvb_core.data.sources.containers import FileChoices
 from pages.ui.shared.model_pages import all_model_pages
 from pages.ui.upload.files import DataFile, rewind
-from pages.ui.upload.reader import Reader, keep_last
+from pages.ui.upload.reader import Reader, ask_value, keep_last
 
 
 class KindChoice(NamedTuple):
@@ -38,29 +39,18 @@ def all_readers() -> list[Reader]:
 def choose_part(choices: FileChoices, prefix: str) -> dict[str, Any]:
     """Draw the choice among several sheets or tables, and a query of a database; return it as options."""
     part: dict[str, Any] = {}
+    rows = {name: row for name in choices.options if (row := find_option(name)) is not None}
     if len(choices.parts) > 1:
-        option = choices.options[0]
-        part[option] = st.selectbox(
-            option.capitalize(),
-            choices.parts,
-            index=choices.parts.index(choices.default or choices.parts[0]),
-            key=f"{prefix}_part",
-            persist_state="session",
-        )
-        if option == "sheet" and part[option] == choices.default:
+        name = choices.options[0]
+        words = {part: part for part in choices.parts}
+        part[name] = ask_value(rows[name], f"{prefix}_part", words=words, default=choices.default)
+        if name == "sheet" and part[name] == choices.default:
             st.caption(
                 "The sheet with most rows is open. Hidden sheets are left aside unless you choose one."
             )
-    if "query" in choices.options:
+    if "query" in rows:
         with st.expander("Write a query", icon=":material/database:", key=f"{prefix}_ask"):
-            query = st.text_area(
-                "Query",
-                key=f"{prefix}_query",
-                placeholder="SELECT person, item, amount FROM orders JOIN people USING (id)",
-                persist_state="session",
-                help="One SELECT in the SQL of SQLite. Its result is read instead of the table. "
-                "Press Ctrl + Enter to run it.",
-            ).strip()
+            query = ask_value(rows["query"], f"{prefix}_query")
         if query:
             return {"query": query}
     return part
@@ -73,18 +63,18 @@ def choose_encoding(file: DataFile, prefix: str) -> dict[str, Any]:
     )
     if not guesses:
         return {}
+    words = {guess.encoding: ", ".join(guess.words) for guess in guesses}
     with st.container(border=True, gap="small", key="encoding_question"):
         st.markdown("**Do these words look right?**")
         chosen = st.selectbox(
             "Encoding",
-            [guess.encoding for guess in guesses],
+            list(words),
             key=f"{prefix}_not_utf8",
             persist_state="session",
             help="How letters are stored. This file is not in UTF-8, so the usual encodings were tried: "
             "the most likely one comes first.",
         )
-        words = next(guess.words for guess in guesses if guess.encoding == chosen)
-        st.text(", ".join(words) or "No word with such letters is short enough to show.")
+        st.text(words[chosen] or "No word with such letters is short enough to show.")
         st.caption("If they do not, choose another encoding.")
     return {"encoding": chosen}
 

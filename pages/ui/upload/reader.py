@@ -16,7 +16,7 @@ from acvb_core.data.names import make_unique
 from acvb_core.data.options import OPTIONS, Option, parse_shape, parse_threshold
 from acvb_core.data.report import ReadReport
 from acvb_core.data.schema import Kind, Schema
-from pages.ui.upload.files import DataFile
+from pages.ui.upload.files import DataFile, rewind
 
 if TYPE_CHECKING:
     from pages.ui.upload.kind import KindChoice
@@ -71,11 +71,13 @@ class Reader(ABC):
     #: Options that can be changed after a file was read: a change reads it again at once.
     read_at_once: Collection[str] = ()
 
-    @abstractmethod
+    inspector: Callable[..., Schema]  #: proposes how to read a file: (file, name, options) -> schema
+
     def inspect(
         self, file: DataFile, looking: dict[str, Any], kind: DataKind
     ) -> tuple[dict[str, Any], Schema]:
         """Propose how to read a file; return the options, completed for this kind of data, and the schema."""
+        return looking, self.inspector(rewind(file), file.name, **looking)
 
     def ask(self, opened: OpenFile) -> dict[str, Any]:
         """Draw the options that are not advanced and return those that were chosen."""

@@ -117,12 +117,12 @@ def test_a_table_or_a_query_is_read(open_app: Open, tmp_path: Path) -> None:
     content = database(tmp_path, blank=LINKS[:0], links=LINKS, more=OTHER)
     app = bring(open_app("data"), "made.db", content)
     assert box(app, "Table").value == "links"
-    query = next(area for area in app.text_area if area.label == "Query")
+    query = next(field for field in app.text_input if field.label == "Query")
     query.set_value("SELECT user, item FROM more WHERE user = 'Eve'").run()
     assert box(app, "Row objects").options == ["user", "item"]
     press(app, "load")
     assert people() == ["Eve"]
-    query = next(area for area in app.text_area if area.label == "Query")
+    query = next(field for field in app.text_input if field.label == "Query")
     query.set_value("DELETE FROM more").run()
     assert "the query cannot be run" in texts(app).lower()
     assert not app.exception
