@@ -55,7 +55,7 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
     """Cut a block of UTF-8 bytes into the fields of whole records, in one pass.
 
     Blanks around an unquoted field are trimmed, "" inside quotes is one quote, a quote inside an unquoted field is an
-    ordinary character. Blank lines and the first state[TITLES] lines are passed over, and so are lines that start with
+    ordinary character. Blank lines and the lines up to state[TITLES] are passed over, and so are lines that start with
     # or % before the first record. A line ends at LF, CR LF or CR. With a space as delimiter, a run of spaces is one
     delimiter. Where fields may be longer than MAX_FIELD they are texts: these have no such comments above them, and may
     hold control characters.
@@ -92,7 +92,7 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
             while position < n and block[position] != _NEWLINE and block[position] != _RETURN:
                 position += 1
             if position + 1 >= n and not final:
-                return n_records, record_field, record_start, FINE, 0, 0, 0
+                return n_records, record_field, position if title else record_start, FINE, 0, 0, 0
             if position + 1 < n and block[position] == _RETURN and block[position + 1] == _NEWLINE:
                 position += 1
             position += 1
@@ -295,7 +295,6 @@ class RecordReader(CountedRecords):
         self._state = new_state(FROM_FIRST_RECORD if n_fields is None else n_fields, title_lines, longest)
         self._width_from = "" if n_fields is None else "expected"
         self._on_fault = on_fault
-        self._in_broken = False
         self.blank_lines = self.comment_lines = self.broken_lines = 0
 
     def __iter__(self) -> Iterator[RecordBatch]:
@@ -309,8 +308,8 @@ class RecordReader(CountedRecords):
             block = np.frombuffer(rest + chunk, dtype=np.uint8)
             if len(block) > len(room.text):
                 room = make_room(len(block))
-            done = self._behind_line(block, final) if self._in_broken else 0
-            while not self._in_broken:
+            done = 0
+            while True:
                 n_records, _, consumed, *fault = tokenise(block[done:], final, self._code, self._state, room)
                 self._count()
                 if n_records:
@@ -321,45 +320,28 @@ class RecordReader(CountedRecords):
                 done += consumed
                 if fault[0] == FINE:
                     break
-                error = self._error(block[done - consumed :], consumed, *fault)
-                done += self._leave_out(error, block[done:], final)
+                self._leave_out(self._error(block[done - consumed :], consumed, *fault))
             if len(block) - done > MAX_RECORD:
                 what = f"the record that begins here is longer than {MAX_RECORD:,} bytes"
                 remedy = "Check the delimiter, the quotes and the line ends."
-                error = DataError(what, source=self._name, line=int(self._state[LINE]), remedy=remedy)
-                done += self._leave_out(error, block[done:], final)
+                line = int(self._state[LINE])
+                self._leave_out(DataError(what, source=self._name, line=line, remedy=remedy))
             rest = block[done:].tobytes()
         self._count()
 
-    def _leave_out(self, error: DataError, block: NDArray[np.uint8], final: bool) -> int:
-        """Return where the line behind a broken one begins, unless its error is raised."""
+    def _leave_out(self, error: DataError) -> None:
+        """Have the line that the reader is at passed over, unless its error is raised."""
         if self._on_fault is None:
             raise error
         self._on_fault(error)
         self.broken_lines += 1
-        return self._behind_line(block, final)
+        self._state[TITLES] = self._state[LINE]
 
     def _count(self) -> None:
         self.lines_read = int(self._state[LINE]) - 1
         self.blank_lines = int(self._state[BLANK_LINES])
         self.comment_lines = int(self._state[COMMENT_LINES])
         self.trimmed = int(self._state[TRIMMED])
-
-    def _behind_line(self, block: NDArray[np.uint8], final: bool) -> int:
-        """Return where the line behind a broken one begins; all of the block if it has none."""
-        ends = np.flatnonzero((block == 10) | (block == 13))
-        self._in_broken = not len(ends) and not final
-        if not len(ends):
-            return len(block)
-        end = int(ends[0])
-        if block[end] == 13:
-            if end + 1 == len(block) and not final:  # the next block says whether a line feed belongs to it
-                self._in_broken = True
-                return end
-            if end + 1 < len(block) and block[end + 1] == 10:
-                end += 1
-        self._state[LINE] += 1
-        return end + 1
 
     def _error(
         self, block: NDArray[np.uint8], at: int, outcome: int, line: int, field: int, position: int
