@@ -262,7 +262,7 @@ def find_source_style(
     at = list(columns)
     if isinstance(source, FrameSource):
         types = column_types(source)
-        if not all(is_text_type(types[i]) for i in at):
+        if not all(is_text_type(types[i]) for i in at if types):  # none without rows
             return PLAIN
     return find_style(([record[i] for record in body] for i in at), decimal)
 
