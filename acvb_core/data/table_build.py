@@ -300,19 +300,11 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
     image : "8x8" or (8, 8), optional
         The columns are the pixels of pictures of this height and width, row by row. Constant pixels that are left
         out are their background.
-    encoding : str, optional
-        Default: UTF-8, or UTF-16 / UTF-32 when a byte order mark says so.
-    delimiter : str, optional
-        One character; guessed among tab ; | , and, for columns of numbers, space.
     decimal : "." or ",", optional
         Guessed from the first lines, as is the sign between thousands (1.234,5; 1 234,5; 1'234.5). Alone, 1.234 is
         a number with a point, and 1,234 needs this option. With it, the other sign may be between thousands.
-    sheet : str or int, optional
-        Of a workbook: the sheet, by name or by 0-based position (default: the visible one with most rows).
-    table, query : str, optional
-        Of a database: the name of the table, or a SELECT that only reads (default: its only table).
-    block_bytes : int
-        Bytes read at a time.
+    encoding, delimiter, sheet, table, query, block_bytes : optional
+        As in `load_relation`.
 
     Raises
     ------
