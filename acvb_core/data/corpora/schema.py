@@ -67,7 +67,7 @@ def resolve_columns(options: CorpusOptions) -> dict[str, ColumnChoice]:
 
 
 Records = Sequence[Sequence[str]]
-_GUESS_RECORDS = 200
+_GUESS_RECORDS, _GUESS_CELLS = 200, 200_000
 #: Of a text that is looked at.
 _HEAD_BYTES = 1 << 22
 _PREVIEW_CHARACTERS = 1_000
@@ -330,7 +330,8 @@ def _table_schema(
     index: bool = False,
 ) -> Schema:
     """Propose how to read columns of texts, or of counts; the first one may be the `index` of a frame."""
-    records, header = table.records, options.get("header")
+    few = max(PREVIEW_ROWS + 1, _GUESS_CELLS // len(table.records[0]))
+    records, header = table.records[:few], options.get("header")
     if format is None:
         format = "matrix" if _is_matrix(records) else "counts" if _is_counts(records) else "table"
     if format == "counts":
@@ -341,7 +342,7 @@ def _table_schema(
     given = [name.strip() for name in records[0]] if header else [""] * width
     called, columns = _lower(given), list(zip(*records[first:], strict=True))
     if format == "matrix":
-        roles = _guess_matrix_roles(called, columns)
+        roles, _ = _guess_matrix_roles(called, columns)
         cells = set(range(width)) - set(roles.values())
         style = find_source_style(source, records[first:], cells, options.get("decimal"))
         roles |= style._asdict()
@@ -365,14 +366,14 @@ def _table_schema(
     )
 
 
-def _guess_matrix_roles(names: Sequence[str], columns: Records) -> dict[str, Any]:
-    """Return which columns of a table of counts hold the names of the documents and their labels."""
+def _guess_matrix_roles(names: Sequence[str], columns: Records) -> tuple[dict[str, Any], list[int]]:
+    """Return which columns of a table of counts hold names and labels of documents, and all that hold no counts."""
     others = [at for at, values in enumerate(columns) if not all(map(_is_whole, values))]
     label = next((at for at in others if names[at] in _LABEL_NAMES), None)
     document = next((at for at in others if at != label), None)
     if document is None and columns and names[0] in ("", *_NAME_NAMES) and 0 not in others:
         document = 0 if any(names) and len(set(columns[0])) == len(columns[0]) else None
-    return {"document_column": document, "label_column": label}
+    return {"document_column": document, "label_column": label}, others
 
 
 def _is_matrix(records: Records) -> bool:
@@ -380,11 +381,10 @@ def _is_matrix(records: Records) -> bool:
     names, columns = [name.strip() for name in records[0]], list(zip(*records[1:], strict=True))
     if not columns or (len(names) <= _FEW and any(name in WORD_NAMES for name in _lower(names))):
         return False  # one document and word in each row
-    taken = _guess_matrix_roles(_lower(names), columns).values()
-    words = [name for at, name in enumerate(names) if at not in taken]
-    counts = all(all(map(_is_whole, values)) for at, values in enumerate(columns) if at not in taken)
+    roles, others = _guess_matrix_roles(_lower(names), columns)
+    words = [name for at, name in enumerate(names) if at not in roles.values()]
     unique = len(set(words)) == len(words) >= 3 and all(words)
-    return counts and unique and not any(map(_is_number, words))
+    return unique and set(others) <= set(roles.values()) and not any(map(_is_number, words))
 
 
 def _numbered_format(lines: Sequence[str]) -> str | None:
@@ -510,7 +510,10 @@ def _is_number(field: str) -> bool:
 
 
 def _is_whole(field: str) -> bool:
-    return field.strip()[:1].isdigit() and any(style.number(field.strip()).is_integer() for style in STYLES)
+    text = field.strip()
+    if text.isdecimal():
+        return text.isascii()
+    return text[:1].isdigit() and any(style.number(text).is_integer() for style in STYLES)
 
 
 def _mean_length(values: Sequence[str]) -> float:

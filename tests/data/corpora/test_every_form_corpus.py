@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import tracemalloc
 import weakref
 import zipfile
 from collections.abc import Callable, Iterator
@@ -240,6 +241,19 @@ def test_a_table_of_counts_has_labels_and_names_of_its_own(tmp_path: Path) -> No
         assert disk.data.identity() == loaded.data.identity()
         assert disk.report.to_dict() == loaded.report.to_dict()
         assert disk.data.in_memory().labels.tolist() == loaded.data.labels.tolist()
+
+
+def test_a_wide_frame_of_counts_is_read_in_little_memory() -> None:
+    counts = np.random.default_rng(0).poisson(0.02, (20_000, 300))
+    frame = pd.DataFrame(counts.astype(np.int32), columns=[f"word{i}" for i in range(300)])
+    tracemalloc.start()
+    try:
+        corpus = load_corpus(frame).data
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (corpus.counts.toarray() == counts).all()
+    assert most < 200e6, f"{most:,} bytes"
 
 
 def test_columns_with_one_value_for_each_document_are_kept(tmp_path: Path) -> None:
