@@ -232,7 +232,7 @@ def _add_edges(
     for name in (name for name in chosen if name in present):
         # An edge that is there, without a weight, is a link.
         texts = [text_of(known[name]) if name in known else "yes" for known in edges]
-        values = {text: read_value(text, style=PLAIN) for text in set(texts)}
+        values = {text: read_value(text, PLAIN) for text in set(texts)}
         bad = next((text for text in texts if values[text].verdict == ILLEGAL), None)
         if bad is None:
             numbers = np.array([values[text].number for text in texts])

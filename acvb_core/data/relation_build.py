@@ -37,7 +37,6 @@ from acvb_core.data.sources.values import (
     LabelTable,
     RecordBatch,
     ValueReader,
-    ValueSummary,
     checked_threshold,
 )
 
@@ -107,20 +106,28 @@ MAX_MISSING = 50_000_000  # pairs held as missing because nothing is said of the
 class Entries:
     """Entries in the order in which a source gave them, as label codes."""
 
-    values: ValueSummary | None = None  # of the numbers; None where every entry is a link
+    threshold: float | None = None  # of numbers; None where every entry is a link
     links: Pairs = field(default_factory=Pairs)
     zeros: Pairs = field(default_factory=Pairs)
     missing: Pairs = field(default_factory=Pairs)
     # Rows, columns and numbers above 0 that do not exceed the threshold by themselves (their pairs are zeros too).
     small: list[tuple[Codes, Codes, NDArray[np.float64]]] = field(default_factory=list)
+    lowest: float = np.inf  # of the numbers
+    highest: float = -np.inf
+    whole: bool = True
     n_above: int = 0  # numbers above the threshold, others than 0, and those of them below 0
     n_below: int = 0
     n_negative: int = 0
 
+    @property
+    def counts(self) -> bool:
+        """Return whether the numbers are counts: whole, none negative and one above 1."""
+        return self.threshold is not None and self.whole and self.lowest >= 0 and self.highest > 1
+
     def judge(self, verdicts: Any, numbers: NDArray[np.float64]) -> NDArray[np.uint8]:
         """Return verdicts in which numbers are compared with the threshold; those of words stay."""
-        limit = 0.0 if self.values is None else self.values.threshold
-        return np.where(np.isnan(numbers), verdicts, np.where(numbers > limit, LINK, ZERO)).astype(np.uint8)
+        known = np.where(numbers > (self.threshold or 0), LINK, ZERO)
+        return np.where(np.isnan(numbers), verdicts, known).astype(np.uint8)
 
     def add(self, rows: Codes, columns: Codes, verdicts: Any, numbers: Any, keep_zeros: bool = True) -> None:
         """Append entries: int32 codes, verdicts of words and float64 numbers (NaN for words), all of shape (n,).
@@ -135,33 +142,30 @@ class Entries:
         small = (verdicts == ZERO) & (numbers > 0)
         if small.any():
             self.small.append((rows[small], columns[small], numbers[small]))
-        if self.values is not None:
-            self.values.observe(numbers)
+        real = numbers[~np.isnan(numbers)]
+        self.lowest = min(self.lowest, real.min(initial=np.inf))
+        self.highest = max(self.highest, real.max(initial=-np.inf))
+        self.whole = self.whole and bool((real == np.floor(real)).all())
         above = int(((verdicts == LINK) & ~np.isnan(numbers)).sum())
         self.n_above += above
         self.n_below += int(np.count_nonzero(np.nan_to_num(numbers))) - above
         self.n_negative += int((numbers < 0).sum())
 
-    def sum_small(
-        self, threshold: float, row_map: Codes, column_map: Codes, shape: tuple[int, int]
-    ) -> sparse.csr_array:
+    def sum_small(self, row_map: Codes, column_map: Codes, shape: tuple[int, int]) -> sparse.csr_array:
         """Return the pairs whose small numbers add up to more than the threshold."""
         rows, columns, numbers = (np.concatenate(part) for part in zip(*self.small, strict=True))
         total = sparse.csr_array((numbers, (row_map[rows], column_map[columns])), shape=shape)
         total.sum_duplicates()
-        total.data = total.data > threshold
+        total.data = total.data > (self.threshold or 0)
         return as_pattern(total)
 
     def tell_values(self) -> list[Fact]:
         """Return what is given up of numbers that are not all 0 and 1, and how many are negative."""
-        values = self.values
-        if values is None or (values.whole and values.lowest >= 0 and values.highest <= 1):
+        low, high, threshold = float(self.lowest), float(self.highest), self.threshold
+        if threshold is None or (self.whole and low >= 0 and high <= 1):
             return []
-        low, high, threshold = values.lowest, values.highest, values.threshold
-        told = (
-            f"Values from {low:g} to {high:g} are used as linked or not linked only: {self.n_above:,} above "
-        )
-        told += f"{threshold:g} as linked"
+        told = f"Values from {low:g} to {high:g} are used as linked or not linked only: "
+        told += f"{self.n_above:,} above {threshold:g} as linked"
         told += f", {self.n_below:,} other than 0 as not linked." if self.n_below else "."
         n, known = self.n_above + self.n_below, {"lowest": low, "highest": high, "threshold": threshold}
         facts = tell_count("values", n, told, **known)
@@ -174,14 +178,14 @@ def open_entries(
 ) -> tuple[Entries, list[Fact]]:
     """Return entries that hold none; a threshold that is a quantile is found among the positive `numbers`."""
     if not isinstance(asked, str):
-        return Entries(ValueSummary(checked_threshold(asked))), []
+        return Entries(checked_threshold(asked)), []
     positive = np.concatenate([np.empty(0), *(part[(part > 0) & (part < np.inf)] for part in numbers)])
     if not len(positive):
         what = f"no value is above 0, so that there is no threshold of {asked}"
         raise DataError(what, source=source, remedy="Leave the threshold out, or give a number.")
     number = float(np.quantile(positive, float(asked.rstrip("% ")) / 100))
     told = f"The threshold is {number:g}, the {asked} quantile of {{positive value}}."
-    return Entries(ValueSummary(number)), tell_count("quantile", len(positive), told, threshold=number)
+    return Entries(number), tell_count("quantile", len(positive), told, threshold=number)
 
 
 def open_list(
@@ -196,15 +200,15 @@ def open_values(
     source: ByteSource | FrameSource, schema: Schema, options: ReadOptions, columns: Sequence[int]
 ) -> tuple[ValueReader, Entries, list[Fact]]:
     """Return a reader of some columns of values, and the entries to add them to (`open_entries`)."""
-    asked, typed = options.threshold, isinstance(source, FrameSource)
-    limit = 0.0 if isinstance(asked, str) else asked
-    values = ValueReader(limit, source.name, typed=typed, style=schema.style)
+    # In columns of numbers, a year or a price would be taken for links.
+    only_bits = isinstance(source, FrameSource) and options.threshold is None
+    values = ValueReader(source.name, only_bits=only_bits, style=schema.style)
 
     def read_numbers() -> Iterator[NDArray[np.float64]]:
         for batch in open_list(source, schema, options):
             yield read_values(batch, values, columns)[1]
 
-    return values, *open_entries(asked, source.name, read_numbers())
+    return values, *open_entries(options.threshold, source.name, read_numbers())
 
 
 def read_values(
@@ -255,14 +259,13 @@ def assemble(
 
     A pair that is not given is an observed 0, or missing when `unlisted_missing`.
     """
-    place, values = (rows.final, columns.final, (rows.n, columns.n)), entries.values
+    place, counts = (rows.final, columns.final, (rows.n, columns.n)), entries.counts
     kinds, n_missing = (entries.links, entries.zeros, entries.missing), entries.missing.n
     given = sum(pairs.n for pairs in kinds)
     links, zeros, missing = (pairs.to_csr(*place) for pairs in kinds)
-    counts = values is not None and values.counts
-    if values is not None and counts and entries.small:
+    if counts and entries.small:
         # Counts of one pair that are each below the threshold may exceed it together.
-        links = as_pattern(links + entries.sum_small(values.threshold, *place))
+        links = as_pattern(links + entries.sum_small(*place))
     clash = intersect(links, zeros)
     if clash.nnz and not counts:
         raise fault(*(int(indices[0]) for indices in clash.nonzero()))
@@ -355,7 +358,7 @@ def read_edge_list(source: ByteSource | FrameSource, schema: Schema, options: Re
     """Return the relation of a list of links whose columns its schema chooses, what was found, and the zeros given."""
     columns_of_values = () if schema.value_column is None else (schema.value_column,)
     values, entries, facts = open_values(source, schema, options, columns_of_values)
-    entries.values = entries.values if columns_of_values else None
+    entries.threshold = entries.threshold if columns_of_values else None
     links, reader = _LinkList(source, schema, options), open_list(source, schema, options)
     for batch in reader:
         codes = links.read_codes(batch)

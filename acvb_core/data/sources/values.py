@@ -338,8 +338,8 @@ class Value(NamedTuple):
     number: float
 
 
-def read_value(text: str, threshold: float = 0.0, style: NumberStyle | None = None) -> Value:
-    """Return what a cell says: a number is a link when it exceeds `threshold`, yes / true always are.
+def read_value(text: str, style: NumberStyle | None = None) -> Value:
+    """Return what a cell says: yes / true and numbers above 0 are links.
 
     ILLEGAL for anything that is neither a finite number in the style (None: in any), nor a yes / no word, nor a sign
     for missing.
@@ -352,7 +352,7 @@ def read_value(text: str, threshold: float = 0.0, style: NumberStyle | None = No
     number = next((found for one in styles if not math.isnan(found := one.number(word))), math.inf)
     if math.isinf(number):
         return Value(ILLEGAL, math.nan)
-    return Value(LINK if number > threshold else ZERO, number)
+    return Value(LINK if number > 0 else ZERO, number)
 
 
 def value_kind(texts: Iterable[str]) -> str:
@@ -375,29 +375,6 @@ def value_kind(texts: Iterable[str]) -> str:
     return "counts" if all(number >= 0 and number.is_integer() for number in known) else "numbers"
 
 
-@dataclass
-class ValueSummary:
-    """Summary of the numbers of a file so far: the smallest, the largest, and whether all are whole numbers."""
-
-    threshold: float
-    lowest: float = math.inf
-    highest: float = -math.inf
-    whole: bool = True
-
-    @property
-    def counts(self) -> bool:
-        """Return whether the numbers are counts: whole, none negative and one above 1."""
-        return self.whole and self.lowest >= 0 and self.highest > 1
-
-    def observe(self, numbers: NDArray[np.float64]) -> None:
-        """Take note of some numbers; nan is passed over."""
-        real = numbers[~np.isnan(numbers)]
-        if len(real):
-            self.lowest = min(self.lowest, float(real.min()))
-            self.highest = max(self.highest, float(real.max()))
-            self.whole = self.whole and bool((real == np.floor(real)).all())
-
-
 _NO_VALUE = "Correct the cell, or choose another value column."
 _NO_BIT = (
     "Say which values are links: with threshold=0 every value above 0 is one. If this column holds something else, "
@@ -408,17 +385,11 @@ _NO_BIT = (
 class ValueReader:
     """Turn fields into verdicts, batch by batch: each distinct text is looked at once.
 
-    A text file without a threshold is read with a threshold of 0. In columns of numbers (`typed`) other values than 0
-    and 1 need a threshold: a year or a price would be taken for links.
+    With `only_bits` other numbers than 0 and 1 are refused.
     """
 
-    def __init__(
-        self, threshold: float | None, source: str, *, typed: bool = False, style: NumberStyle = PLAIN
-    ) -> None:
-        self.summary = ValueSummary(checked_threshold(threshold))
-        self._style = style
-        self._only_bits = typed and threshold is None
-        self._source = source
+    def __init__(self, source: str, *, only_bits: bool = False, style: NumberStyle = PLAIN) -> None:
+        self._source, self._only_bits, self._style = source, only_bits, style
         self._table = LabelTable()
         self._verdicts: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
         self._numbers: NDArray[np.float64] = np.empty(0)
@@ -436,7 +407,7 @@ class ValueReader:
         return self._verdicts[codes], self._numbers[codes]
 
     def _learn(self, texts: Sequence[str], before: int, column: int) -> None:
-        values = [read_value(text, self.summary.threshold, self._style) for text in texts]
+        values = [read_value(text, self._style) for text in texts]
         verdicts = np.array([value.verdict for value in values], dtype=np.uint8)
         numbers = np.array([value.number for value in values])
         illegal = verdicts == ILLEGAL
@@ -452,7 +423,6 @@ class ValueReader:
             raise DataError(what, **place, value=texts[bad], remedy=remedy)
         self._verdicts = np.concatenate([self._verdicts, verdicts])
         self._numbers = np.concatenate([self._numbers, numbers])
-        self.summary.observe(numbers)
 
 
 def checked_threshold(threshold: float | None) -> float:
