@@ -284,32 +284,35 @@ def load_corpus(
     r"""Read a corpus; gzip is recognised by itself.
 
     Empty documents keep their row and unused words of a vocabulary their column. A pair given more than once is
-    added up. Documents of the same name get a number appended. The report tells each of these.
+    added up. Documents of the same name get a number appended. Columns without a role become metadata of the
+    documents; of word counts those that have one value for each document. The report tells each of these.
 
     Parameters
     ----------
     source : path, bytes, binary file object, data frame or other Python object; or a folder of .txt files
         A frame, Parquet, Arrow, workbook, JSON Lines or SQLite file holds a column of texts, or counts. Other objects:
         a list, column or iterator of texts, of lists of words or of lists of (word number, count), as gensim has them;
-        a matrix of counts, documents by words; a `datasets.Dataset`. The index of a pandas column names the documents
-        unless it only numbers them. None, NaN and NA are empty documents.
+        a matrix of counts, documents by words; a `datasets.Dataset`. The index of a pandas column or frame names the
+        documents unless it counts from 0. None, NaN and NA are empty documents.
     filename : str, optional
         The name the user knows the source by.
     name : str, optional
         Name of the corpus (default: the file's name without extensions).
-    vocabulary : path, bytes or binary file object, optional
-        One word a line: what the numbers of docword and ldac stand for; for counts, all words in order. For objects
-        also a list, a mapping of words to numbers or back, a dictionary of gensim, a vectoriser of scikit-learn.
+    vocabulary : path, bytes or binary file object, list, mapping of words to numbers or back, …, optional
+        All words, by number: a file has one on each line; a dictionary of gensim or a vectoriser of scikit-learn knows
+        them. The words that numbers stand for, or all that may occur, in this order.
     tokeniser : Tokeniser or callable, optional
         How texts are cut into words (default: `Tokeniser()`). A callable takes a text and gives its words; it stands
         for `Tokeniser(function=…)`. Of lists of words only such words are left out by default as stand in too few or
         too many documents: `objects.LISTS_OF_WORDS`.
-    format : "auto", "counts", "docword", "ldac", "table", "lines" or "zip"
+    format : "auto", "counts", "matrix", "docword", "ldac", "table", "lines" or "zip"
+        Counts: one document and word in each row. Matrix: a document in each row, a word in each column.
     text_column, name_column, label_column : str or int, optional
         Table: the columns of the texts, their names and their groups, by header name or by 0-based position.
-        None: guessed. False: there is none.
+        None: guessed. False: there is none. Matrix: `label_column` holds the groups.
     document_column, word_column, count_column : str or int, optional
-        Counts: the same for document, word and count. `count_column=False`: each line is one token.
+        Counts: the same for document, word and count. `count_column=False`: each line is one token. Matrix:
+        `document_column` holds the names.
     text, document, word, count
         Short for text_column, document_column, word_column, count_column.
     encoding : str, optional
