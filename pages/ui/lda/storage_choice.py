@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -29,14 +29,6 @@ are held out.
 """
 
 
-class StorageAdvice(NamedTuple):
-    """The best place for texts, the reason, and whether they can be kept in memory at all."""
-
-    where: Where
-    why: str
-    in_memory: bool = True
-
-
 def batch_memory(documents: int, words: int, pairs: int, tokens: int) -> int:
     """Return the memory that a batch method with many topics needs on a corpus of such a size, in bytes."""
     sizes: Any = SimpleNamespace(n_documents=documents, n_words=words, n_pairs=pairs, n_tokens=tokens)
@@ -50,45 +42,32 @@ def describe_need(needed: int, free: int) -> str:
     return f"{label} with {TOPICS} topics would need about {say.size(needed)} of memory; {say.size(free)} is free."
 
 
-def advise_storage(found: Estimate | None) -> StorageAdvice:
-    """Return the best place for texts of such a size."""
-    if found is None:
-        return StorageAdvice("memory", "")
-    if found.text_bytes > MAX_TEXT_BYTES:
-        size = say.size(found.text_bytes)
-        return StorageAdvice(
-            "disk", f"{found.sentence} At {size} unpacked, they are too large to be read into memory.", False
-        )
-    free = available_memory()
-    if free is None:
-        return StorageAdvice("memory", found.sentence)
-    needed = batch_memory(found.documents, found.words, found.pairs, found.tokens)
-    return StorageAdvice(
-        "memory" if needed <= free else "disk", f"{found.sentence} {describe_need(needed, free)}"
-    )
-
-
 def choose_storage(opened: OpenFile) -> Where:
-    """Draw the choice, with the better place as default."""
+    """Draw the choice between memory and disk, with the better place as default, and the reason."""
     key = opened.prefix, repr(opened.options)
-    size = keep_last("texts_estimate", key, partial(_estimate_size, opened), "Estimating the size")
-    found = advise_storage(size)
-    if not found.in_memory:
-        st.markdown("**On disk**")
-        st.caption(found.why)
-        return "disk"
+    found = keep_last("texts_estimate", key, partial(_estimate_size, opened), "Estimating the size")
+    best: Where = "memory"
+    places, why = list(_NAMES), "" if found is None else found.sentence
+    free = available_memory()
+    if found is not None and found.text_bytes > MAX_TEXT_BYTES:
+        best, places = "disk", ["disk"]
+        why += f" At {say.size(found.text_bytes)} unpacked, they are too large to be read into memory."
+    elif found is not None and free is not None:
+        needed = batch_memory(found.documents, found.words, found.pairs, found.tokens)
+        best = "memory" if needed <= free else "disk"
+        why += f" {describe_need(needed, free)}"
     where: Where = st.segmented_control(
         "Where to keep the texts",
-        list(_NAMES),
+        places,
         format_func=_NAMES.__getitem__,
-        default=found.where,
+        default=best,
         required=True,
         key=f"{opened.prefix}_where",
         persist_state="session",
         help=_HELP,
     )
-    if found.why:
-        st.caption(found.why)
+    if why:
+        st.caption(why)
     return where
 
 
