@@ -28,6 +28,7 @@ from acvb_core.data.table import (
     split_index,
 )
 from acvb_core.data.table_columns import (
+    MOST_METADATA,
     RawTable,
     TableOptions,
     ask_units,
@@ -127,7 +128,7 @@ def _find_cells(raw: RawTable) -> list[int]:
     headings = raw.schema.column_names
     if raw.left_out:
         which = [headings[i] for i in sorted(raw.left_out)]
-        kept = _KEPT if raw.left_out == raw.kept else ""
+        kept = _describe_kept(raw, raw.left_out)
         told = f"{plural(len(which), 'column')} left out as asked{kept}: {list_names(which)}."
         raw.note("left_out", len(which), told)
     held = raw.left_out | {raw.row_column, raw.label_column}
@@ -147,7 +148,15 @@ def _find_cells(raw: RawTable) -> list[int]:
     return free
 
 
-_KEPT = " and kept as metadata"
+def _describe_kept(raw: RawTable, columns: set[int]) -> str:
+    kept = len(columns & raw.kept)
+    return (
+        " and kept as metadata"
+        if kept == len(columns)
+        else f", {kept} of them kept as metadata"
+        if kept
+        else ""
+    )
 
 
 def _type_metadata(raw: RawTable) -> dict[str, NDArray[Any]]:
@@ -183,9 +192,10 @@ def _code_texts(raw: RawTable, free: list[int]) -> Columns:
         raise _category_fault(raw, categories)
     if categories and policy == "leave-out":
         which = [headings[i] for i in categories]
-        told = f"{plural(len(which), 'column')} of text left out{_KEPT}: {list_names(which)}."
+        raw.kept |= set(categories[: MOST_METADATA - len(raw.kept)])
+        kept = _describe_kept(raw, set(categories))
+        told = f"{plural(len(which), 'column')} of text left out{kept}: {list_names(which)}."
         raw.note("categories_left_out", len(which), told, columns=which)
-        raw.kept |= set(categories)
         free = [i for i in free if i not in categories]
     coded = {i: _code_one_hot(raw, i) for i in categories if i in free}
     if not coded:

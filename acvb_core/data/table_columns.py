@@ -47,7 +47,7 @@ _ID_NAME = re.compile(r"(^|[\W_])(id|ID|Id)$|[a-z](Id|ID)$")
 #: Rows of a frame that are looked at.
 _LOOKED_AT = 50
 #: Columns that are left out and kept as metadata, and different values in all of them, at most: about 300 MB.
-_MOST_METADATA, _MOST_DIFFERENT = 50, 2_000_000
+MOST_METADATA, _MOST_DIFFERENT = 50, 2_000_000
 
 
 @dataclass
@@ -220,7 +220,7 @@ class RawTable:
         if self.row_column in self.left_out | self.categories | {self.label_column}:
             self.row_column = None
         #: Columns that are left out and kept as metadata.
-        self.kept = set(sorted(self.left_out)[:_MOST_METADATA])
+        self.kept = set(sorted(self.left_out)[:MOST_METADATA])
         named = {at for at in (self.row_column, self.label_column) if at is not None}
         #: Columns that are texts whatever they hold.
         self.as_texts = named | self.categories | self.kept

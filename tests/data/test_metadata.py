@@ -303,6 +303,10 @@ def test_metadata_of_too_many_different_values_are_not_kept(monkeypatch):
     loaded = load_table(text.encode(), leave_out="note", block_bytes=20)
     assert loaded.data.metadata == {}
     assert "1 column left out as asked: 'note'." in loaded.report.lines()
+    many = pd.DataFrame({"x": [1, 2]} | {f"t{i}": ["a", "b"] for i in range(60)})
+    loaded = load_table(many, categories="leave-out")
+    assert len(loaded.data.metadata) == 50
+    assert "60 columns of text left out, 50 of them kept as metadata" in " ".join(loaded.report.lines())
 
 
 def test_numbers_among_the_metadata_of_a_table_are_read_in_its_style():
