@@ -7,6 +7,7 @@ import json
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -177,8 +178,8 @@ class ShardWriter:
         n_words = len(vocabulary)
         frequencies = np.pad(self._frequencies, (0, n_words - len(self._frequencies)))
         np.save(self.work / "frequencies.npy", frequencies)
-        first_name = self._strings["names"].first_number() if "names" in self._strings else 1
-        if first_name is not None and "names" in self._strings:
+        first_name = self.strings("names").first_number() if "names" in self._strings else 1
+        if "names" in self._strings and first_name is not None:
             self._strings.pop("names").remove()
         words = unique_names(np.asarray(vocabulary, dtype=object), n_words, "word", self.source)
         self.strings("vocabulary").extend(words)
@@ -340,10 +341,9 @@ class DiskSink:
     def _add_words(self, words: WordList, reason: str) -> NDArray[np.int32]:
         """Add the counts of words, none twice, and return their codes."""
         codes = self._table.codes(batch_words(words.words.tolist()), 0)
-        if (n := len(self._table)) > len(self._reasons):
-            more = max(n - len(self._reasons), len(self._reasons))
-            self._sums = np.pad(self._sums, ((0, 0), (0, more)))
-            self._reasons = np.pad(self._reasons, (0, more), constant_values="")
+        more = len(self._table) - len(self._reasons)
+        self._sums = np.pad(self._sums, ((0, 0), (0, more)))
+        self._reasons = np.pad(self._reasons, (0, more), constant_values="")
         self._sums[:, codes] += words.counts, words.documents
         self._reasons[codes] = reason
         return codes
@@ -354,12 +354,11 @@ class DiskSink:
         for batch in read_documents(reading, facts):
             self._add_documents(batch)
         facts += name_facts(0, *self._writer.strings("names").make_unique())
-        n = len(self._table)
-        found = WordList(typed_values(self._table.labels(), "string"), *self._sums[:, :n])
-        kept, preview = apply_limits(found, self._reasons[:n], self._n_documents, self._tokeniser)
+        found = WordList(typed_values(self._table.labels(), "string"), *self._sums)
+        kept, preview = apply_limits(found, self._reasons, self._n_documents, self._tokeniser)
         if not len(kept):
             raise preview.explain_nothing_left(self._tokeniser, reading.name)
-        final = np.full(n, -1, dtype=np.int32)
+        final = np.full(len(self._table), -1, dtype=np.int32)
         final[kept] = np.arange(len(kept))
         self._write(reading, self._n_documents, final)
         return found.words[kept], [*facts, *preview.facts()]
@@ -408,8 +407,7 @@ def read_to_disk(
     """Read a corpus that need not fit into memory; what is read is what `load_corpus` reads.
 
     The folder appears when everything is in it; an interrupted reading leaves nothing. Meanwhile the disk must hold
-    12 bytes for each entry of the file as well (24 where documents do not stand in order), and the memory the words
-    and the names of a list of counts.
+    12 bytes for each entry of the file as well, and the memory the words and the names of a list of counts.
 
     Parameters
     ----------
@@ -486,11 +484,10 @@ def _inspect(source: CorpusSource, options: CorpusOptions) -> Schema:
         if source.patient:
             raise
         source.patient = True
-        try:
+        with suppress(DataError):
             inspect_source(source, options)
-        except DataError:
-            raise fault from None
-        raise offer_skipping(fault) from None
+            fault = offer_skipping(fault)
+        raise fault from None
 
 
 def write_disk_corpus(
