@@ -236,6 +236,21 @@ def test_a_first_line_that_is_most_likely_a_heading_is_asked_about(
     assert people() == wanted
 
 
+@pytest.mark.parametrize("sheet", [False, True])
+def test_first_lines_have_the_numbers_of_the_file(open_app: Open, sheet: bool) -> None:
+    lines = ["Outings of 2020", "", "person,event", "Ann,Fair", "", "Bob,Fair", "Bob,Ball"]
+    content: bytes | str = "\n".join(lines)
+    if sheet:
+        out = io.BytesIO()
+        cells = [[*line.split(","), None][:2] for line in lines]
+        pd.DataFrame(cells).replace("", None).to_excel(out, header=False, index=False)
+        content = out.getvalue()
+    app = bring(open_app("data"), "outings.xlsx" if sheet else "outings.csv", content)
+    shown = app.dataframe[0].value
+    assert shown.columns.tolist() == ["person", "event"]
+    assert (shown.index.name, shown.index.tolist()) == ("row" if sheet else "line", [4, 6, 7])
+
+
 @pytest.mark.parametrize(("sign", "rain"), [(",", 1.234), (".", 1234)])
 def test_a_number_that_may_be_two_is_asked_about_with_a_button_for_each(
     open_app: Open, sign: str, rain: float
