@@ -82,18 +82,21 @@ def show_first_rows(table: Table) -> None:
 
 
 def list_first_rows(table: Table) -> pd.DataFrame:
-    """Return the first rows and columns, by name, after the known groups if there are any."""
+    """Return the first rows and columns, by name, after the known groups and before the metadata if there are any."""
     names = [str(name) for name in table.columns[:FIRST_COLUMNS]]
     frame = pd.DataFrame(
         table.values[:FIRST_ROWS, :FIRST_COLUMNS],
         columns=names,
         index=pd.Index(table.rows[:FIRST_ROWS], name="row"),
     )
+    known = {f"known {name}": column for name, column in table.metadata.items()}
     if table.labels is not None:
-        heading = "known group"
-        while heading in names:
+        known["known group"] = table.labels
+    for heading, column in known.items():
+        while heading in frame.columns:
             heading += "*"
-        frame.insert(0, heading, table.labels[:FIRST_ROWS])
+        at = 0 if column is table.labels else len(frame.columns)
+        frame.insert(at, heading, column[:FIRST_ROWS])
     return frame
 
 

@@ -11,8 +11,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.table import Table
+from acvb_core.data.table_build import load_table
 from acvb_core.samples.catalogue import SAMPLES
 from pages.ui.lfm import upload_table
+from pages.ui.lfm.overview_table import list_first_rows
 from pages.ui.shared.model_pages import pages_of_model
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
@@ -258,3 +260,11 @@ def test_the_usual_share_follows_the_kind_of_data_and_a_chosen_one_stays(open_ap
     assert table.like(replace(relation, heldout=0.25)).heldout == 0.25
     assert relation.like(replace(table, heldout=0.0)).heldout == 0.0
     assert table.like(replace(table, heldout=0.1, heldout_seed=4)).heldout_seed == 4
+
+
+def test_the_first_rows_show_what_is_kept_beside_the_cells() -> None:
+    text = "n,a,known group,kind,date,g\nx,1,2,u,2020-01-01,p\ny,2,5,v,2021-01-01,q\n"
+    table = load_table(text.encode(), categories="leave-out", label_column="g").data
+    frame = list_first_rows(table)
+    assert frame.columns.tolist() == ["known group*", "a", "known group", "known kind", "known date"]
+    assert frame["known kind"].tolist() == ["u", "v"]
