@@ -275,10 +275,8 @@ def _refuse_sorted_pairs(relation: Relation, zeros: Pattern | None, schema: Sche
     """Raise DataError for pairs that are sorted as in undirected lists, below names that may give a direction."""
     given = relation.ones if zeros is None else relation.ones + zeros
     rows, columns = relation.row_labels, relation.column_labels
-    if all(label.isdecimal() for labels in (rows, columns) for label in labels):
-        rows, columns = (
-            np.array([int(label) for label in labels], dtype=object) for labels in (rows, columns)
-        )
+    if all(label.isdecimal() and len(label) < 19 for labels in (rows, columns) for label in labels):
+        rows, columns = (np.array([int(label) for label in labels]) for labels in (rows, columns))
     n = 0
     for row, (begin, end) in enumerate(zip(given.indptr, given.indptr[1:], strict=False)):
         others = columns[given.indices[begin:end]]

@@ -74,7 +74,9 @@ def _build_sparse(kind: str, data: NDArray[Any], places: list[Any], shape: tuple
     matrix = getattr(sparse, f"{kind}_array")(parts, shape=shape)
     if kind in ("csr", "csc", "bsr"):
         matrix.check_format(full_check=True)
-        if (np.diff(matrix.indptr) < 0).any():  # SciPy does not look if the last pointer is 0
+        if (
+            matrix.indptr[1:] < matrix.indptr[:-1]
+        ).any():  # SciPy does not look if the last one is 0 or below
             raise ValueError("indptr must be a non-decreasing sequence")
     return matrix
 

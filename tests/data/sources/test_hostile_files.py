@@ -54,6 +54,10 @@ BROKEN = {
     "csc, index beyond": (compressed("csc", [0, 99_999_999], [0, 1, 2]), "indices must be < 2"),
     "csr, falling pointers": (compressed("csr", [0, 1], [0, 9, 2]), "non-decreasing"),
     "csr, pointers that fall to 0": (compressed("csr", [266, 512], [0, 2, 0]), "non-decreasing"),
+    "bsr, pointers that fall far": (
+        compressed("bsr", [0, 1], np.array([0, 1, -(2**31)], np.int32), data=np.ones((2, 1, 1))),
+        "non-decreasing",
+    ),
     "csr, pointers from 1": (compressed("csr", [0, 1], [1, 1, 2]), "start"),
     "csr, too many promised": (compressed("csr", [0, 1], [0, 1, 2**31 - 1]), "cannot be read"),
     "csr, a value too few": (compressed("csr", [0, 1], [0, 1, 2], data=[1.0]), "cannot be read"),
