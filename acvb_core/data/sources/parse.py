@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -455,12 +456,11 @@ def cut_head(block: bytes, whole: bool, delimiter: str, name: str, at_most: int,
     if counts.max() > MAX_FIELDS:
         raise TooManyFieldsError(int(counts.max()), name)
     lines = room.lines[:n].tolist()
-    batch = RecordBatch(room.text, room.starts, room.ends, room.lines[:n_fields], 1)
-    firsts = room.first[:n].tolist()
-    records = [
-        [batch.field(at, 0) for at in range(start, start + size)]
-        for start, size in zip(firsts[:at_most], counts.tolist(), strict=False)
-    ]
+    bounds = [0, *np.cumsum(counts[:at_most]).tolist()]
+    text, n_shown = room.text.tobytes(), bounds[-1]
+    places = zip(room.starts[:n_shown].tolist(), room.ends[:n_shown].tolist(), strict=True)
+    fields = [text[start:end].decode("utf-8") for start, end in places]
+    records = [fields[start:end] for start, end in itertools.pairwise(bounds)]
     several = counts[counts > 1]
     usual = int(np.bincount(several).argmax()) if len(several) else 1
     start = count_titles(records, counts.tolist(), usual)
@@ -540,8 +540,9 @@ def count_titles(records: Sequence[Sequence[str]], widths: Sequence[int], usual:
         alone = not any(fields[1:])
         short = len(fields) == 1 or len(fields) < usual - 1
         blank = start > 0 and alone and not fields[0]
-        # Of two columns, the first may hold a name whose value is missing.
-        if not blank and not ((short or (alone and (usual > 2 or " " in fields[0]))) and _is_word(fields[0])):
+        # Of two columns, the first may hold a name whose value is missing. Excel writes "sep=;".
+        marked = " " in fields[0] or fields[0] == "sep="
+        if not blank and not ((short or (alone and (usual > 2 or marked))) and _is_word(fields[0])):
             break
         wide |= not short
         start += 1
@@ -559,9 +560,9 @@ def _judge(head: Head) -> tuple[float, ...]:
     """Return how good a table is: nearly all records alike, no other delimiter in the fields, no blanks around them."""
     if head.usual < 2 or not head.records:
         return (0.0,)
-    fields = [_DECIMAL_COMMA.sub("", field) for record in head.records for field in record]
+    lines = [_DECIMAL_COMMA.sub("", "\n".join(record)) for record in head.records]
     other = [mark for mark in _CANDIDATES if mark != head.delimiter]
-    clean = sum(not any(mark in field for mark in other) for field in fields) / len(fields)
+    clean = sum(not any(mark in line for mark in other) for line in lines) / len(lines)
     return min(head.share, _EVEN), round(clean, 1), float(head.trimmed == 0), head.share
 
 
