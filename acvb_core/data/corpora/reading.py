@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.schema import CorpusSource, TextFolder, list_first
-from acvb_core.data.names import make_unique, refuse_repeated
+from acvb_core.data.names import make_unique
 from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import MAX_SIDE, check_size
@@ -189,19 +189,23 @@ def read_vocabulary(given: FileLike | Any) -> Vocabulary:
         name = opened.name
         while words and not words[-1]:
             words.pop()
-    lines_of: dict[str, int] = {}
-    for line, word in enumerate(words, start=1):
-        place: dict[str, Any] = {"source": name, "line": line, "value": word or None}
-        if not word:
-            remedy = "Give one word on each line: its place is its number."
-            raise DataError("a word is blank", **place, remedy=remedy)
-        if word in lines_of:
-            what = f"this word already stands on line {lines_of[word]:,}"
-            raise DataError(what, **place, remedy="Give every word once.")
-        lines_of[word] = line
+    _check_words(words, lambda at: {"source": name, "line": at + 1})
     if not words:
         raise DataError("the vocabulary is empty", source=name, remedy="Give one word on each line.")
     return Vocabulary(words, name)
+
+
+def _check_words(words: Sequence[str], place: Callable[[int], dict[str, Any]]) -> None:
+    """Refuse a blank word and one that occurs twice; `place` gives the source, line and column of a word."""
+    seen: dict[str, int] = {}
+    for at, word in enumerate(words):
+        if not word:
+            raise DataError("a word is blank", **place(at), remedy="Give every word, each once.")
+        if seen.setdefault(word, at) != at:
+            first = place(seen[word])
+            where = f"in column {first['column']:,}" if "column" in first else f"on line {first['line']:,}"
+            what = f"this word already stands {where}"
+            raise DataError(what, **place(at), value=word, remedy="Give every word once.")
 
 
 def is_object(source: Any) -> bool:
@@ -464,7 +468,7 @@ def _match_words(
         return words, numbers
     titles = [schema.column_names[at] for at in places]
     line = schema.title_lines + 1
-    refuse_repeated(titles, "word", lambda i: {"source": reading.name, "line": line, "column": places[i] + 1})
+    _check_words(titles, lambda at: {"source": reading.name, "line": line, "column": places[at] + 1})
     if vocabulary is None:
         return titles, numbers
     index = {word: number for number, word in enumerate(vocabulary.words)}
@@ -550,15 +554,15 @@ def read_docword(reading: Reading, vocabulary: Vocabulary | None, add: AddEntrie
                 raise reading.fault(what, remedy, line=int(batch.lines[-extra]))
             add(rows - 1, words - 1, counts)
             reading.report_read()
-        told = f"Read {plural(reader.lines_read, 'line')} of a UCI docword file."
-        facts = [Fact("lines", reader.lines_read, told)]
         total = reader.records + reader.broken_lines - 3
-        if total != n_lines:
-            what = f"ine 3 says that {n_lines:,} lines follow, there are {total:,}"
-            if not reading.skip:
-                remedy = "The file may be truncated: copy it again, or correct line 3."
-                raise reading.fault(f"l{what}", remedy, line=3, value=str(n_lines))
-            facts.append(Fact("wrong_total", total, f"L{what}."))
+        what = f"line 3 says that {n_lines:,} lines follow, there are {total:,}"
+        if total != n_lines and not reading.skip:
+            remedy = "The file may be truncated: copy it again, or correct line 3."
+            raise reading.fault(what, remedy, line=3, value=str(n_lines))
+    told = f"Read {plural(reader.lines_read, 'line')} of a UCI docword file."
+    facts = [Fact("lines", reader.lines_read, told)]
+    if total != n_lines:
+        facts.append(Fact("wrong_total", total, f"L{what[1:]}."))
     return CountsFound(n_documents, _words_of(vocabulary, 1, n_words), None, facts)
 
 
@@ -595,42 +599,33 @@ def _words_of(vocabulary: Vocabulary | None, first: int, count: int) -> list[str
 
 def read_ldac(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries) -> CountsFound:
     """Read an LDA-C file: a line is a document, `M term:count …` with M pairs and terms numbered from 0."""
-    facts: list[Fact] = []
-    documents = _ldac_documents(reading, vocabulary, facts)
-    n_documents = n_words = n_pairs = 0
+    lines, _ = open_lines(reading.file, reading.encoding, whole=reading.whole)
+    numbered = enumerate(lines, start=1)
+    number = blank = n_documents = n_words = n_pairs = 0
     with reading.offering():
-        while batch := list(itertools.islice(documents, _LDAC_BATCH)):
-            pairs = np.concatenate(batch)
-            rows = np.repeat(np.arange(len(batch)), [len(document) // 2 for document in batch])
-            add(n_documents + rows, pairs[0::2], pairs[1::2])
-            n_documents += len(batch)
-            n_pairs += len(rows)
-            n_words = max(n_words, int(pairs[0::2].max(initial=-1)) + 1)
+        while batch := list(itertools.islice(numbered, _LDAC_BATCH)):
+            documents = []
+            for number, line in batch:
+                if not line.strip():
+                    blank += 1
+                    continue
+                try:
+                    documents.append(_parse_ldac(reading, line, number, vocabulary))
+                except DataError as fault:
+                    reading.leave_out(fault)
+            if documents:
+                pairs = np.concatenate(documents)
+                rows = np.repeat(np.arange(len(documents)), [len(document) // 2 for document in documents])
+                add(n_documents + rows, pairs[0::2], pairs[1::2])
+                n_documents += len(documents)
+                n_pairs += len(rows)
+                n_words = max(n_words, int(pairs[0::2].max(initial=-1)) + 1)
             reading.report_read()
     if vocabulary is None:
         check_size(n_words, "words", n_pairs, {"source": reading.name, "value": str(n_words - 1)})
+    facts = [Fact("lines", number, f"Read {plural(number, 'line')} of an LDA-C file.")]
+    facts += tell_count("blank_lines", blank, "{blank line}: passed over.")
     return CountsFound(n_documents, _words_of(vocabulary, 0, n_words), None, facts)
-
-
-def _ldac_documents(
-    reading: Reading, vocabulary: Vocabulary | None, facts: list[Fact]
-) -> Iterator[NDArray[np.int64]]:
-    """Give term, count, term, count, … of each line, and the facts about the lines in the end."""
-    lines, _ = open_lines(reading.file, reading.encoding, whole=reading.whole)
-    number = blank = 0
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            blank += 1
-            continue
-        try:
-            document = _parse_ldac(reading, line, number, vocabulary)
-        except DataError as fault:
-            reading.leave_out(fault)
-        else:
-            yield document
-    facts.append(Fact("lines", number, f"Read {plural(number, 'line')} of an LDA-C file."))
-    if blank:
-        facts.append(Fact("blank_lines", blank, f"{plural(blank, 'blank line')}: passed over."))
 
 
 def _parse_ldac(reading: Reading, line: str, number: int, vocabulary: Vocabulary | None) -> NDArray[np.int64]:
