@@ -160,16 +160,6 @@ def _intern(
         at = record * n_fields + column
         start = starts[at]
         length = ends[at] - start
-        if record > 0:  # lists often give all lines of an object one after another
-            before = starts[at - n_fields]
-            repeated = ends[at - n_fields] - before == length
-            for p in range(length):
-                if not repeated or text[before + p] != text[start + p]:
-                    repeated = False
-                    break
-            if repeated:
-                found[record] = found[record - 1]
-                continue
         key = np.uint64(14695981039346656037)  # FNV-1a, 64 bits
         for p in range(start, start + length):
             key = (key ^ np.uint64(text[p])) * np.uint64(1099511628211)
