@@ -99,14 +99,12 @@ def _add_options(to: argparse.ArgumentParser, kinds: Sequence[str], *, texts: bo
 
 def _add_option(add: Add, row: Option, kinds: Sequence[str], before: str = "") -> None:
     """Add the flag of an option; the name of its argument begins with `before`."""
-    more: dict[str, Any] = {"dest": before + row.name, "also": row.flags}
+    metavar = _METAVARS.get(row.ask, row.hint if row.hint and " " not in row.hint else row.name.upper())
+    more: dict[str, Any] = {"dest": before + row.name, "also": row.flags, "metavar": metavar}
     text = row.help
     if row.name == "format":
         known = {kind: _FORMATS[kind] for kind in kinds if kind in _FORMATS}
-        more |= {
-            "choices": ["auto", *(name for names in known.values() for name in names)],
-            "metavar": "FORMAT",
-        }
+        more["choices"] = ["auto", *(name for names in known.values() for name in names)]
         text = f"{text} {'; '.join(f'{kind}: ' + ', '.join(names) for kind, names in known.items())}."
     elif row.ask == "flag":
         more |= {"action": Flag, "also": [_negative(row)]}
@@ -116,10 +114,7 @@ def _add_option(add: Add, row: Option, kinds: Sequence[str], before: str = "") -
     else:
         names = {words: value for value, words in row.choices.items()} | {r"\t": "\t"}
         usual = parse_shape if row.name == "shape" else lambda typed: names.get(typed, typed)
-        more |= {
-            "type": _TYPES.get(row.ask, usual),
-            "metavar": _METAVARS.get(row.ask, row.hint or row.name.upper()),
-        }
+        more["type"] = _TYPES.get(row.ask, usual)
     if row.ask == "column":
         none = f"; `none`: {row.none.removeprefix('none: ')}" if row.none else ""
         text += f" By name or by position from 0{none}."
