@@ -283,7 +283,7 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     bring(page, planted_file(tmp_path), "texts")
     expect(page.get_by_text("table with texts")).to_be_visible()
     expect(page.get_by_role("combobox", name="Texts", exact=True)).to_have_value("body")
-    expect(page.get_by_role("combobox", name="Labels", exact=True)).to_have_value("theme")
+    expect(page.get_by_role("combobox", name="Known groups", exact=True)).to_have_value("theme")
     page.get_by_text("Change which words are kept").click()
     settled(page)
     before = int(figure_of(page, "Words kept"))
