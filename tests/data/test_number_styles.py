@@ -16,7 +16,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import load_relation
-from acvb_core.data.sources.values import ask_style, find_style, value_kind
+from acvb_core.data.sources.values import RecordBatch, ask_style, find_style, value_kind
 from acvb_core.data.table_build import load_table
 
 #: Fields, the signs that they have without doubt, and the number that the first of them is.
@@ -121,6 +121,17 @@ def test_tables_of_counts_are_read_with_thousands(form: str) -> None:
     given = text.encode() if form == "text" else pd.read_csv(io.StringIO(text), sep=";", dtype=str)
     counts = load_corpus(given, format="matrix").data.counts.toarray()
     np.testing.assert_array_equal(counts, [[1234, 0, 1], [2, 1, 0], [0, 1234567, 3]])
+
+
+def test_fields_of_chosen_records_are_read() -> None:
+    """Records that are left out leave gaps between the fields of the others."""
+    text = np.frombuffer(b"1.234,5;x;7;oops;yy;8;2,5;;99", dtype=np.uint8).copy()
+    ends = np.array([at for at, sign in enumerate(text) if sign == ord(";")] + [len(text)], dtype=np.int32)
+    starts = np.append(np.int32(0), ends[:-1] + np.int32(1)).astype(np.int32)
+    chosen = [0, 1, 2, 6, 7, 8]
+    batch = RecordBatch(text, starts[chosen], ends[chosen], np.array([1, 3]), 3)
+    numbers = batch.numbers([2, 0], find_style([["1.234,5"]]))
+    np.testing.assert_array_equal(numbers, [[7, 1234.5], [99, 2.5]])
 
 
 def test_labels_are_no_numbers() -> None:

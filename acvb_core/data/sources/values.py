@@ -58,15 +58,18 @@ class RecordBatch:
         import pyarrow as pa  # a tenth of a second, which links need not wait for
 
         def fields(starts: NDArray[np.int32], ends: NDArray[np.int32]) -> Any:
-            offsets = pa.py_buffer(np.append(starts, ends[-1:]))
-            return pa.StringArray.from_buffers(len(starts), offsets, pa.py_buffer(self.text))
+            text, offsets = self.text, np.append(starts, ends[-1:])
+            if (starts[1:] != ends[:-1]).any():
+                offsets = np.append(np.int32(0), np.cumsum(ends - starts, dtype=np.int32))
+                text = text[np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], ends - starts)]
+            return pa.StringArray.from_buffers(len(starts), pa.py_buffer(offsets), pa.py_buffer(text))
 
         starts, ends = (side[: self.n_records * self.n_fields] for side in (self.starts, self.ends))
-        if (starts[1:] == ends[:-1]).all():  # a text: field follows field
+        if (starts[1:] == ends[:-1]).all():  # of a text mostly: field follows field
             at = np.arange(len(starts)).reshape(-1, self.n_fields)[:, list(columns)]
             texts = fields(starts, ends).take(pa.array(at.ravel()))
             return parse_numbers(texts, style, missing).reshape(at.shape)
-        n = self.n_fields  # a frame: row follows row in each of its columns
+        n = self.n_fields  # of a frame, row follows row in each of its columns
         read = [parse_numbers(fields(starts[i::n], ends[i::n]), style, missing) for i in columns]
         return np.array(read).reshape(len(columns), -1).T
 
