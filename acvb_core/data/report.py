@@ -30,6 +30,8 @@ _CHANGES: dict[str, tuple[str, ...]] = {
     ),
     "other_sheets": ("sheet",),
     "other_files": (),
+    "title_lines": (),
+    "merged_cells": (),
     "renamed_documents": (),
     "unknown_names": (),
 }

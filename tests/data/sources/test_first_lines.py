@@ -10,10 +10,12 @@ from typing import Any
 import openpyxl
 import pytest
 
+import acvb_core
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.relation_readers import inspect_source, load_relation
+from acvb_core.data.report import DataChangedWarning
 from acvb_core.data.table_build import inspect_table, load_table
 
 EVERY_WORD = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
@@ -56,6 +58,11 @@ def test_faults_of_the_first_record_below_titles_name_its_line() -> None:
     with pytest.raises(DataError, match="no column of this name") as caught:
         load_relation(f"Sales\n\nperson,event\n{body}".encode(), source="Buyer")
     assert caught.value.line == 3
+
+
+def test_titles_are_warned_of() -> None:
+    with pytest.warns(DataChangedWarning, match="2 lines above the table"):
+        acvb_core.load_relation(b"Who met whom\nin May\nperson,event\nAnn,Fair\nBob,Ball\n")
 
 
 def test_titles_above_links_and_texts() -> None:
