@@ -29,7 +29,7 @@ def show_error(error: AcvbError, key: str = "problem", readers: Mapping[str, str
     with st.container(border=True, gap="xsmall", key=key):
         st.badge("We couldn't read this file with these settings", icon=":material/error:", color="red")
         if not isinstance(error, DataError):
-            st.text(str(error))
+            st.text(rename_arguments(str(error), _name_setting))
             return
         st.text(f"{error.what[:1].upper()}{error.what[1:]}.")
         unit = error.unit.capitalize()
