@@ -384,7 +384,9 @@ def place_index(frame: Frame, schema: pa.Schema) -> Frame:
         index = (schema.pandas_metadata or {})["index_columns"]
         at = [schema.names.index(name) for name in index if isinstance(name, str)]
         numbers = [
-            (one["name"], int(one["start"]), int(one["step"])) for one in index if isinstance(one, dict)
+            (str(one["name"] or ""), int(one["start"]), int(one["step"]))
+            for one in index
+            if isinstance(one, dict)
         ]
     except (LookupError, TypeError, ValueError):  # it is not of pandas
         return frame
@@ -403,11 +405,11 @@ def place_index(frame: Frame, schema: pa.Schema) -> Frame:
     )
 
 
-def _place_numbers(frame: Frame, name: str | None, start: int, step: int) -> Frame:
+def _place_numbers(frame: Frame, name: str, start: int, step: int) -> Frame:
     """Return a frame with an index of evenly spaced numbers first, unless it has no name and counts from 0."""
     import pyarrow as pa
 
-    if (name, start, step) == (None, 0, 1) or step == 0 or max(abs(start), abs(step)) > _LARGEST_INDEX:
+    if (name, start, step) == ("", 0, 1) or step == 0 or max(abs(start), abs(step)) > _LARGEST_INDEX:
         return frame
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -418,7 +420,7 @@ def _place_numbers(frame: Frame, name: str | None, start: int, step: int) -> Fra
             yield pa.RecordBatch.from_arrays([index, *batch.columns], names=["", *batch.schema.names])
             first = last
 
-    return replace(frame, names=(name or "", *frame.names), batches=batches, has_index=True)
+    return replace(frame, names=(name, *frame.names), batches=batches, has_index=True)
 
 
 def _is_counted(batches: Iterator[pa.RecordBatch], column: int) -> bool:
