@@ -214,6 +214,6 @@ def test_ends_of_sorted_pairs_give_no_direction_by_themselves(names: str) -> Non
     assert load_relation(f"{names}\nann,bob\nann,cyd\nbob,cyd\n".encode(), domains="two").data.shape == (2, 2)
     for said in (f"{names}\n2,1\n{pairs}", f"{names}\n{pairs}12,11\n", f"follower,followee\n{pairs}"):
         assert load_relation(said.encode()).data.network == Network(True, True)
-    assert load_relation(f"{names}\n0,1\n0,2\n0,{'9' * 5000}\n0,4\n".encode()).data.n_links == 4
+    assert load_relation(f"{names}\n0,1\n0,2\n1,2\n{'9' * 5000},1\n2,0\n".encode()).data.n_links == 5
     denied = f"{names},value\n1,2,1\n2,3,1\n3,4,1\n2,1,0\n"
     assert load_relation(denied.encode()).data.network == Network(True)

@@ -55,7 +55,7 @@ BROKEN = {
     "csr, falling pointers": (compressed("csr", [0, 1], [0, 9, 2]), "non-decreasing"),
     "csr, pointers that fall to 0": (compressed("csr", [266, 512], [0, 2, 0]), "non-decreasing"),
     "bsr, pointers that fall far": (
-        compressed("bsr", [0, 1], np.array([0, 1, -(2**31)], np.int32), data=np.ones((2, 1, 1))),
+        compressed("bsr", np.int32([0, 1, 2]), np.int32([0, 1, 2, -(2**31)]), (3, 4), np.ones((3, 1, 1))),
         "non-decreasing",
     ),
     "csr, pointers from 1": (compressed("csr", [0, 1], [1, 1, 2]), "start"),
