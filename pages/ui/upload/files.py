@@ -42,7 +42,7 @@ def choose_file() -> DataFile | None:
         chosen = st.selectbox(
             "File on the server",
             [None, *listed],
-            format_func=lambda path: "none: upload one" if path is None else _label(path),
+            format_func=_label,
             key=_ON_SERVER,
             persist_state="session",
             help=f"Files in the folder that {FILES} named when the server started. Use it for files too big to upload.",
@@ -128,13 +128,19 @@ def _server_folder() -> Path | None:
     return Path(named).expanduser().resolve() if named else None
 
 
+def _stat(path: Path) -> os.stat_result | None:
+    """Return what the server knows of a file; None of one that has gone."""
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
 def file_identity(file: DataFile) -> str:
     """Return a text that identifies a file."""
     if isinstance(file, Path):
-        try:
-            return f"{file.name}_{file.stat().st_mtime_ns}"
-        except OSError:
-            return file.name
+        known = _stat(file)
+        return file.name if known is None else f"{file.name}_{known.st_mtime_ns}"
     return str(getattr(file, "file_id", file.name))
 
 
@@ -142,10 +148,12 @@ def file_bytes(file: DataFile) -> int:
     """Return the size of a file; 0 of one that has gone."""
     if not isinstance(file, Path):
         return file.seek(0, os.SEEK_END)
-    try:
-        return file.stat().st_size
-    except OSError:
-        return 0
+    known = _stat(file)
+    return 0 if known is None else known.st_size
+
+
+def _label(path: Path | None) -> str:
+    return "none: upload one" if path is None else f"{path.name} ({say.size(file_bytes(path))})"
 
 
 def rewind(file: DataFile) -> DataFile:
@@ -172,10 +180,3 @@ def reopen(file: DataFile) -> DataFile:
     own = io.BytesIO(file.read())  # the same bytes, not a copy of them
     own.name = file.name
     return own
-
-
-def _label(path: Path) -> str:
-    try:
-        return f"{path.name} ({say.size(path.stat().st_size)})"
-    except OSError:
-        return path.name
