@@ -202,9 +202,7 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> FoundR
         )
 
     entries, weight, weight_facts = _add_edges(ends, [known for *_, known in graph.edges], options, source)
-    found = assemble(
-        entries, rows, columns, fault, name=options.name, row_kind=kinds[0], column_kind=kinds[1]
-    )
+    found = assemble(entries, (rows, columns), fault, options.name, kinds)
     facts += [*graph.facts, *weight_facts, *found.facts]
     unused = dict.fromkeys(name for *_, known in graph.edges for name in known if name not in (weight, "id"))
     if unused:

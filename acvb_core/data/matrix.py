@@ -14,8 +14,6 @@ from acvb_core.data.names import refuse_repeated
 from acvb_core.data.relation import check_links
 from acvb_core.data.relation_build import (
     FoundRelation,
-    Place,
-    Side,
     assemble,
     find_unused_categories,
     make_side,
@@ -23,7 +21,6 @@ from acvb_core.data.relation_build import (
     open_list,
     open_values,
     read_values,
-    side_by_position,
 )
 from acvb_core.data.relation_schema import ReadOptions, no_data_fault
 from acvb_core.data.report import Fact, plural
@@ -81,30 +78,21 @@ def read_matrix(source: ByteSource | FrameSource, schema: Schema, options: ReadO
     def place_column(at: int) -> dict[str, Any]:
         return {"source": source.name, "line": reader.header_line or 1, "column": at + 1 + n_labels}
 
-    names = None if reader.header is None else reader.header[n_labels:]
-    row_side = _matrix_side("row", row_labels if n_labels else None, n_rows, options.row_nodes, place_row)
-    column_side = _matrix_side("column", names, n_columns, options.column_nodes, place_column)
-    corner = reader.header[0] if reader.header is not None and n_labels else ""
-    found = assemble(
-        entries,
-        row_side,
-        column_side,
-        _contradiction(source.name),
-        name=options.name,
-        row_kind=corner or "row",
+    header = reader.header or []
+    sides = (
+        ("row", row_labels or None, options.row_nodes, place_row, n_rows),
+        ("column", header[n_labels:] or None, options.column_nodes, place_column, n_columns),
     )
-    named = bool(n_labels) or options.row_nodes is not None, bool(names) or options.column_nodes is not None
+    objects = []
+    for side, names, nodes, place, n in sides:
+        refuse_repeated(names or [], side, place)
+        objects.append(make_side(names, nodes, place, None if names else n))
+    corner = (header[0] if header and n_labels else "") or "row"
+    found = assemble(entries, objects, _contradiction(source.name), options.name, (corner, "column"))
+    named = tuple(names is not None or nodes is not None for _, names, nodes, *_ in sides)
     # Every cell was given: what is no link and not missing is known to be 0.
     facts = [*reading_facts(reader, schema), *facts, *found.facts]
     return found._replace(facts=facts, zeros=None, named=named)
-
-
-def _matrix_side(side: str, labels: list[str] | None, n: int, nodes: list[str] | None, place: Place) -> Side:
-    """Return the objects of one side, by their labels where the matrix has such."""
-    if labels is None:
-        return side_by_position(n, nodes, side, place(0)["source"])
-    refuse_repeated(labels, side, place)
-    return make_side(labels, nodes, place)
 
 
 def _contradiction(source: str) -> Callable[[int, int], DataError]:
@@ -201,9 +189,9 @@ def _relation_of_matrix(stored: Any, source: str, options: ReadOptions, kind: st
         numbers = matrix.data[piece].astype(np.float64)
         rows, columns = matrix.row[piece].astype(np.int32), matrix.col[piece].astype(np.int32)
         entries.add(rows, columns, MISSING, numbers)
-    row_side = side_by_position(matrix.shape[0], options.row_nodes, "row", source)
-    column_side = side_by_position(matrix.shape[1], options.column_nodes, "column", source)
-    found = assemble(entries, row_side, column_side, _contradiction(source), name=options.name)
+    nodes = options.row_nodes, options.column_nodes
+    sides = [make_side(None, nodes[i], lambda _: {"source": source}, n) for i, n in enumerate(matrix.shape)]
+    found = assemble(entries, sides, _contradiction(source), options.name)
     read = f"Read {plural(matrix.nnz, 'entry', 'entries')} of a {kind}."
     facts = [Fact("entries", matrix.nnz, read), *facts, *found.facts]
     return found._replace(

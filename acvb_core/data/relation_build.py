@@ -58,14 +58,20 @@ class Side:
 
 
 def make_side(
-    labels: Sequence[str], nodes: Sequence[str] | None, place: Place, size: int | None = None
+    labels: Sequence[str] | None, nodes: Sequence[str] | None, place: Place, size: int | None = None
 ) -> Side:
-    """Return the objects that the labels of a file, by code, stand for.
+    """Return the objects that the labels of a source, by code, are names of.
 
     They are those of a node list; or `size` objects named "0", "1", …, of which the labels are the 0-based indices; or
-    else the labels themselves.
+    else the labels themselves. Without labels, the codes are the positions of the `size` objects.
     """
-    codes = np.arange(len(labels), dtype=np.int32)
+    if labels is None:
+        codes = np.arange(size or 0, dtype=np.int32)
+        if nodes is not None and len(nodes) != len(codes):
+            what = f"there are {len(codes):,} objects but the node list has {len(nodes):,} labels"
+            remedy = "Give one label for each object, in order."
+            raise DataError(what, source=place(0)["source"], remedy=remedy)
+        return Side(np.array(list(map(str, codes)) if nodes is None else nodes, dtype=object), codes)
     if nodes is not None:
         index = {node: i for i, node in enumerate(nodes)}
         codes = np.array([index.get(label, -1) for label in labels], dtype=np.int32)
@@ -74,29 +80,18 @@ def make_side(
             what = "this label is not in the node list"
             remedy = f"Add it to the node list ({len(nodes):,} labels), or leave the list out."
             raise DataError(what, **place(code), value=labels[code], remedy=remedy)
-        labels = nodes
-    elif size is not None:
+        return Side(np.array(nodes, dtype=object), codes)
+    if size is not None:
         for code, label in enumerate(labels):
             if not (label.isascii() and label.isdigit() and len(label) <= 12 and int(label) < size):
                 what = f"with a given shape every label is an index from 0 to {size - 1:,}"
                 remedy = "Give a larger shape, or leave it out where labels are names."
                 raise DataError(what, **place(code), value=label, remedy=remedy)
-        codes = np.array([int(label) for label in labels], dtype=np.int32)
-        labels = [str(i) for i in range(size)]
-    else:
-        whole = plain_ids(labels, place)
-        found = {label: code for code, label in enumerate(dict.fromkeys(whole))}
-        labels, codes = list(found), np.array([found[label] for label in whole], dtype=np.int32)
-    return Side(np.array(labels, dtype=object), codes)
-
-
-def side_by_position(n: int, nodes: Sequence[str] | None, side: str, source: str) -> Side:
-    """Return `n` objects named by their position, or by a node list of exactly `n` labels."""
-    if nodes is not None and len(nodes) != n:
-        what = f"there are {n:,} {side}s but the node list has {len(nodes):,} labels"
-        raise DataError(what, source=source, remedy=f"Give one label for each {side}, in order.")
-    labels = [str(i) for i in range(n)] if nodes is None else nodes
-    return Side(np.array(labels, dtype=object), np.arange(n, dtype=np.int32))
+        names = np.array(list(map(str, range(size))), dtype=object)
+        return Side(names, np.array([int(label) for label in labels], dtype=np.int32))
+    whole = plain_ids(labels, place)
+    found = {label: code for code, label in enumerate(dict.fromkeys(whole))}
+    return Side(np.array(list(found), dtype=object), np.array([found[one] for one in whole], dtype=np.int32))
 
 
 MAX_MISSING = 50_000_000  # pairs held as missing because nothing is said of them; 5 bytes each
@@ -233,20 +228,18 @@ class FoundRelation(NamedTuple):
     # Entries given as 0, of which other lines may have made links; None: all that are neither 1 nor missing.
     zeros: sparse.csr_array | None
     #: Whether rows, and columns, have names; otherwise they are called by their positions.
-    named: tuple[bool, bool] = (True, True)
+    named: tuple[bool, ...] = (True, True)
     declared: Sides | None = None  # what the source says of its two sides; the reason ends a sentence
     heading: Heading = None  # what the names of a list's two columns say
 
 
 def assemble(
     entries: Entries,
-    rows: Side,
-    columns: Side,
+    sides: Sequence[Side],
     fault: Callable[[int, int], DataError],
-    *,
     name: str,
-    row_kind: str = "row",
-    column_kind: str = "column",
+    kinds: tuple[str, str] = ("row", "column"),
+    *,
     unlisted_missing: bool = False,
 ) -> FoundRelation:
     """Return the relation and what was merged on the way.
@@ -259,10 +252,11 @@ def assemble(
 
     A pair that is not given is an observed 0, or missing when `unlisted_missing`.
     """
+    rows, columns = sides
     place, counts = (rows.final, columns.final, (rows.n, columns.n)), entries.counts
-    kinds, n_missing = (entries.links, entries.zeros, entries.missing), entries.missing.n
-    given = sum(pairs.n for pairs in kinds)
-    links, zeros, missing = (pairs.to_csr(*place) for pairs in kinds)
+    all_pairs, n_missing = (entries.links, entries.zeros, entries.missing), entries.missing.n
+    given = sum(pairs.n for pairs in all_pairs)
+    links, zeros, missing = (pairs.to_csr(*place) for pairs in all_pairs)
     if counts and entries.small:
         # Counts of one pair that are each below the threshold may exceed it together.
         links = as_pattern(links + entries.sum_small(*place))
@@ -282,8 +276,8 @@ def assemble(
         row_labels=rows.labels,
         column_labels=columns.labels,
         name=name,
-        row_kind=row_kind,
-        column_kind=column_kind,
+        row_kind=kinds[0],
+        column_kind=kinds[1],
     )
     told = f"The data give zeros one by one, but {{pair is|pairs are}} not listed: taken {taken}."
     facts = [links_fact(relation), *tell_count("unlisted", n_unlisted if zeros.nnz else 0, told)]
@@ -373,12 +367,10 @@ def read_edge_list(source: ByteSource | FrameSource, schema: Schema, options: Re
     row_kind, column_kind = (reader.header[i] for i in links.at) if reader.header else ("", "")
     found = assemble(
         entries,
-        rows,
-        columns,
-        lambda row, column: links.find_contradiction((row, column), (rows, columns), values, entries),
-        name=options.name,
-        row_kind=row_kind or "row",
-        column_kind="column" if column_kind in ("", "col") else column_kind,
+        (rows, columns),
+        lambda *pair: links.find_contradiction(pair, (rows, columns), values, entries),
+        options.name,
+        (row_kind or "row", "column" if column_kind in ("", "col") else column_kind),
         unlisted_missing=options.unlisted == "missing",
     )
     facts = [*reading_facts(reader, schema), *links.facts, *facts]

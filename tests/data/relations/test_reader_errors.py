@@ -310,7 +310,7 @@ def test_npz_contradiction_names_the_entry():
 def test_node_list_of_the_wrong_length_for_a_file_without_labels():
     out = io.BytesIO()
     sparse.save_npz(out, sparse.csr_array(np.eye(3)))
-    assert "3 rows but the node list has 2 labels" in fault(out.getvalue(), row_nodes=["a", "b"]).what
+    assert "3 objects but the node list has 2 labels" in fault(out.getvalue(), row_nodes=["a", "b"]).what
 
 
 def test_utf16_without_a_mark_is_told_as_nul_bytes():
