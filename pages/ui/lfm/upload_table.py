@@ -36,7 +36,8 @@ class TableReader(Reader):
         schema = opened.schema
         groups = _guess_groups(schema)
         loading = ask_options(opened, defaults={"label_column": groups})
-        others = {loading.get("row_labels", schema.row_column), loading.get("label_column")}
+        others = [loading.get("row_labels", schema.row_column), loading.get("label_column")]
+        others = [at for at in others if at is not False]  # which equals the first column
         text = [schema.column_names[place] for place in _list_text_columns(schema) if place not in others]
         if text:
             more = f" and {len(text) - _NAMED:,} more" if len(text) > _NAMED else ""

@@ -146,7 +146,9 @@ def test_columns_are_left_out_and_numbers_are_categories(open_app: Open) -> None
 
 def test_rows_can_be_numbered(open_app: Open) -> None:
     app = code_and_leave_out(upload(open_app("data"), "pets.csv", PETS))
+    assert "Columns that hold text: kind." in texts(app)
     box(app, "Names of the rows").select(-1).run()
+    assert "Columns that hold text: name, kind." in texts(app)
     press(app, "load")
     table = loaded().data
     assert isinstance(table, Table)
