@@ -36,13 +36,7 @@ class _Once(argparse.Action):
 
     fault = "are two names of one choice: give it once."
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        flag: str | None = None,
-    ) -> None:
+    def __call__(self, parser: Any, namespace: Any, values: Any, flag: str | None = None) -> None:
         if getattr(namespace, self.dest) is not None:
             parser.error(f"{' and '.join(self.option_strings)} {self.fault}")
         setattr(namespace, self.dest, values)
@@ -56,13 +50,7 @@ class Flag(_Once):
     def __init__(self, **given: Any) -> None:
         super().__init__(nargs=0, **given)
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        flag: str | None = None,
-    ) -> None:
+    def __call__(self, parser: Any, namespace: Any, values: Any, flag: str | None = None) -> None:
         """Store it."""
         super().__call__(parser, namespace, flag == self.option_strings[0], flag)
 
