@@ -196,10 +196,9 @@ class Corpus(WordCounts):
 
     def with_counts(self, counts: NDArray[np.integer]) -> Corpus:
         """Return the same documents with other counts of the stored pairs, shape (n_pairs,); those of 0 are dropped."""
-        old = self.counts
-        data, indices, indptr = counts.astype(np.int32), old.indices.copy(), old.indptr.copy()
-        matrix = sparse.csr_array((data, indices, indptr), shape=self.shape)
-        matrix.eliminate_zeros()  # in place, hence the copies
+        matrix = self.counts.copy()
+        matrix.data = counts.astype(np.int32)
+        matrix.eliminate_zeros()
         return replace(self, counts=matrix)
 
     def take_documents(self, numbers: NDArray[np.integer]) -> Corpus:
