@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 import scipy.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +18,8 @@ from scipy import sparse
 
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import load_relation
+from acvb_core.data.sources.parse import MAX_FIELD, RecordReader
+from acvb_core.data.sources.source import MAX_TEXT, ByteSource, Utf8Stream
 from acvb_core.data.table_build import load_table
 
 FEW = settings(max_examples=15)
@@ -155,3 +159,42 @@ def test_word_counts_come_back(data: st.DataObject) -> None:
         if n
     }
     assert total == {(documents[d], words[w]): n for d, w, n in entries}
+
+
+PIECES = ["a", "b", ",", ";", '"', "\n", "\r\n", "\r", " ", "é", "漢", "\x01", "\t", "#", "%", ""]
+
+
+def read_texts(
+    content: bytes, delimiter: str, block_bytes: int, **options: Any
+) -> list[tuple[int, list[str]]]:
+    with ByteSource(content, "f.csv", patient="on_fault" in options) as source:
+        reader = RecordReader(Utf8Stream(source), "f.csv", delimiter, block_bytes=block_bytes, **options)
+        return [(int(line), batch.record(at)) for batch in reader for at, line in enumerate(batch.lines)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_tables_of_texts_are_read_as_csv_reads_them(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(150):
+        width = rng.randint(2, 4)
+        rows = [["".join(rng.choices(PIECES, k=rng.randint(0, 6))) for _ in range(width)] for _ in range(4)]
+        out, delimiter, end = io.StringIO(newline=""), rng.choice(",;\t"), rng.choice(["\n", "\r\n", "\r"])
+        csv.writer(out, delimiter=delimiter, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(rows)
+        size = rng.choice([1, 3, 7, 64, 1 << 19])
+        found = read_texts(out.getvalue().encode(), delimiter, size, longest=MAX_TEXT)
+        assert [record for _, record in found] == rows
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_broken_lines_are_the_same_wherever_blocks_end(seed: int) -> None:
+    rng, pieces = random.Random(seed), [*PIECES[:9], "\0", ",", "#"]
+    for _ in range(150):
+        content = "x" + "".join(rng.choices(pieces, k=rng.randint(1, 40)))
+        longest, titles = rng.choice([MAX_FIELD, MAX_TEXT]), rng.choice([0, 0, 1, 2])
+        outcomes = []
+        for size in (1, 2, 5, 1 << 19):
+            faults: list[Any] = []
+            options = {"longest": longest, "title_lines": titles, "n_fields": 2}
+            found = read_texts(content.encode(), ",", size, on_fault=faults.append, **options)
+            outcomes.append((found, [(fault.line, fault.what) for fault in faults]))
+        assert outcomes.count(outcomes[0]) == 4
