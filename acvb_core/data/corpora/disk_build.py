@@ -238,7 +238,8 @@ _ENTRY = np.dtype("<i4")
 class EntrySpool:
     """Take (document, word, count) entries in any order, and give them back by document.
 
-    On disk: 12 bytes an entry. In memory: 16 bytes a document, and `at_once` entries (more if one document has more).
+    On disk: 12 bytes an entry. In memory: 16 bytes a document, and `at_once` entries or twice as many, or those of a
+    document that has more.
     """
 
     def __init__(self, folder: Path, at_once: int = AT_ONCE) -> None:
@@ -276,7 +277,9 @@ class EntrySpool:
             counted = np.bincount(documents - documents[0])
             sizes[documents[0] : documents[0] + len(counted)] += counted
         bounds = np.concatenate([[0], np.cumsum(sizes)])
-        pieces = self._split(bounds)
+        by_size = np.searchsorted(bounds, np.arange(0, bounds[-1], self._at_once), side="right") - 1
+        by_number = np.arange(0, n_documents, self._at_once)
+        pieces = np.unique(np.concatenate([by_size, by_number, [n_documents]])).tolist()
         cuts = np.array([np.searchsorted(documents, pieces) for documents, _, _ in runs]).reshape(
             -1, len(pieces)
         )
@@ -287,14 +290,6 @@ class EntrySpool:
                 found = _sort_entries(found)
             yield bounds[begin : end + 1] - bounds[begin], found[1], found[2]
         self._path.unlink(missing_ok=True)
-
-    def _split(self, bounds: NDArray[np.int64]) -> list[int]:
-        """Return where pieces of the documents begin, and the number of documents."""
-        pieces, n = [0], len(bounds) - 1
-        while (at := pieces[-1]) < n:
-            end = int(np.searchsorted(bounds, bounds[at] + self._at_once, side="right")) - 1
-            pieces.append(min(max(end, at + 1), at + self._at_once, n))
-        return pieces
 
 
 def _sort_entries(entries: NDArray[np.int32]) -> NDArray[np.int32]:
