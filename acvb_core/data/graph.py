@@ -326,6 +326,7 @@ _XML_TYPES: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("float", "double"), float),
     "boolean": lambda text: {"true": True, "1": True, "false": False, "0": False}[text.lower()],
 }
+_TEXT_TAGS = {"default", "data", "NodeLabel", "EdgeLabel"}
 _XML_DIRECTIONS = {"true": True, "directed": True, "false": False, "undirected": False, "mutual": False}
 # Of Pajek's files.
 _TOKEN = re.compile(r'"([^"]*)"|(\S+)')
@@ -374,10 +375,12 @@ class _XmlReader:
 
         self._source, self._kind = source, kind
         self._parser = DefusedXMLParser(target=self)
-        self._open: list[str] = []
+        self._open: list[
+            tuple[str, list[str] | None]
+        ] = []  # elements, with their texts if they may have some
         self._known: list[tuple[str, dict[str, Any]]] = []  # of the nodes and edges that are open
         self._classes: set[str] = set()  # what the declared key is for: nodes, edges or both
-        self._key, self._text = "", list[str]()
+        self._key = ""
         self._keys: dict[tuple[str, str], dict[str, str]] = {}
         self._defaults: dict[str, dict[str, Any]] = {"node": {}, "edge": {}}
         self._directed: bool | None = None  # None as long as there is no graph
@@ -438,7 +441,7 @@ class _XmlReader:
             raise self._fault(f"this is XML, but no {self._kind}", f"<{tag}>")
         if tag == "graph":
             if self._directed is not None:
-                nested = "node" in self._open
+                nested = any(one == "node" for one, _ in self._open)
                 raise self._fault("nodes are nested in other nodes" if nested else "this is a second graph")
             said = attributes.get("edgedefault", attributes.get("defaultedgetype", ""))
             self._directed = _XML_DIRECTIONS.get(said, False)
@@ -459,8 +462,7 @@ class _XmlReader:
             self._key = attributes.get("key", "")
         elif tag == "hyperedge":
             raise self._fault("hyperedges are not read")
-        self._open.append(tag)
-        self._text = []
+        self._open.append((tag, [] if tag in _TEXT_TAGS else None))
 
     def _start_known(self, tag: str, attributes: dict[str, str]) -> None:
         if tag == "edge":
@@ -494,10 +496,13 @@ class _XmlReader:
         known[name] = [known[name], value] if name in known else value  # several: they change with time
 
     def data(self, text: str) -> None:
-        self._text.append(text)
+        texts = self._open[-1][1]
+        if texts is not None:
+            texts.append(text)
 
     def end(self, name: str) -> None:
-        tag, text = self._open.pop(), "".join(self._text)
+        tag, texts = self._open.pop()
+        text = "".join(texts or ())
         if tag == "default":
             for of in self._defaults.keys() & self._classes:
                 self._add(of, self._defaults[of], self._key, text)
@@ -507,7 +512,6 @@ class _XmlReader:
             self._known[-1][1].setdefault("label", text.strip())
         elif tag in ("node", "edge") and self._known:
             self._known.pop()
-        self._text = []
 
     def _fault(self, what: str, value: str | None = None, line: int | None = None) -> DataError:
         remedy = f"{WRITE_AGAIN}: one graph, every node with an id of its own."

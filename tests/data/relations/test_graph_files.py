@@ -566,6 +566,21 @@ def test_nodes_of_one_label_keep_it(format: str) -> None:
     assert "2 nodes share their label with others: the id is added to it." in found.report.lines()
 
 
+def test_labels_that_yed_writes_are_names() -> None:
+    keys = '<key id="d0" for="node" yfiles.type="nodegraphics"/><key id="d1" for="edge" yfiles.type="edgegraphics"/>'
+    shape = '<y:ShapeNode><y:NodeLabel x="1">\n{}<y:LabelModel><y:Free/></y:LabelModel>\n</y:NodeLabel></y:ShapeNode>'
+    nodes = [
+        f'<node id="n{i}"><data key="d0">{shape.format(name)}</data></node>'
+        for i, name in enumerate(("Ann", "Bob"))
+    ]
+    edge = '<edge source="n0" target="n1"><data key="d1"><y:EdgeLabel>kin</y:EdgeLabel></data></edge>'
+    found = loaded(
+        xml("".join(nodes) + edge, keys).replace(b"<graphml ", b'<graphml xmlns:y="http://y.org" ')
+    )
+    assert found.data.row_labels.tolist() == ["Ann", "Bob"]
+    assert "Values of the edges not used: label." in found.report.lines()
+
+
 def test_labels_that_group_the_nodes_are_known_of_them() -> None:
     drawn = nx.path_graph(["n1", "n2", "n3", "n4", "n5"])
     nx.set_node_attributes(drawn, dict(zip(drawn, ("tea", "jam", "tea", "jam", "tea"), strict=True)), "label")
