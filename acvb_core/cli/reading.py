@@ -110,11 +110,14 @@ def _add_option(add: Add, row: Option, kinds: Sequence[str], before: str = "") -
         more |= {"action": Flag, "also": [_negative(row)]}
     elif row.ask == "choice":
         more["choices"] = list(row.choices)
-        text += f" ({'; '.join(f'{value}: {words}' for value, words in row.choices.items())})"
+        listed = "; ".join(f"{value}: {words}" for value, words in row.choices.items())
+        usual = "refuse" if "refuse" in row.choices else next(iter(row.choices))
+        text += f" ({listed}{'' if row.auto else f'; default: {usual}'})"
     else:
         names = {words: value for value, words in row.choices.items()} | {r"\t": "\t"}
-        usual = parse_shape if row.name == "shape" else lambda typed: names.get(typed, typed)
-        more["type"] = _TYPES.get(row.ask, usual)
+        parse = parse_shape if row.name == "shape" else lambda typed: names.get(typed, typed)
+        more["type"] = _TYPES.get(row.ask, parse)
+        text += f" Write {row.flag}=-999." if row.hint.startswith("-") else ""
     if row.ask == "column":
         none = f"; `none`: {row.none.removeprefix('none: ')}" if row.none else ""
         text += f" By name or by position from 0{none}."

@@ -125,8 +125,8 @@ OPTIONS = (
     ),
     Option(
         "shape", _RELATION, "text", "Size, rows x columns",
-        "Names are then numbers from 0, so that objects without links count, too.", _EDGES, hint="1892x1892",
-        advanced=True,
+        "Size of the relation. Names are then numbers from 0, so that objects without links count, too.", _EDGES,
+        hint="1892x1892", advanced=True,
     ),
     *(
         Option(
@@ -137,7 +137,7 @@ OPTIONS = (
     ),
     Option("same_nodes", _RELATION, "flag", help="Whether rows and columns are the same objects (a network)."),
     Option(
-        "domains", _RELATION, "choice", help="Whether both sides are the same objects (default: guessed by the names).",
+        "domains", _RELATION, "choice", help="Whether both sides are the same objects.",
         choices={"auto": _RECOGNISE, "one": "network", "two": "relation"}, beyond=True,
     ),
     Option(
@@ -184,22 +184,22 @@ OPTIONS = (
         "A file with one word per line: what the numbers in word counts stand for.", _COUNTS, flags=("--vocab",),
     ),
     Option(
-        "broken", _CORPUS, "choice", help="What happens to a line that cannot be read (default: refuse).",
+        "broken", _CORPUS, "choice", help="What happens to a line that cannot be read.",
         choices={"refuse": "is refused", "skip": "is left out and counted"}, beyond=True,
     ),
     # Tables.
     Option(
         "categories", _TABLE, "choice", "Columns of text",
-        "What happens to columns of text, such as names or colours (default: refuse). Coded, each category is a column "
-        "“name=category” of 1 and 0. Columns of yes and no are numbers in any case.",
+        "What happens to columns of text, such as names or colours. Coded, each category is a column “name=category” "
+        "of 1 and 0. Columns of yes and no are numbers in any case.",
         choices={
             "leave-out": "leave them out", "one-hot": "code each category as 0 and 1", "refuse": "refuse the file",
         },
     ),
     Option(
         "constants", _TABLE, "choice", "Constant columns",
-        "What happens to columns with one value only (default: refuse). Constant pixels of pictures become their "
-        "background.", choices={"leave-out": "leave them out", "refuse": "refuse the file"},
+        "What happens to columns with one value only. Constant pixels of pictures become their background.",
+        choices={"leave-out": "leave them out", "refuse": "refuse the file"},
     ),
     Option(
         "image", _TABLE, "text", "Pictures, height x width",
@@ -213,12 +213,11 @@ OPTIONS = (
     Option("leave_out", _TABLE, "columns", "Columns to leave out", "Columns not to read.", advanced=True),
     Option(
         "category_columns", _TABLE, "columns", "Columns whose numbers are categories",
-        "Columns whose numbers are categories, too.",
-        advanced=True,
+        "Columns whose numbers are categories, too.", advanced=True,
     ),
     Option(
         "missing", _TABLE, "words", "More signs for a missing cell",
-        "Such as -999: blank, NA, N/A, NaN, null, none, ?, - and a single dot are known. As a flag: --missing=-999.",
+        "Such as -999: blank, NA, N/A, NaN, null, none, ?, - and a single dot are known.",
         hint="-999, unknown", inspects=True,
     ),
 )
@@ -232,8 +231,7 @@ CUTTING = (
     Option("extra_stop_words", _CORPUS, "words", "More words to drop", "Words that are dropped, too.", advanced=True),
     Option(
         "token_pattern", _CORPUS, "text", "Word pattern (regex)",
-        f"A regular expression of a word (default: {Tokeniser.token_pattern}).", hint="REGEX",
-        advanced=True,
+        f"A regular expression of a word (default: {Tokeniser.token_pattern}).", hint="REGEX", advanced=True,
     ),
 )
 # fmt: on
