@@ -568,8 +568,9 @@ def reading_facts(reader: RecordReader | FrameRecords, schema: Schema) -> list[F
 
 
 def _text_facts(reader: RecordReader, schema: Schema) -> list[Fact]:
-    first = "names" if schema.header else "data"
-    read = f"Read {plural(reader.lines_read, 'line')}; the first holds {first}."
+    first = f"line {schema.title_lines + 1:,}" if schema.title_lines else "the first"
+    held = "names" if schema.header else "data"
+    read = f"Read {plural(reader.lines_read, 'line')}; {first} holds {held}."
     details = {"header": schema.header, "delimiter": schema.delimiter, "encoding": schema.encoding}
     facts = [Fact("lines", reader.lines_read, read, details), *encoding_facts(schema)]
     facts += tell_count("title_lines", schema.title_lines, TITLES.format("line"))

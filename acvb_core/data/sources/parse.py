@@ -463,7 +463,9 @@ def cut_head(block: bytes, whole: bool, delimiter: str, name: str, at_most: int,
     records = [fields[start:end] for start, end in itertools.pairwise(bounds)]
     several = counts[counts > 1]
     usual = int(np.bincount(several).argmax()) if len(several) else 1
-    start = count_titles(records, counts.tolist(), usual)
+    # A comma with a blank behind it is one of prose: the first line may be the name of a column of texts.
+    prose = delimiter == "," and 2 * int(state[TRIMMED]) > n
+    start = 0 if prose else count_titles(records, counts.tolist(), usual)
     if longest > MAX_FIELD:  # texts may hold the delimiter: the first record says how many fields there are
         usual = int(counts[start])
     kept = [at for at in range(start, len(records)) if len(records[at]) == usual]

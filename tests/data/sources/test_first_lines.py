@@ -42,6 +42,7 @@ def test_titles_above_a_table_are_passed_over(case: str, tmp_path: Path) -> None
     source = sources[len(case) % 3]
     found = load_table(source, name="the data")
     assert found.data.fingerprint == plain.data.fingerprint
+    assert f"; line {n_lines + 1} holds names." in found.report.lines()[0]
     (fact,) = [fact for fact in found.report.facts if fact.name == "title_lines"]
     assert (fact.count, fact.sentence) == (
         n_lines,
@@ -86,6 +87,7 @@ def test_titles_above_links_and_texts() -> None:
         b"a,b\nr1,1,2\nr2,3,4\n",  # names of columns, and none above the names of rows
         b"a\nb\nc\nd\ne\nf\ng\nh,1\ni,2\n",  # more lines than titles have
         b"a title\na,1\nb,2,3\nc,3\nd\n",  # what follows is no table
+        b"city\nParis, France\nRome, Italy\nBerlin, Germany\n",  # a column of names with commas
     ],
 )
 def test_what_may_be_data_is_no_title(content: bytes) -> None:
