@@ -31,7 +31,7 @@ from acvb_core.data.table_columns import (
     MOST_METADATA,
     RawTable,
     TableOptions,
-    ask_units,
+    advise_writing,
     inspect_columns,
     read_columns,
 )
@@ -229,9 +229,9 @@ def _category_fault(raw: RawTable, categories: list[int]) -> DataError:
     row = int((first != "").argmax())
     which = list_names([raw.schema.column_names[i] for i in categories])
     what = f"{plural(len(categories), 'column')} of text among the columns of numbers: {which}"
-    remedy = (
-        f"{ask_units([*filter(None, first)], 'Code')} them as 0 and 1 (categories='one-hot'), leave them out "
-        "(categories='leave-out'), or take one as the rows' names (row_labels) or groups (label_column)."
+    remedy = advise_writing([*filter(None, first)], raw.schema.style, "Code") + (
+        " them as 0 and 1 (categories='one-hot'), leave them out (categories='leave-out'), or take one as the rows' "
+        "names (row_labels) or groups (label_column)."
     )
     return DataError(what, **raw.place(row, categories[0]), value=first[row] or None, remedy=remedy)
 

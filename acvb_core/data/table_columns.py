@@ -23,8 +23,10 @@ from acvb_core.data.sources.parse import BLOCK_BYTES, read_head
 from acvb_core.data.sources.source import ByteSource
 from acvb_core.data.sources.values import (
     MISSING_WORDS,
+    PLAIN,
     Floats,
     LabelTable,
+    NumberStyle,
     ask_style,
     check_decimal,
     find_style,
@@ -94,21 +96,32 @@ class TableOptions:
 
 def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> Schema:
     """Guess from the first rows of a text or a frame how it is read; what the options say is taken as given."""
-    header, numeric = options.header, set[int]()
+    header, typed = options.header, set[int]()
     if isinstance(source, FrameSource):
         container, head = source.frame.container, source.read_head(_LOOKED_AT)
-        types = column_types(source)
-        numeric = {i for i, kind in enumerate(types) if not is_text_type(kind)}
+        typed = {i for i, kind in enumerate(column_types(source)) if not is_text_type(kind)}
         header = True if source.frame.named else header
     else:
         container, head = "text", read_head(source, options.encoding, options.delimiter)
-    marks = [
-        [None if field.strip().lower() in options.signs else is_number(field) for field in record]
-        for record in head.records
-    ]
-    named = header if isinstance(header, bool) else _has_header(head.records, marks)
-    below, width = list(zip(*head.records[named:], strict=True)), range(head.usual)
-    style = find_style((below[i] for i in width if below and i not in numeric), options.decimal)
+    width = range(head.usual)
+
+    def look(named: bool) -> tuple[NumberStyle, Marks]:
+        columns = ([record[i] for record in head.records[named:]] for i in width if i not in typed)
+        style = find_style(columns, options.decimal)
+        styles = [PLAIN if i in typed else style for i in width]
+        return style, [
+            [
+                None if field.strip().lower() in options.signs else is_number(field, one)
+                for field, one in zip(record, styles, strict=True)
+            ]
+            for record in head.records
+        ]
+
+    named = header if isinstance(header, bool) else len(head.records) > 1
+    style, marks = look(named)
+    if not isinstance(header, bool) and _has_header(head.records, marks) != named:
+        named = not named
+        style, marks = look(named)
     kinds = (_judge_kind([mark[i] for mark in marks[named:] if mark[i] is not None]) for i in width)
     return Schema(
         "table",
@@ -181,10 +194,11 @@ def _counts_up(fields: Sequence[str]) -> bool:
 _WITH_UNIT = re.compile(r"[+-]?[$€£¥]?\s*[+-]?\d[\d.,'’\s]*[%$€£¥]?")
 
 
-def ask_units(texts: Sequence[str], remedy: str) -> str:
-    """Return the beginning of a remedy, with the advice to leave units out if these texts are numbers with units."""
-    with_units = bool(texts) and all(map(_WITH_UNIT.fullmatch, texts))
-    return f"Write numbers without units. Otherwise {remedy.lower()}" if with_units else remedy
+def advise_writing(texts: Sequence[str], style: NumberStyle, remedy: str) -> str:
+    """Return the beginning of a remedy, after advice how to write numbers if these texts are numbers to people."""
+    if not texts or not all(map(_WITH_UNIT.fullmatch, texts)):
+        return remedy
+    return f"{ask_style(texts[0], style) or 'Write numbers without units.'} Otherwise {remedy.lower()}"
 
 
 @dataclass(eq=False)
@@ -286,9 +300,9 @@ class RawTable:
         elif remedy:
             what = f"a number of the column {name!r} has an unexpected decimal or thousands sign"
         else:
-            remedy = (
-                f"{ask_units([value.strip()], 'Correct')} the cell, say that this stands for a missing one (missing), "
-                "take the column as categories (category_columns), or leave it out (leave_out)."
+            remedy = advise_writing([value.strip()], style, "Correct") + (
+                " the cell, say that this stands for a missing one (missing), take the column as categories "
+                "(category_columns), or leave it out (leave_out)."
             )
         return DataError(what, **self.place(row, column), value=value, remedy=remedy)
 

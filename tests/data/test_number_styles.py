@@ -74,6 +74,24 @@ def test_a_number_that_may_be_two_is_asked_about() -> None:
         load_relation(b"a,b\nc,d\n", decimal=";")
 
 
+def test_columns_that_contradict_each_other_are_read_plainly() -> None:
+    """Codes with points are no numbers beside numbers with points."""
+    text = "sku;price;n\n1.234.567;1.5;3\n1.234.568;2;4\n1.234.569;2.5;1\n"
+    table = load_table(text.encode()).data
+    assert table.rows.tolist() == ["1.234.567", "1.234.568", "1.234.569"]
+    assert table.values[:, 0].tolist() == [1.5, 2, 2.5]
+    with pytest.raises(
+        DataError, match=r"column 'b' has an unexpected .*found '2,5'.* decimal comma \(decimal=','\)"
+    ):
+        load_table(b"a;b\n1.5;2,5\n2.5;3,5\n3.5;7\n")
+    with pytest.raises(
+        DataError, match=r"column of text .*found '2,5'.* decimal comma \(decimal=','\), or .* code"
+    ):
+        load_table(b"n;a;b\nx;1.5;2,5\ny;2.5;3,5\nz;3.5;7,25\n")
+    mixed = pd.DataFrame({"x": [1.234, 2.345, 3.5], "y": ["1,5", "2,5", "1.234,5"]})
+    np.testing.assert_array_equal(load_table(mixed).data.values, [[1.234, 1.5], [2.345, 2.5], [3.5, 1234.5]])
+
+
 GERMAN = "a;b;w\nx;y;1.234,5\ny;z;0,25\nz;x;2\n"
 
 

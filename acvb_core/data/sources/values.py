@@ -245,33 +245,31 @@ _INFINITE = re.compile("[+-]?inf(inity)?", re.IGNORECASE)
 _ANY = re.compile("|".join(f"({style.pattern})" for style in STYLES))
 
 
-def is_number(text: str) -> bool:
-    """Return whether a text is a finite number in some style."""
-    return _ANY.fullmatch(text.strip()) is not None
-
-
 def find_style(columns: Iterable[Iterable[str]], decimal: str | None = None) -> NumberStyle:
     """Return how the numbers in the heads of columns are written.
 
     It is the plain style unless other signs are beyond doubt: 1.234 is a number with a point; 1,234 alone may be two
-    numbers, so that whoever reads it asks. Columns that mostly hold something else do not count. With a given `decimal`
-    sign the other sign may always be between thousands.
+    numbers, so that whoever reads it asks. Of styles that contradict each other, that of most columns is taken. Columns
+    that mostly hold something else do not count. With a given `decimal` sign the other sign may be between thousands.
     """
-    fields: set[str] = set()
+    found: list[list[str]] = []
     for column in columns:
-        known = [text for text in map(str.strip, column) if text.lower() not in MISSING_WORDS]
+        known = {text for text in map(str.strip, column) if text.lower() not in MISSING_WORDS}
         numbers = [text for text in known if _NUMBER_LIKE.fullmatch(text)]
-        fields.update(numbers if 2 * len(numbers) > len(known) else ())
-    if decimal is None and all(map(_compiled(PLAIN).fullmatch, fields)):
+        if 2 * len(numbers) > len(known):
+            found.append(numbers)
+    if decimal is None and all(all(map(_compiled(PLAIN).fullmatch, numbers)) for numbers in found):
         return PLAIN
-    read = {
-        style: [style.number(text) for text in fields] for style in STYLES if decimal in (None, style.decimal)
-    }
-    wrong = {style: sum(map(math.isnan, numbers)) for style, numbers in read.items()}
-    best = [style for style in read if wrong[style] == min(wrong.values())]
+    styles = [style for style in STYLES if decimal in (None, style.decimal)]
+    read = {style: [[style.number(text) for text in numbers] for numbers in found] for style in styles}
+    shares = {style: [1 - float(np.isnan(column).mean()) for column in read[style]] for style in styles}
+    score = {style: (shares[style].count(1.0), sum(shares[style])) for style in styles}
+    most = max(score.values())
+    best = [style for style in styles if score[style][0] == most[0] and (most[0] or score[style] == most)]
     if decimal is not None:
         return best[0] if best[0].thousands else NumberStyle(decimal, "," if decimal == "." else ".")
-    alike = all(np.array_equal(read[best[0]], read[style], equal_nan=True) for style in best)
+    numbers_of = {style: np.concatenate(read[style]) for style in best}
+    alike = all(np.array_equal(numbers_of[best[0]], one, equal_nan=True) for one in numbers_of.values())
     return best[0] if alike else PLAIN
 
 
@@ -281,12 +279,23 @@ def check_decimal(decimal: str | None) -> None:
         raise ParameterError(f"decimal is '.' or ',', not {decimal!r}.")
 
 
+def _read_in_all(text: str) -> dict[str, float]:
+    """Return the numbers that a text may be by their decimal signs."""
+    read: dict[str, float] = {}
+    for style in reversed(STYLES if _ANY.fullmatch(text.strip()) else ()):
+        if not math.isnan(number := style.number(text.strip())):
+            read[style.decimal] = number
+    return read
+
+
+def is_number(text: str, style: NumberStyle) -> bool:
+    """Return whether a text is a number in a style, or may be two numbers in others."""
+    return not math.isnan(style.number(text.strip())) or len(set(_read_in_all(text).values())) > 1
+
+
 def ask_style(text: str, style: NumberStyle) -> str:
     """Return the remedy for a text that may be another number than it is in this style; "" where it may be none."""
-    read: dict[str, float] = {}
-    for other in reversed(STYLES):
-        if not math.isnan(number := other.number(text.strip())):
-            read[other.decimal] = number
+    read = _read_in_all(text)
     if len(set(read.values())) > 1:
         told = " or ".join(f"{number:.15g} (decimal={sign!r})" for sign, number in read.items())
         return f"Say whether this is {told}."
