@@ -6,6 +6,7 @@ import itertools
 import operator
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -136,24 +137,19 @@ def plain_documents(given: Any, name: str) -> tuple[Iterable[Any], type, list[Fa
     """
     documents = iter(list_values(given))
     head: list[Any] = []
-    kind: type | None = None
     for one in documents:
         head.append(one)
-        if isinstance(one, str):
-            kind = str
-        elif isinstance(one, _LISTS) and len(one):
-            kind = tuple if not isinstance(one[0], str) and np.ndim(one[0]) == 1 else list
-        elif not isinstance(one, _LISTS) and not _is_missing(one):
-            raise _no_document(one, len(head), name, "a text or a list of words")
-        if kind is not None:
+        if isinstance(one, str) or (isinstance(one, _LISTS) and len(one)):
             break
+        if not isinstance(one, _LISTS) and not _is_missing(one):
+            raise _no_document(one, len(head), name, "a text or a list of words")
+    else:
+        remedy = "Give at least one document with a word."
+        raise DataError("the corpus has no words", source=name, remedy=remedy)
     documents = itertools.chain(head, documents)
-    if kind is None:
-        raise DataError(
-            "the corpus has no words", source=name, remedy="Give at least one document with a word."
-        )
-    if kind is tuple:
-        return documents, kind, []
+    if not isinstance(one, str) and not isinstance(one[0], str) and np.ndim(one[0]) == 1:
+        return documents, tuple, []
+    kind: type = str if isinstance(one, str) else list
     found: list[Any] = []
     missing = []
     for number, one in enumerate(documents, 1):
@@ -182,7 +178,7 @@ def _adapt_to_lists(tokeniser: Tokeniser | None) -> Tokeniser:
         raise ParameterError(
             "The documents are lists of words already; leave the pattern and the function out."
         )
-    return Tokeniser.from_dict(tokeniser.to_dict() | {"token_pattern": NO_PATTERN})
+    return replace(tokeniser, token_pattern=NO_PATTERN)
 
 
 def _build_of_matrix(
