@@ -284,8 +284,9 @@ def _refuse_sorted_pairs(relation: Relation, zeros: Pattern | None, schema: Sche
             return
         n += int((others != rows[row]).sum())
     if n >= _MIN_PAIRS:
-        names = [repr(schema.column_names[at or 0]) for at in (schema.row_column, schema.column_column)]
-        what = f"the columns {' and '.join(names)} may give links a direction or not: no pair is listed both ways, "
+        names = [f" {schema.column_names[at or 0]!r}" for at in (schema.row_column, schema.column_column)]
+        called = f"the columns{' and'.join(names)}" if schema.header else "the names of the columns"
+        what = f"{called} may give links a direction or not: no pair is listed both ways, "
         what += "and the first name is always the smaller, as in lists of undirected links"
         raise DataError(what, source=schema.filename, remedy=ASK_DIRECTION)
 

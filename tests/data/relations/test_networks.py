@@ -209,6 +209,8 @@ def test_ends_of_sorted_pairs_give_no_direction_by_themselves(names: str) -> Non
         with pytest.raises(DataError, match="may give links a direction or not") as refused:
             load_relation(form)
         assert "(directed=True) (directed=False)" in refused.value.remedy
+    with pytest.raises(DataError, match="the names of the columns may give links a direction or not"):
+        load_relation(f"# a comment\n# {names}\n{pairs}".encode())
     assert load_relation(text.encode(), directed=True).data.n_links == 5
     assert load_relation(text.encode(), directed=False).data.network == Network(False, True)
     assert load_relation(f"{names}\nann,bob\nann,cyd\nbob,cyd\n".encode(), domains="two").data.shape == (2, 2)
