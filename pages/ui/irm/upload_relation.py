@@ -12,10 +12,8 @@ from acvb_core.data.infer import DataKind
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import inspect_source, load_relation
 from acvb_core.data.relation_schema import holds_texts
-from acvb_core.data.report import ReadReport
 from acvb_core.data.sources.values import read_value
 from pages.ui.irm.known_labels import carry_attributes
-from pages.ui.upload.files import DataFile
 from pages.ui.upload.reader import Draft, OpenFile, Reader, ask_options
 
 _OF_NETWORKS = ("directed", "self_links")
@@ -65,16 +63,11 @@ class RelationReader(Reader):
 
     def prepare(self, opened: OpenFile) -> Draft:
         """Return how the file would be loaded: there is nothing more to choose."""
-        return Draft(partial(_load, opened.options))
+        return Draft(partial(load_relation, **opened.options))
 
     def carry_over(self, before: Any, data: Relation) -> Relation:
         """Return a relation that was read again, with the labels that were uploaded for the one before."""
         return carry_attributes(before, data) if isinstance(before, Relation) else data
-
-
-def _load(options: dict[str, Any], file: DataFile, name: str | None) -> tuple[Relation, ReadReport]:
-    loaded = load_relation(file, name=name, **options)
-    return loaded.data, loaded.report
 
 
 def _find_amounts(opened: OpenFile, loading: dict[str, Any]) -> str | None:

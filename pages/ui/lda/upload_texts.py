@@ -16,7 +16,7 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.infer import DataKind
-from acvb_core.data.report import ReadReport
+from acvb_core.data.report import Loaded
 from acvb_core.data.schema import Schema
 from pages.ui.lda.storage_choice import Where, choose_storage
 from pages.ui.lda.tokeniser import edit_tokeniser, explain_no_words
@@ -62,20 +62,16 @@ def _load(
     texts: Texts | None,
     tokeniser: Tokeniser | None,
     file: DataFile,
-    name: str | None,
     **more: Any,
-) -> tuple[Corpus | DiskCorpus, ReadReport]:
+) -> Loaded[Corpus] | Loaded[DiskCorpus]:
     """Cut the texts that were read, or read the counts, or read either to disk."""
     if where == "disk":
         folder = services.store().new_stream_folder()
-        written = read_to_disk(file, folder, name=name, tokeniser=tokeniser, **options, **more)
-        return written.data, written.report
+        return read_to_disk(file, folder, tokeniser=tokeniser, **options, **more)
     with _advising_disk():
         if texts is not None and tokeniser is not None:
-            loaded = corpus_of_texts(texts, tokeniser, name=name)
-        else:
-            loaded = load_corpus(file, name=name, **options)
-    return loaded.data, loaded.report
+            return corpus_of_texts(texts, tokeniser, **more)
+        return load_corpus(file, **options, **more)
 
 
 def _read_texts(opened: OpenFile, where: Where) -> Texts | None:

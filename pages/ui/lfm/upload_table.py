@@ -10,7 +10,7 @@ import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.infer import DataKind
-from acvb_core.data.report import Loaded, ReadReport
+from acvb_core.data.report import Loaded
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.values import value_kind
 from acvb_core.data.table import Table
@@ -55,11 +55,11 @@ class TableReader(Reader):
             for line in found.report.lines():
                 st.text(f"• {line}")
         show_first_rows(found.data)
-        return Draft(partial(_take, found))
+        return Draft(partial(_rename, found))
 
 
-def _take(found: Loaded[Table], file: DataFile, name: str | None) -> tuple[Table, ReadReport]:
-    return replace(found.data, name=name or found.data.name), found.report
+def _rename(found: Loaded[Table], file: DataFile, name: str | None) -> Loaded[Table]:
+    return replace(found, data=replace(found.data, name=name or found.data.name))
 
 
 def _read(opened: OpenFile) -> Loaded[Table] | AcvbError:

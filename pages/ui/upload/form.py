@@ -188,10 +188,9 @@ def _prepare_load(opened: OpenFile, draft: Draft, name: str, more: dict[str, Any
 
     def load(before: Dataset | None, note_share: Callable[[float], None]) -> Dataset:
         progress = {"progress": note_share} if draft.patient else {}
-        data, report = draft.load(rewind(file), name or None, **more, **progress)
-        if keep and before is not None:
-            data = reader.carry_over(before.data, data)
-        return Dataset.fresh(data, report, name or data.name).like(before)
+        loaded = draft.load(rewind(file), name=name or None, **more, **progress)
+        data = loaded.data if before is None or not keep else reader.carry_over(before.data, loaded.data)
+        return Dataset.fresh(data, loaded.report, name or data.name).like(before)
 
     return load
 
