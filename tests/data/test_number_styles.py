@@ -88,6 +88,11 @@ def test_columns_that_contradict_each_other_are_read_plainly() -> None:
         DataError, match=r"column of text .*found '2,5'.* decimal comma \(decimal=','\), or .* code"
     ):
         load_table(b"n;a;b\nx;1.5;2,5\ny;2.5;3,5\nz;3.5;7,25\n")
+    # What is no number in any style, or stands for a missing cell, says nothing of the others.
+    cells = load_table(b"a;b\n1,5;1\n.;2\n2,5;4\n").data.values
+    np.testing.assert_array_equal(cells, [[1.5, 1], [np.nan, 2], [2.5, 4]])
+    with pytest.raises(DataError, match=r"line 4, .*'1.2.3'"):
+        load_table(b"a;b\n1,5;1\n2,5;2\n1.2.3;4\n7,5;4\n")
     mixed = pd.DataFrame({"x": [1.234, 2.345, 3.5], "y": ["1,5", "2,5", "1.234,5"]})
     np.testing.assert_array_equal(load_table(mixed).data.values, [[1.234, 1.5], [2.345, 2.5], [3.5, 1234.5]])
 

@@ -21,7 +21,7 @@ NO_WORDS = {"n", "no", "f", "false"}
 MISSING_WORDS = frozenset({"", "?", "na", "n/a", "nan", "null"})
 Floats = NDArray[np.float64]
 #: What may be a number in some style (one class of signs: others would be tried in all ways that a long field is cut).
-_NUMBER_LIKE = re.compile(r"[+-]?[\d.,'\u2019\s]+([eE][+-]?\d+)?")
+_NUMBER_LIKE = re.compile(r"(?=\D*\d)[+-]?[\d.,'\u2019\s]+([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,9 +263,13 @@ def find_style(columns: Iterable[Iterable[str]], decimal: str | None = None) -> 
     styles = [style for style in STYLES if decimal in (None, style.decimal)]
     read = {style: [[style.number(text) for text in numbers] for numbers in found] for style in styles}
     shares = {style: [1 - float(np.isnan(column).mean()) for column in read[style]] for style in styles}
-    score = {style: (shares[style].count(1.0), sum(shares[style])) for style in styles}
-    most = max(score.values())
-    best = [style for style in styles if score[style][0] == most[0] and (most[0] or score[style] == most)]
+    whole = {style: [part == 1.0 for part in shares[style]] for style in styles}
+    most = max(map(sum, whole.values()))
+    best = [style for style in styles if sum(whole[style]) == most]
+    if decimal is None and any(whole[style] != whole[best[0]] for style in best):
+        return PLAIN  # as many columns say the one as the other
+    share = max(sum(shares[style]) for style in best)
+    best = [style for style in best if sum(shares[style]) == share]
     if decimal is not None:
         return best[0] if best[0].thousands else NumberStyle(decimal, "," if decimal == "." else ".")
     numbers_of = {style: np.concatenate(read[style]) for style in best}
