@@ -382,6 +382,8 @@ def _is_matrix(records: Records) -> bool:
     if not columns or (len(names) <= _FEW and any(name in WORD_NAMES for name in _lower(names))):
         return False  # one document and word in each row
     roles, others = _guess_matrix_roles(_lower(names), columns)
+    if _guess_text_column(_lower(names), columns) in others or (roles["document_column"] and 0 not in others):
+        return False
     words = [name for at, name in enumerate(names) if at not in roles.values()]
     unique = len(set(words)) == len(words) >= 3 and all(words)
     return unique and set(others) <= set(roles.values()) and not any(map(_is_number, words))

@@ -248,6 +248,27 @@ GUESSES = {
         "table",
         {"text_column": 0, "header": True},
     ),
+    "counts of words": (
+        b"doc,sea,ship,corn\na,2,0,1\nb,0,1,0\n",
+        "matrix",
+        {"document_column": 0, "label_column": None},
+    ),
+    "counts of words, labelled": (
+        b"sea,ship,corn,class\n2,0,1,a\n0,1,0,b\n",
+        "matrix",
+        {"document_column": None, "label_column": 3},
+    ),
+    "numbers beside texts": (
+        b"text,likes,shares,views\nSome text,2,0,1\nMore,0,1,0\n",
+        "table",
+        {"text_column": 0, "label_column": None},
+    ),
+    "numbers beside texts and ids": (
+        b"id,says,likes,shares,views\n"
+        b"1,Some text that is a bit longer than names are,2,0,1\n2,Another one of that kind and of that length,0,1,0\n",
+        "table",
+        {"text_column": 1, "name_column": 0},
+    ),
     "prose": (b"Well, that is it.\nOne, two.\nThree, four.\n", "lines", {}),
     "a line": (b"Just words", "lines", {}),
 }
