@@ -86,6 +86,7 @@ _NAME_NAMES = (
 )  # fmt: skip
 WORD_NAMES = ("word", "words", "term", "terms", "token", "wordid", "word_id", "stem", "lemma", "feature")
 _TEXT_LIKE = 20  # mean characters of a column that is taken for text without being called so
+_PROSE_BLANKS = 3  # mean number of blanks in what is a text rather than a name
 _SHORT = 40  # characters of a label or a name at most, on average
 _FEW = 5  # columns of a list of word counts at most, if it is to be recognised beside tables of counts
 _LDAC_LINE = re.compile(r"\s*\d+(\s+\d+:\d+)*\s*")
@@ -382,8 +383,12 @@ def _is_matrix(records: Records) -> bool:
     if not columns or (len(names) <= _FEW and any(name in WORD_NAMES for name in _lower(names))):
         return False  # one document and word in each row
     roles, others = _guess_matrix_roles(_lower(names), columns)
-    if _guess_text_column(_lower(names), columns) in others or (roles["document_column"] and 0 not in others):
-        return False
+    if (at := roles["document_column"]) is not None and at in others:
+        blanks = sum(value.count(" ") for value in columns[at])
+        called = _lower(names)[at]
+        prose = called not in ("", *_NAME_NAMES) and blanks >= _PROSE_BLANKS * len(columns[at])
+        if called in TEXT_NAMES or prose or 0 not in others:
+            return False  # texts, and numbers beside them
     words = [name for at, name in enumerate(names) if at not in roles.values()]
     unique = len(set(words)) == len(words) >= 3 and all(words)
     return unique and set(others) <= set(roles.values()) and not any(map(_is_number, words))

@@ -253,6 +253,11 @@ GUESSES = {
         "matrix",
         {"document_column": 0, "label_column": None},
     ),
+    "counts of words in files": (
+        b"source,sea,ship,corn\nchapter-01-introduction.txt,2,0,1\nchapter-02-the-journey.txt,0,1,0\n",
+        "matrix",
+        {"document_column": 0},
+    ),
     "counts of words, labelled": (
         b"sea,ship,corn,class\n2,0,1,a\n0,1,0,b\n",
         "matrix",
