@@ -255,26 +255,28 @@ def find_style(columns: Iterable[Iterable[str]], decimal: str | None = None) -> 
     found: list[list[str]] = []
     for column in columns:
         known = {text for text in map(str.strip, column) if text.lower() not in MISSING_WORDS}
-        numbers = [text for text in known if _NUMBER_LIKE.fullmatch(text)]
-        if 2 * len(numbers) > len(known):
-            found.append(numbers)
-    if decimal is None and all(all(map(_compiled(PLAIN).fullmatch, numbers)) for numbers in found):
+        like = [text for text in known if _NUMBER_LIKE.fullmatch(text)]
+        if 2 * len(like) > len(known):
+            found.append(like)
+    if decimal is None and all(all(map(_compiled(PLAIN).fullmatch, texts)) for texts in found):
         return PLAIN
     styles = [style for style in STYLES if decimal in (None, style.decimal)]
-    read = {style: [[style.number(text) for text in numbers] for numbers in found] for style in styles}
-    shares = {style: [1 - float(np.isnan(column).mean()) for column in read[style]] for style in styles}
-    whole = {style: [part == 1.0 for part in shares[style]] for style in styles}
-    most = max(map(sum, whole.values()))
-    best = [style for style in styles if sum(whole[style]) == most]
-    if decimal is None and any(whole[style] != whole[best[0]] for style in best):
+    read = [[np.array([style.number(text) for text in texts]) for texts in found] for style in styles]
+    # How much of each column is a number in each style, shape (n_styles, n_columns).
+    shares = np.array([[1 - np.isnan(column).mean() for column in columns] for columns in read])
+    whole = shares == 1.0
+    best = np.flatnonzero(whole.sum(axis=1) == whole.sum(axis=1).max())
+    if decimal is None and (whole[best] != whole[best[0]]).any():
         return PLAIN  # as many columns say the one as the other
-    share = max(sum(shares[style]) for style in best)
-    best = [style for style in best if sum(shares[style]) == share]
+    total = shares[best].sum(axis=1)
+    first, *others = best[total == total.max()].tolist()
     if decimal is not None:
-        return best[0] if best[0].thousands else NumberStyle(decimal, "," if decimal == "." else ".")
-    numbers_of = {style: np.concatenate(read[style]) for style in best}
-    alike = all(np.array_equal(numbers_of[best[0]], one, equal_nan=True) for one in numbers_of.values())
-    return best[0] if alike else PLAIN
+        return (
+            styles[first] if styles[first].thousands else NumberStyle(decimal, "," if decimal == "." else ".")
+        )
+    numbers = np.concatenate(read[first])
+    alike = (np.array_equal(numbers, np.concatenate(read[i]), equal_nan=True) for i in others)
+    return styles[first] if all(alike) else PLAIN
 
 
 def check_decimal(decimal: str | None) -> None:
