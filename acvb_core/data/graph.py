@@ -18,7 +18,8 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.matrix import check_shape
 from acvb_core.data.names import text_of
 from acvb_core.data.network import with_attributes
-from acvb_core.data.relation_build import Entries, FoundRelation, Side, assemble, make_side, open_entries
+from acvb_core.data.relation import Relation
+from acvb_core.data.relation_build import Entries, Side, assemble, make_side, open_entries
 from acvb_core.data.relation_schema import ASK_DIRECTION, ReadOptions
 from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.schema import Sides
@@ -168,7 +169,7 @@ def _node_key(given: Any) -> str:
     return given if isinstance(given, str) else json.dumps(given)
 
 
-def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> FoundRelation:
+def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> tuple[Relation, Entries]:
     """Return a graph as a relation; every edge is a link unless its weight says otherwise."""
     if not graph.nodes:
         raise DataError("the graph has no nodes", source=source, remedy="Load a graph with nodes in it.")
@@ -201,26 +202,26 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> FoundR
             remedy="Keep one of the two.",
         )
 
-    entries, weight, weight_facts = _add_edges(ends, [known for *_, known in graph.edges], options, source)
-    found = assemble(entries, (rows, columns), fault, options.name, kinds)
-    facts += [*graph.facts, *weight_facts, *found.facts]
+    entries, weight = _add_edges(ends, [known for *_, known in graph.edges], options, source)
+    entries.facts, entries.declared = [*facts, *graph.facts, *entries.facts], declared
+    relation = assemble(entries, (rows, columns), fault, options.name, kinds)
     unused = dict.fromkeys(name for *_, known in graph.edges for name in known if name not in (weight, "id"))
     if unused:
         told = f"Values of the edges not used: {_first_five(unused)}."
-        facts.append(Fact("unused_columns", len(unused), told))
+        entries.facts.append(Fact("unused_columns", len(unused), told))
     attributes, attribute_facts = _group_nodes(list(graph.nodes.values()), named)
+    entries.facts += attribute_facts
     here = rows.final >= 0
     for name, values in attributes.items():
         attributes[name] = np.full(rows.n, "", dtype=object)
         attributes[name][rows.final[here]] = values[here]
-    relation = with_attributes(found.relation, attributes)
-    return FoundRelation(relation, [*facts, *attribute_facts], found.zeros, declared=declared)
+    return with_attributes(relation, attributes), entries
 
 
 def _add_edges(
     ends: NDArray[np.int32], edges: list[Known], options: ReadOptions, source: str
-) -> tuple[Entries, str | None, list[Fact]]:
-    """Return the edges by their weight, its name, and facts about it; without a weight every edge is a link."""
+) -> tuple[Entries, str | None]:
+    """Return the edges by their weight, and its name; without a weight every edge is a link."""
     present = {name for known in edges for name in known}
     if options.weight not in (None, False, *present):
         remedy = f"Choose among {', '.join(map(repr, sorted(present))) or 'nothing: edges have no values'}."
@@ -234,10 +235,10 @@ def _add_edges(
         bad = next((text for text in texts if values[text].verdict == ILLEGAL), None)
         if bad is None:
             numbers = np.array([values[text].number for text in texts])
-            entries, facts = open_entries(options.threshold, source, [numbers])
+            entries = open_entries(options.threshold, source, [numbers])
             words = np.array([values[text].verdict for text in texts], dtype=np.uint8)
             entries.add(ends[:, 0], ends[:, 1], words, numbers)
-            return entries, name, facts
+            return entries, name
         if options.weight is not None:
             what = f"the value {name!r} of an edge is neither a number, nor yes / no, nor missing"
             remedy = "Choose another value of the edges, or none."
@@ -246,7 +247,7 @@ def _add_edges(
         raise ParameterError("A threshold needs values; the edges of this graph have no weights.")
     entries = Entries()
     entries.links.add(ends[:, 0], ends[:, 1])
-    return entries, None, []
+    return entries, None
 
 
 def _name_nodes(graph: Graph) -> tuple[list[str], str, list[Fact]]:

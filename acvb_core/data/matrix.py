@@ -11,9 +11,9 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.names import refuse_repeated
-from acvb_core.data.relation import check_links
+from acvb_core.data.relation import Relation, check_links
 from acvb_core.data.relation_build import (
-    FoundRelation,
+    Entries,
     assemble,
     find_unused_categories,
     make_side,
@@ -44,7 +44,9 @@ _SIZE = re.compile(r"\d{1,18}", re.ASCII)
 _WRITE_MARKET = "Write it again with scipy.io.mmwrite"
 
 
-def read_matrix(source: ByteSource | FrameSource, schema: Schema, options: ReadOptions) -> FoundRelation:
+def read_matrix(
+    source: ByteSource | FrameSource, schema: Schema, options: ReadOptions
+) -> tuple[Relation, Entries]:
     """Read a dense matrix: every cell is a value, a blank or NA cell is missing."""
     if schema.row_column not in (None, 0):
         remedy = "Put the row labels first, or say that rows have none."
@@ -52,7 +54,7 @@ def read_matrix(source: ByteSource | FrameSource, schema: Schema, options: ReadO
     n_labels = 0 if schema.row_column is None else 1
     n_rows, n_columns = 0, schema.n_fields - n_labels
     cells = range(n_labels, schema.n_fields)
-    values, entries, facts = open_values(source, schema, options, cells)
+    values, entries = open_values(source, schema, options, cells)
     reader = open_list(source, schema, options)
     row_labels: list[str] = []
     row_lines: list[int] = []
@@ -67,7 +69,7 @@ def read_matrix(source: ByteSource | FrameSource, schema: Schema, options: ReadO
     if not n_rows:
         raise no_data_fault(source.name)
     if n_labels and options.row_nodes is None:
-        unused = find_unused_categories(source, 0, row_labels, facts)
+        unused = find_unused_categories(source, 0, row_labels, entries.facts)
         row_labels += unused
         n_rows += len(unused)
     check_shape((n_rows, n_columns), options.shape, source.name)
@@ -88,11 +90,11 @@ def read_matrix(source: ByteSource | FrameSource, schema: Schema, options: ReadO
         refuse_repeated(names or [], side, place)
         objects.append(make_side(names, nodes, place, None if names else n))
     corner = (header[0] if header and n_labels else "") or "row"
-    found = assemble(entries, objects, _contradiction(source.name), options.name, (corner, "column"))
-    named = tuple(names is not None or nodes is not None for _, names, nodes, *_ in sides)
-    # Every cell was given: what is no link and not missing is known to be 0.
-    facts = [*reading_facts(reader, schema), *facts, *found.facts]
-    return found._replace(facts=facts, zeros=None, named=named)
+    entries.facts = [*reading_facts(reader, schema), *entries.facts]
+    relation = assemble(entries, objects, _contradiction(source.name), options.name, (corner, "column"))
+    entries.given_zeros = None  # every cell was given: what is no link and not missing is known to be 0
+    entries.named = tuple(names is not None or nodes is not None for _, names, nodes, *_ in sides)
+    return relation, entries
 
 
 def _contradiction(source: str) -> Callable[[int, int], DataError]:
@@ -128,7 +130,7 @@ class _MarketText:
         return content
 
 
-def read_matrix_market(source: ByteSource, options: ReadOptions) -> FoundRelation:
+def read_matrix_market(source: ByteSource, options: ReadOptions) -> tuple[Relation, Entries]:
     """Read a MatrixMarket file: an entry that is not listed is 0, nan is missing."""
     _check_market_head(source, options)
     try:
@@ -143,15 +145,13 @@ def read_matrix_market(source: ByteSource, options: ReadOptions) -> FoundRelatio
         raise source.fault(what, remedy, int(place[1]) if place else None) from None
     matrix = check_sparse(sparse.coo_array(matrix), source.name)
     _check_sides(matrix.shape, matrix.nnz, options, {"source": source.name})
-    found = _relation_of_matrix(matrix, source.name, options, "MatrixMarket file")
+    relation, entries = _relation_of_matrix(matrix, source.name, options, "MatrixMarket file")
     if source.head.split(b"\n")[0].lower().split()[-1:] == [b"symmetric"]:
-        return found._replace(
-            declared=Sides("one", "the file says that the matrix is symmetric", directed=False)
-        )
-    return found
+        entries.declared = Sides("one", "the file says that the matrix is symmetric", directed=False)
+    return relation, entries
 
 
-def read_npz(source: ByteSource, options: ReadOptions) -> FoundRelation:
+def read_npz(source: ByteSource, options: ReadOptions) -> tuple[Relation, Entries]:
     """Read a file of `scipy.sparse.save_npz`; nothing in it is ever run (no pickle)."""
     names = source.zip_names()
     if not is_sparse(names):
@@ -163,7 +163,7 @@ def read_npz(source: ByteSource, options: ReadOptions) -> FoundRelation:
     return _relation_of_matrix(matrix, source.name, options, "SciPy npz file")
 
 
-def read_array(given: Any, options: ReadOptions) -> FoundRelation:
+def read_array(given: Any, options: ReadOptions) -> tuple[Relation, Entries]:
     """Return an array or a sparse matrix as a relation: 1 is a link, 0 is no link, NaN or masked is missing."""
     name, is_stored = options.name, sparse.issparse(given)
     matrix = to_sparse(given, name)
@@ -173,16 +173,19 @@ def read_array(given: Any, options: ReadOptions) -> FoundRelation:
     check_shape(matrix.shape, options.shape, name)
     if options.threshold is None:
         check_links(sparse.coo_array(matrix), None, name)
-    found = _relation_of_matrix(matrix, name, options, "sparse matrix" if is_stored else "matrix")
-    # Of an array every cell is given: what is no link and not missing is known to be 0.
-    return found if is_stored else found._replace(zeros=None)
+    relation, entries = _relation_of_matrix(matrix, name, options, "sparse matrix" if is_stored else "matrix")
+    if not is_stored:  # every cell is given: what is no link and not missing is known to be 0
+        entries.given_zeros = None
+    return relation, entries
 
 
-def _relation_of_matrix(stored: Any, source: str, options: ReadOptions, kind: str) -> FoundRelation:
+def _relation_of_matrix(
+    stored: Any, source: str, options: ReadOptions, kind: str
+) -> tuple[Relation, Entries]:
     """Return a sound SciPy matrix as a relation: what it does not store is 0, nan is missing."""
     matrix = sparse.coo_array(stored)
     check_links(matrix, 0.0, source)
-    entries, facts = open_entries(options.threshold, source, [matrix.data])
+    entries = open_entries(options.threshold, source, [matrix.data])
     # Piece by piece, so that no second copy of a large matrix stands beside it in wider types.
     for begin in range(0, matrix.nnz, _PIECE):
         piece = slice(begin, begin + _PIECE)
@@ -191,12 +194,10 @@ def _relation_of_matrix(stored: Any, source: str, options: ReadOptions, kind: st
         entries.add(rows, columns, MISSING, numbers)
     nodes = options.row_nodes, options.column_nodes
     sides = [make_side(None, nodes[i], lambda _: {"source": source}, n) for i, n in enumerate(matrix.shape)]
-    found = assemble(entries, sides, _contradiction(source), options.name)
     read = f"Read {plural(matrix.nnz, 'entry', 'entries')} of a {kind}."
-    facts = [Fact("entries", matrix.nnz, read), *facts, *found.facts]
-    return found._replace(
-        facts=facts, named=(options.row_nodes is not None, options.column_nodes is not None)
-    )
+    entries.facts = [Fact("entries", matrix.nnz, read), *entries.facts]
+    entries.named = tuple(given is not None for given in nodes)
+    return assemble(entries, sides, _contradiction(source), options.name), entries
 
 
 def check_shape(shape: tuple[int, int], wanted: tuple[int, int] | None, source: str) -> None:

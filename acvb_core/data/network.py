@@ -13,7 +13,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Network, Relation, as_pattern, intersect, subtract
-from acvb_core.data.relation_build import FoundRelation, check_missing, links_fact, missing_facts
+from acvb_core.data.relation_build import Entries, check_missing, links_fact, missing_facts
 from acvb_core.data.relation_schema import ASK_DIRECTION, GRAPH_FORMATS, Heading, ReadOptions
 from acvb_core.data.report import Fact, Loaded, ReadReport, plural, take_apart, tell_count
 from acvb_core.data.schema import Schema, Sides
@@ -204,19 +204,19 @@ _MIN_PAIRS = 3
 
 
 def resolve_domains(
-    found: FoundRelation, schema: Schema, options: ReadOptions
+    relation: Relation, entries: Entries, schema: Schema, options: ReadOptions
 ) -> tuple[Relation, list[Fact], Sides]:
     """Return the relation with one domain or two, what reading it found, and why it is taken so.
 
     DataError where a network was asked for, but the source is a matrix that is not square, or where nothing says
     whether links have a direction.
     """
-    named = _name_alike(found)
-    sides = _choose_sides(found, named, schema, options)
+    named = _name_alike(relation, entries)
+    sides = _choose_sides(relation if named is None else named, entries, schema, options)
     facts = [Fact("domains", 1 if sides.domains == "one" else 2, sides.reason, {"domains": sides.domains})]
-    declared, directed = found.declared, options.directed
+    declared, directed = entries.declared, options.directed
     undirected = declared is not None and declared.directed is False
-    zeros = found.zeros
+    zeros = entries.given_zeros
     if (
         named is not None
         and undirected
@@ -227,10 +227,14 @@ def resolve_domains(
         named = as_two_sided(as_network(named, directed=False, self_links=True, zeros=zeros).data)
         zeros = None if zeros is None else as_pattern(zeros + zeros.T)
     if sides.domains == "two":
-        relation = named if schema.format in GRAPH_FORMATS and named is not None else found.relation
-        return relation, _reading_facts(found, relation) + facts, sides
+        apart = named if schema.format in GRAPH_FORMATS and named is not None else relation
+        return (
+            apart,
+            (entries.facts if apart is relation else _size_facts(entries.facts, apart)) + facts,
+            sides,
+        )
     if named is None:
-        rows, columns = found.relation.shape
+        rows, columns = relation.shape
         what = f"a network has the same objects on both sides, but this matrix is {rows:,} x {columns:,}"
         remedy = "Load a square matrix, or take rows and columns as two kinds of objects (domains='two')."
         raise DataError(what, source=schema.filename, remedy=remedy)
@@ -238,14 +242,14 @@ def resolve_domains(
     if schema.format == "edges" and declared is not None:
         origin = declared.reason
     direction = (
-        "the names of the two columns give a direction" if found.heading in ("directed", "ends") else None
+        "the names of the two columns give a direction" if entries.heading in ("directed", "ends") else None
     )
     if directed is None and undirected:
         directed = False
         facts.append(Fact("direction", 0, f"The network is undirected: {origin}.", {"directed": False}))
     elif directed is None and declared is not None and declared.directed:
         direction = origin
-    elif directed is None and found.heading == "ends":
+    elif directed is None and entries.heading == "ends":
         _refuse_sorted_pairs(named, zeros, schema)
     elif undirected and directed:
         both, _ = _count_ways(named.ones)
@@ -268,7 +272,7 @@ def resolve_domains(
     each_once = directed is False and options.directed is None
     facts += [fact for fact in made.report.facts if not (each_once and fact.name == "one_way")]
     sides = replace(sides, directed=network.network.directed, self_links=network.network.self_links)
-    return network, _reading_facts(found, network) + facts, sides
+    return network, _size_facts(entries.facts, network) + facts, sides
 
 
 def _refuse_sorted_pairs(relation: Relation, zeros: Pattern | None, schema: Schema) -> None:
@@ -291,17 +295,13 @@ def _refuse_sorted_pairs(relation: Relation, zeros: Pattern | None, schema: Sche
         raise DataError(what, source=schema.filename, remedy=ASK_DIRECTION)
 
 
-def _reading_facts(found: FoundRelation, relation: Relation) -> list[Fact]:
+def _size_facts(facts: list[Fact], relation: Relation) -> list[Fact]:
     """Return the facts about reading, with those about the size as they are of `relation`."""
-    if relation is found.relation:
-        return found.facts
-    facts = [links_fact(relation) if fact.name == "links" else fact for fact in found.facts]
+    facts = [links_fact(relation) if fact.name == "links" else fact for fact in facts]
     return [fact for fact in facts if fact.name != "missing"] + missing_facts(relation)
 
 
-def _choose_sides(
-    found: FoundRelation, named: Relation | None, schema: Schema, options: ReadOptions
-) -> Sides:
+def _choose_sides(relation: Relation, entries: Entries, schema: Schema, options: ReadOptions) -> Sides:
     if options.wants_network:
         return Sides("one", f"{_SAME}, as asked for.")
     if options.domains == "two":
@@ -311,15 +311,14 @@ def _choose_sides(
         return Sides("two", f"{_TWO}: the given shape, {shape[0]:,} x {shape[1]:,}, is not square.")
     if row_nodes is not None and column_nodes is not None and set(row_nodes) != set(column_nodes):
         return Sides("two", f"{_TWO}: the given lists of row objects and of column objects differ.")
-    relation = found.relation if named is None else named
-    declared = found.declared
+    declared = entries.declared
     # Two lists of different names speak louder than the symmetry of the matrix that they name.
     if declared is not None and (
         declared.domains == "two" or relation.row_labels.tolist() == relation.column_labels.tolist()
     ):
         return Sides(declared.domains, f"{_SAME if declared.domains == 'one' else _TWO}: {declared.reason}.")
     return _guess_sides(
-        relation, found.heading, by_position=not any(found.named), is_table=schema.format != "edges"
+        relation, entries.heading, by_position=not any(entries.named), is_table=schema.format != "edges"
     )
 
 
@@ -362,12 +361,11 @@ def _is_symmetric(relation: Relation) -> bool:
     return both >= _MIN_PAIRS and one_way == 0
 
 
-def _name_alike(found: FoundRelation) -> Relation | None:
+def _name_alike(relation: Relation, entries: Entries) -> Relation | None:
     """Return the relation with the same names on both sides where only one has any; None if it is not square."""
-    relation = found.relation
-    if all(found.named):
+    if all(entries.named):
         return relation
     if relation.shape[0] != relation.shape[1]:
         return None
-    labels = relation.column_labels if found.named[1] else relation.row_labels
+    labels = relation.column_labels if entries.named[1] else relation.row_labels
     return replace(relation, row_labels=labels, column_labels=labels)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,7 +99,7 @@ MAX_MISSING = 50_000_000  # pairs held as missing because nothing is said of the
 
 @dataclass
 class Entries:
-    """Entries in the order in which a source gave them, as label codes."""
+    """What a source says: entries in the order in which it gives them, as label codes, and of its two sides."""
 
     threshold: float | None = None  # of numbers; None where every entry is a link
     links: Pairs = field(default_factory=Pairs)
@@ -113,6 +113,16 @@ class Entries:
     n_above: int = 0  # numbers above the threshold, others than 0, and those of them below 0
     n_below: int = 0
     n_negative: int = 0
+    facts: list[Fact] = field(default_factory=list)
+    # Of the relation: entries given as 0, of which other lines may have made links; None: all that are neither 1 nor
+    # missing.
+    given_zeros: sparse.csr_array | None = None
+    named: tuple[bool, ...] = (
+        True,
+        True,
+    )  # rows, and columns, have names, and are not called by their positions
+    declared: Sides | None = None  # what is said of the two sides; the reason ends a sentence
+    heading: Heading = None  # what the names of a list's two columns say
 
     @property
     def counts(self) -> bool:
@@ -168,19 +178,17 @@ class Entries:
         return facts + tell_count("negative", self.n_negative, told)
 
 
-def open_entries(
-    asked: Threshold, source: str, numbers: Iterable[NDArray[Any]]
-) -> tuple[Entries, list[Fact]]:
+def open_entries(asked: Threshold, source: str, numbers: Iterable[NDArray[Any]]) -> Entries:
     """Return entries that hold none; a threshold that is a quantile is found among the positive `numbers`."""
     if not isinstance(asked, str):
-        return Entries(checked_threshold(asked)), []
+        return Entries(checked_threshold(asked))
     positive = np.concatenate([np.empty(0), *(part[(part > 0) & (part < np.inf)] for part in numbers)])
     if not len(positive):
         what = f"no value is above 0, so that there is no threshold of {asked}"
         raise DataError(what, source=source, remedy="Leave the threshold out, or give a number.")
     number = float(np.quantile(positive, float(asked.rstrip("% ")) / 100))
     told = f"The threshold is {number:g}, the {asked} quantile of {{positive value}}."
-    return Entries(number), tell_count("quantile", len(positive), told, threshold=number)
+    return Entries(number, facts=tell_count("quantile", len(positive), told, threshold=number))
 
 
 def open_list(
@@ -193,7 +201,7 @@ def open_list(
 
 def open_values(
     source: ByteSource | FrameSource, schema: Schema, options: ReadOptions, columns: Sequence[int]
-) -> tuple[ValueReader, Entries, list[Fact]]:
+) -> tuple[ValueReader, Entries]:
     """Return a reader of some columns of values, and the entries to add them to (`open_entries`)."""
     # In columns of numbers, a year or a price would be taken for links.
     only_bits = isinstance(source, FrameSource) and options.threshold is None
@@ -203,7 +211,7 @@ def open_values(
         for batch in open_list(source, schema, options):
             yield read_values(batch, values, columns)[1]
 
-    return values, *open_entries(options.threshold, source.name, read_numbers())
+    return values, open_entries(options.threshold, source.name, read_numbers())
 
 
 def read_values(
@@ -220,19 +228,6 @@ def read_values(
         raise problem.change_parts(column=at + 1) from None
 
 
-class FoundRelation(NamedTuple):
-    """A relation with two sides as a source gave it; whether they are the same objects is not known yet."""
-
-    relation: Relation
-    facts: list[Fact]
-    # Entries given as 0, of which other lines may have made links; None: all that are neither 1 nor missing.
-    zeros: sparse.csr_array | None
-    #: Whether rows, and columns, have names; otherwise they are called by their positions.
-    named: tuple[bool, ...] = (True, True)
-    declared: Sides | None = None  # what the source says of its two sides; the reason ends a sentence
-    heading: Heading = None  # what the names of a list's two columns say
-
-
 def assemble(
     entries: Entries,
     sides: Sequence[Side],
@@ -241,8 +236,8 @@ def assemble(
     kinds: tuple[str, str] = ("row", "column"),
     *,
     unlisted_missing: bool = False,
-) -> FoundRelation:
-    """Return the relation and what was merged on the way.
+) -> Relation:
+    """Return the relation of some entries, whose facts then tell what was merged on the way.
 
     A pair given more than once:
 
@@ -280,8 +275,8 @@ def assemble(
         column_kind=kinds[1],
     )
     told = f"The data give zeros one by one, but {{pair is|pairs are}} not listed: taken {taken}."
-    facts = [links_fact(relation), *tell_count("unlisted", n_unlisted if zeros.nnz else 0, told)]
-    facts += entries.tell_values()
+    facts = [*entries.facts, links_fact(relation)]
+    facts += tell_count("unlisted", n_unlisted if zeros.nnz else 0, told) + entries.tell_values()
     how = "their counts were added" if counts else "they agree and were merged"
     told = f"{{entry repeats|entries repeat}} a pair that was already given; {how}."
     facts += tell_count("duplicates", given - n_given - known.nnz, told)
@@ -289,7 +284,8 @@ def assemble(
     facts += tell_count("known_over_missing", known.nnz, told)
     if n_missing or relation.n_unknown:
         facts += missing_facts(relation) or [Fact("missing", 0, "0 entries are missing.")]
-    return FoundRelation(relation, facts, zeros)
+    entries.facts, entries.given_zeros = facts, zeros
+    return relation
 
 
 def object_facts(relation: Relation, *, same_objects: bool = False) -> list[Fact]:
@@ -348,10 +344,12 @@ def _find_unlisted(links: sparse.csr_array, zeros: sparse.csr_array, n: int, nam
     return sparse.csr_array((np.ones(len(indices), dtype=np.bool_), indices, pointers), shape=links.shape)
 
 
-def read_edge_list(source: ByteSource | FrameSource, schema: Schema, options: ReadOptions) -> FoundRelation:
-    """Return the relation of a list of links whose columns its schema chooses, what was found, and the zeros given."""
+def read_edge_list(
+    source: ByteSource | FrameSource, schema: Schema, options: ReadOptions
+) -> tuple[Relation, Entries]:
+    """Return the relation of a list of links whose columns its schema chooses."""
     columns_of_values = () if schema.value_column is None else (schema.value_column,)
-    values, entries, facts = open_values(source, schema, options, columns_of_values)
+    values, entries = open_values(source, schema, options, columns_of_values)
     entries.threshold = entries.threshold if columns_of_values else None
     links, reader = _LinkList(source, schema, options), open_list(source, schema, options)
     for batch in reader:
@@ -365,7 +363,9 @@ def read_edge_list(source: ByteSource | FrameSource, schema: Schema, options: Re
     rows = links.build_side(0, options.row_nodes)
     columns = rows if options.same_nodes else links.build_side(1, options.column_nodes)
     row_kind, column_kind = (reader.header[i] for i in links.at) if reader.header else ("", "")
-    found = assemble(
+    entries.facts = [*reading_facts(reader, schema), *links.facts, *entries.facts]
+    entries.declared, entries.heading = links.find_direction(), read_heading(schema, source.head)
+    relation = assemble(
         entries,
         (rows, columns),
         lambda *pair: links.find_contradiction(pair, (rows, columns), values, entries),
@@ -373,14 +373,11 @@ def read_edge_list(source: ByteSource | FrameSource, schema: Schema, options: Re
         (row_kind or "row", "column" if column_kind in ("", "col") else column_kind),
         unlisted_missing=options.unlisted == "missing",
     )
-    facts = [*reading_facts(reader, schema), *links.facts, *facts]
     unnamed = isinstance(source, ByteSource) or not source.frame.named
     guessed = unnamed and not isinstance(options.header, bool)
     if guessed and not schema.header and not columns_of_values:
-        facts += links.find_lone_first_line(found.relation, rows, columns)
-    return found._replace(
-        facts=facts + found.facts, declared=links.find_direction(), heading=read_heading(schema, source.head)
-    )
+        entries.facts += links.find_lone_first_line(relation, rows, columns)
+    return relation, entries
 
 
 class _LinkList:

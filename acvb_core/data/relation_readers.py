@@ -20,7 +20,7 @@ from acvb_core.data.names import refuse_repeated
 from acvb_core.data.network import resolve_domains
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_build import (
-    FoundRelation,
+    Entries,
     object_facts,
     open_list,
     open_pairs,
@@ -340,11 +340,11 @@ def load_relation(
     asked = replace(asked, row_nodes=rows, column_nodes=columns, name=name or "")
     kind = _object_kind(data)
     if kind is None:
-        schema, found = _read_source(data, filename, asked)
+        schema, (relation, entries) = _read_source(data, filename, asked)
     else:
         _refuse_file_options(options)
-        schema, found = _read_object(data, kind, replace(asked, name=name or filename or ""))
-    relation, facts, sides = resolve_domains(found, schema, asked)
+        schema, (relation, entries) = _read_object(data, kind, replace(asked, name=name or filename or ""))
+    relation, facts, sides = resolve_domains(relation, entries, schema, asked)
     facts = [*list_facts, *facts, *object_facts(relation, same_objects=asked.same_nodes)]
     facts.sort(key=lambda fact: fact.name != "values")  # first of all, what is given up
     return Loaded(relation, ReadReport(schema.filename, tuple(facts)), replace(schema, sides=sides))
@@ -367,7 +367,7 @@ def _check_list(schema: Schema, options: ReadOptions) -> None:
 
 def _read_source(
     data: FileLike | Any, filename: str | None, options: ReadOptions
-) -> tuple[Schema, FoundRelation]:
+) -> tuple[Schema, tuple[Relation, Entries]]:
     """Read a file or a data frame."""
     with open_source(data, filename, kind="relation", choices=options.part) as opened:
         schema = inspect(opened, options)
@@ -389,7 +389,7 @@ def _read_source(
 
 def _read_object(
     given: Any, kind: Literal["graph", "matrix", "pairs"], options: ReadOptions
-) -> tuple[Schema, FoundRelation]:
+) -> tuple[Schema, tuple[Relation, Entries]]:
     """Read an object in memory."""
     called = getattr(given, "name", "") if kind == "graph" else ""
     name = options.name or str(called or "relation")
