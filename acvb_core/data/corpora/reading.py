@@ -559,6 +559,8 @@ def read_docword(reading: Reading, vocabulary: Vocabulary | None, add: AddEntrie
         if total != n_lines and not reading.skip:
             remedy = "The file may be truncated: copy it again, or correct line 3."
             raise reading.fault(what, remedy, line=3, value=str(n_lines))
+    for line, (size, kind) in enumerate(((n_documents, "documents"), (n_words, "words")), start=1):
+        check_size(size, kind, total, {"source": reading.name, "line": line, "value": str(size)})
     told = f"Read {plural(reader.lines_read, 'line')} of a UCI docword file."
     facts = [Fact("lines", reader.lines_read, told)]
     if total != n_lines:

@@ -11,6 +11,7 @@ import pytest
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.disk_build import read_to_disk
+from acvb_core.data.corpora.estimate import estimate
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.sources import parse
@@ -187,6 +188,15 @@ def test_a_wrong_number_of_lines(tmp_path, said, line):
     disk = read_to_disk(source, tmp_path / "c", format="docword", broken="skip")
     assert disk.report.count("wrong_total") == 3000
     assert disk.data.fingerprint == load_corpus(HEADS["docword"] + b"".join(UCI)).data.fingerprint
+
+
+@pytest.mark.parametrize("sizes", [b"50000000\n9\n", b"9\n50000000\n"])
+def test_sizes_that_few_lines_claim_are_refused(tmp_path, sizes):
+    source = sizes + b"1000000000000\n1 1 1\n"
+    with pytest.raises(DataError, match="claims 50,000,000"):
+        read_to_disk(source, tmp_path / "c", format="docword", broken="skip")
+    with pytest.raises(DataError, match="claims 50,000,000"):
+        estimate(source, format="docword")
 
 
 @pytest.mark.parametrize("format", BODIES)
