@@ -339,7 +339,10 @@ class Comparison:
         import pandas as pd
 
         names = [result.label for result in self.results]
-        labels = [result.labels(domain) for result in self.results]
+        labels = np.array([result.labels(domain) for result in self.results])
+        labels = labels[
+            :, (labels > 0).all(axis=0)
+        ]  # without the documents that have no words, hence no topic
         values = [[agreement(one, other)[measure] for other in labels] for one in labels]
         return pd.DataFrame(values, index=names, columns=names)
 

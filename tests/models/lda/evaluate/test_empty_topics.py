@@ -12,7 +12,7 @@ import pytest
 
 from acvb_core.core.rows import MethodSpec
 from acvb_core.data.corpus import Corpus
-from acvb_core.engine.fitting import fit
+from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.evaluate.alike_topics import count_alike_topics
 from acvb_core.models.lda.evaluate.topic_documents import top_documents
@@ -94,3 +94,13 @@ def test_a_document_without_words_has_no_topic(method: str, tmp_path: Path) -> N
     found = top_documents(shares, [5, 0, 6], 0, min_length=0).set_index("document")
     assert found["share"].isna().to_dict() == {0: False, 1: True, 2: False}
     assert found.index[-1] == 1
+
+
+def test_documents_without_words_do_not_make_runs_agree() -> None:
+    counts = np.random.default_rng(0).poisson(1.0, (30, 8)) + np.eye(30, 8, dtype=int)
+    alone, padded = (
+        compare(Corpus.build(given), "cvb0", seeds=2, k=3, max_sweeps=1).agreement("documents").to_numpy()
+        for given in (counts, np.vstack([counts, np.zeros((60, 8), dtype=int)]))
+    )
+    assert alone[0, 1] < 0.9
+    np.testing.assert_allclose(padded, alone)
