@@ -320,11 +320,8 @@ def _judge_links(source: FileLike, filename: str, looking: dict[str, Any], schem
         except AcvbError as error:
             if schema.format == "npz":
                 return KindGuess("table", _ARRAY)
-            if "directed=" in getattr(error, "remedy", "") and "directed" not in looking:
-                # A network of which nobody knows the direction: its reader asks.
-                return _judge_links(source, filename, looking | {"directed": False}, schema)._replace(
-                    facts=()
-                )
+            if "directed=" in getattr(error, "remedy", ""):  # its reader asks for the direction
+                return KindGuess("network", f"It looks like {what}, between objects of one kind.")
             # Whoever reads it says what is wrong.
         else:
             reason = next(fact.sentence for fact in loaded.report.facts if fact.name == "domains")

@@ -26,7 +26,8 @@ from pages.ui.upload.reader import DRAFT, Draft, OpenFile, ask_options, ask_valu
 from pages.ui.workspace.dataset import Dataset
 
 LONGEST_NAME = 80
-_LOADED, _REST, _OPENED, _AGAIN = "upload_loaded", "upload_rest", "upload_opened", "upload_again"
+_LOADED, _REST, _OPENED = "upload_loaded", "upload_rest", "upload_opened"
+_AGAIN, _GOES_ON = "upload_again", "upload_goes_on"
 
 
 def show_upload(workspace: Workspace) -> bool:
@@ -155,6 +156,8 @@ def _show_load(workspace: Workspace, opened: OpenFile, draft: Draft | AcvbError)
                 "Load", icon=":material/check:", key="load", disabled=blocked,
                 help="Loads the file, and shows what was read.",
             )  # fmt: skip
+    if go_on or pressed:  # kept for the next try, if this one fails
+        st.session_state[_GOES_ON] = go_on
     asked, more = st.session_state.pop(_AGAIN, ("", {}))
     again = not loaded and not busy and st.session_state.get(_REST) == rest
     if refusal:
@@ -177,7 +180,7 @@ def _show_load(workspace: Workspace, opened: OpenFile, draft: Draft | AcvbError)
         raise waiting.error
     services.loadings().pop(workspace.key, None)  # the page knows it now
     st.session_state.update({_LOADED: signature, _REST: rest, _OPENED: prefix})
-    if go_on:
+    if st.session_state.pop(_GOES_ON, False):
         st.switch_page("pages/run.py")
     st.rerun()
 

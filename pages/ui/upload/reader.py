@@ -130,18 +130,18 @@ def ask_options(
     ]
     found: dict[str, Any] = {}
     across = 2 if len(rows) in (2, 4) else min(len(rows), 3)
-    for start in range(0, len(rows), across or 1):
-        places = st.columns(across, vertical_alignment="top" if notes else "bottom")
-        for row, at in zip(rows[start : start + across], places, strict=False):
-            if row.name == "threshold" and found.get("value_column") is False:
-                continue
-            with at:
-                words, default = _list_columns(row, opened.schema, defaults or {})
-                chosen = ask_value(row, opened.key_of(row), words=words, default=default)
-                if notes and row.name in notes:
-                    st.caption(notes[row.name])
-            if chosen is not None:
-                found[row.name] = chosen
+    places: list[Any] = []
+    for row in rows:
+        if row.name == "threshold" and found.get("value_column") is False:
+            continue
+        places = places or st.columns(across, vertical_alignment="top" if notes else "bottom")
+        with places.pop(0):
+            words, default = _list_columns(row, opened.schema, defaults or {})
+            chosen = ask_value(row, opened.key_of(row), words=words, default=default)
+            if notes and row.name in notes:
+                st.caption(notes[row.name])
+        if chosen is not None:
+            found[row.name] = chosen
     return found
 
 

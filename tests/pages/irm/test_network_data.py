@@ -97,8 +97,17 @@ def test_a_direction_that_the_file_does_not_show_is_asked_with_a_button_for_each
     press(app, "load")
     assert "(“Links are: directed”)" in texts(app)
     assert Workspace(WORKSPACE).dataset is None
+    assert "between objects of one kind" in texts(app)
     press(app, f"choose_directed_{directed}")
     assert data().network.directed == directed
+
+
+def test_who_wanted_to_go_on_goes_on_after_an_answer(open_app: Open) -> None:
+    app = bring(open_app("data"), "friends.csv", SORTED_FRIENDS)
+    press(app, "load_and_run")
+    press(app, "choose_directed_True")
+    assert data().network.directed
+    assert app.title[0].value == "Run"
 
 
 @pytest.mark.parametrize(("threshold", "links"), [("", 9), ("90%", 1), ("5", 4)])
