@@ -213,26 +213,18 @@ def resolve_domains(
     """
     named = _name_alike(relation, entries)
     sides = _choose_sides(relation if named is None else named, entries, schema, options)
-    facts = [Fact("domains", 1 if sides.domains == "one" else 2, sides.reason, {"domains": sides.domains})]
+    facts = [Fact("domains", 2 if sides.domains == "two" else 1, sides.reason, {"domains": sides.domains})]
     declared, directed = entries.declared, options.directed
     undirected = declared is not None and declared.directed is False
     zeros = entries.given_zeros
-    if (
-        named is not None
-        and undirected
-        and schema.format in GRAPH_FORMATS
-        and (sides.domains == "two" or directed)
-    ):
+    is_two = sides.domains == "two"
+    if named is not None and undirected and schema.format in GRAPH_FORMATS and (is_two or directed):
         # The file names one direction of each link, and means both.
         named = as_two_sided(as_network(named, directed=False, self_links=True, zeros=zeros).data)
         zeros = None if zeros is None else as_pattern(zeros + zeros.T)
-    if sides.domains == "two":
-        apart = named if schema.format in GRAPH_FORMATS and named is not None else relation
-        return (
-            apart,
-            (entries.facts if apart is relation else _size_facts(entries.facts, apart)) + facts,
-            sides,
-        )
+        relation, entries.facts = named, _size_facts(entries.facts, named)
+    if is_two:
+        return relation, entries.facts + facts, sides
     if named is None:
         rows, columns = relation.shape
         what = f"a network has the same objects on both sides, but this matrix is {rows:,} x {columns:,}"

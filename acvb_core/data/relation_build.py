@@ -99,7 +99,7 @@ MAX_MISSING = 50_000_000  # pairs held as missing because nothing is said of the
 
 @dataclass
 class Entries:
-    """What a source says: entries in the order in which it gives them, as label codes, and of its two sides."""
+    """Entries in the order in which a source gives them, as label codes, and what it says of its two sides."""
 
     threshold: float | None = None  # of numbers; None where every entry is a link
     links: Pairs = field(default_factory=Pairs)

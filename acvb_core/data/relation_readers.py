@@ -338,8 +338,7 @@ def load_relation(
     asked = ReadOptions(**options)
     rows, columns, list_facts = read_node_lists(row_nodes, column_nodes, asked)
     asked = replace(asked, row_nodes=rows, column_nodes=columns, name=name or "")
-    kind = _object_kind(data)
-    if kind is None:
+    if (kind := _object_kind(data)) is None:
         schema, (relation, entries) = _read_source(data, filename, asked)
     else:
         _refuse_file_options(options)
