@@ -20,7 +20,7 @@ from acvb_core.data.corpora.build import (
     read_documents,
 )
 from acvb_core.data.corpora.readers import read_entries
-from acvb_core.data.corpora.reading import CountsFound, Entries, Reading
+from acvb_core.data.corpora.reading import Entries, Reading
 from acvb_core.data.corpora.schema import (
     CorpusOptions,
     CorpusSource,
@@ -81,21 +81,20 @@ class _Head:
         self.entries: Entries = []
         self.batches: list[DocumentBatch] = []
         reading = Reading(source, schema, options.get("encoding"), skip=True)
-        if not schema.has_texts:
-            try:
+        try:
+            if not schema.has_texts:
                 self.found = read_entries(reading, None, self._add_entries)
-            except _EnoughError:
-                numbers = range(max(int(words.max(initial=0)) for _, words, _ in self.entries) + 1)
-                self.found = CountsFound(self.n_documents, [str(i) for i in numbers], None, [])
-                self.whole = False
-            return
-        for batch in read_documents(reading, []):
-            self.batches.append(batch)
-            self.rows += len(batch.texts)
-            self.characters += sum(map(len, batch.texts))
-            if self.characters >= _HEAD_CHARACTERS:
-                self.whole = False
-                break
+            for batch in read_documents(reading, []) if schema.has_texts else ():
+                self._add_texts(batch)
+        except _EnoughError:
+            self.whole = False
+
+    def _add_texts(self, batch: DocumentBatch) -> None:
+        self.batches.append(batch)
+        self.rows += len(batch.texts)
+        self.characters += sum(map(len, batch.texts))
+        if self.characters >= _HEAD_CHARACTERS:
+            raise _EnoughError
 
     def _add_entries(self, *parts: NDArray[Any]) -> None:
         hold_entries(self.entries, *parts)
@@ -126,28 +125,29 @@ def estimate(
         schema = schema or inspect_source(opened, options)
         head = _Head(opened, schema, options)
         share, text_bytes = _measure_source(opened, head)
-    whole = head.whole
-    if schema.has_texts:
-        tokeniser = tokeniser or Tokeniser()
-        corpus = corpus_of_texts(join_texts(head.batches, "head", schema, []), tokeniser).data
-        documents, words = corpus.counts.nonzero()
+    n_documents: float
+    n_words: float
+    if schema.has_texts or head.whole:
+        if schema.has_texts:
+            corpus = corpus_of_texts(join_texts(head.batches, "head", schema, []), tokeniser).data
+        else:
+            corpus = corpus_of_counts(head.entries, head.found, schema, "head").data
+        n_documents, n_words, n_tokens = corpus.n_documents / share, corpus.n_words, corpus.n_tokens
+        words, n_pairs = corpus.counts.indices, corpus.n_pairs
     else:
-        none = np.empty(0, dtype=np.int32)
-        documents, words = (np.concatenate([none, *(part[at] for part in head.entries)]) for at in (0, 1))
-        corpus = corpus_of_counts(head.entries, head.found, schema, "head").data
-    n_documents: float = corpus.n_documents
-    n_words: float = corpus.n_words
-    if not whole:
-        n_documents = n_documents / share if schema.has_texts else _count_documents(documents, 1.0 / share)
-        n_words = _count_words(words, 1 if tokeniser is None else tokeniser.min_documents, 1.0 / share)
-        if tokeniser is not None and tokeniser.max_words is not None:
-            n_words = min(n_words, tokeniser.max_words)
+        documents, words, counts = (np.concatenate(parts) for parts in zip(*head.entries, strict=True))
+        n_documents, n_tokens = _count_documents(documents, 1.0 / share), int(counts.sum(dtype=np.int64))
+        n_pairs = len(np.unique((documents.astype(np.int64) << 32 | words)[counts > 0]))
+    if not head.whole:
+        limits = (tokeniser or Tokeniser()) if schema.has_texts else None
+        n_words = _count_words(words, limits.min_documents if limits else 1, 1.0 / share)
+        n_words = min(n_words, (limits.max_words if limits else None) or math.inf)
     return Estimate(
         round(n_documents),
         round(n_words),
-        round(corpus.n_pairs / share),
-        round(corpus.n_tokens / share),
-        whole,
+        round(n_pairs / share),
+        round(n_tokens / share),
+        head.whole,
         text_bytes,
         round(text_bytes * share),
     )
@@ -205,7 +205,6 @@ def _count_documents(documents: NDArray[Any], scale: float) -> float:
 
 def _count_words(words: NDArray[Any], least: int, scale: float) -> float:
     """Return how many words stand in `least` documents of `scale` times the text, by Heaps' law."""
-    half, whole = (
-        int(np.count_nonzero(np.bincount(part) >= least)) for part in (words[: len(words) // 2], words)
-    )
+    parts = words[: len(words) // 2], words
+    half, whole = (int((np.unique(part, return_counts=True)[1] >= least).sum()) for part in parts)
     return float(whole * scale ** min(math.log2(whole / max(half, 1)), 1.0))

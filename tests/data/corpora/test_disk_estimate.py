@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import sqlite3
+import tracemalloc
 import zipfile
 from contextlib import closing
 
@@ -189,3 +190,15 @@ def test_a_stream_of_text_is_estimated() -> None:
 def test_a_count_of_endless_digits_is_left_out() -> None:
     text = f"2\n2\n2\n1 1 3\n2 2 {'9' * 400}\n"
     assert estimate(text.encode(), filename="docword.txt").tokens == 3
+
+
+def test_a_number_that_one_line_has_costs_no_memory(monkeypatch) -> None:
+    monkeypatch.setattr(estimates, "_HEAD_ENTRIES", 1000)
+    body = b"".join(b"%d %d 1\n" % (i // 9 + 1, i % 400 + 1) for i in range(3000))
+    source = b"50000000\n50000000\n3000000\n50000000 50000000 1\n" + body * 2
+    tracemalloc.start()
+    found = estimate(source, format="docword")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert not found.exact
+    assert peak < 20e6
