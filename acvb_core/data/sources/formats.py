@@ -330,7 +330,7 @@ class Format:
     title: str  # a few words for people
     kinds: tuple[Kind, ...]  # the data that its files can hold
     family: Family = "text"
-    endings: tuple[str, ...] = ()  # of file names, in lower case
+    endings: tuple[str, ...] = ()  # of file names, in lower case, if they say something
     #: Whether the first bytes of a source are of this format. None: it is text (`find_text_format`); delimited and
     #: plain text are told apart by the first records.
     recognise: Callable[[Source], bool] | None = None
@@ -360,15 +360,14 @@ class Format:
 
 _COLUMNS: tuple[Kind, ...] = ("relation", "corpus", "table")
 _TEXT = ("encoding", "delimiter", "header")
-_DELIMITED = (".csv", ".tsv", ".txt")
 #: Every format that is read. The first row whose bytes fit counts; formats of text without a recogniser come where
 #: none does.
 FORMATS = (
     Format(
-        "edges", "edge list", ("relation",), endings=(*_DELIMITED, ".edges"), options=_TEXT,
+        "edges", "edge list", ("relation",), options=_TEXT,
         files="CSV, TSV or other delimited text",
     ),
-    Format("matrix", "matrix", ("relation",), endings=_DELIMITED, options=_TEXT, files=""),
+    Format("matrix", "matrix", ("relation",), options=_TEXT, files=""),
     Format(
         "matrix-market", "MatrixMarket", ("relation",), "sparse", (".mtx",),
         called="a sparse matrix in a MatrixMarket file",
@@ -382,29 +381,29 @@ FORMATS = (
     Format("pajek", "Pajek", ("relation",), "graph", (".net", ".paj"), named=True),
     Format("node-link", "node-link JSON", ("relation",), "graph", (".json",)),
     Format(
-        "counts", "word counts", ("corpus",), endings=_DELIMITED, options=_TEXT,
+        "counts", "word counts", ("corpus",), options=_TEXT,
         files="word counts (document, word, count on each line)",
         help="Word counts: document, word, count on each line",
     ),
     Format(
-        "matrix", "document-term table", ("corpus",), endings=_DELIMITED, options=_TEXT,
+        "matrix", "document-term table", ("corpus",), options=_TEXT,
         files="a table of word counts (a document in each row, a word in each column)",
         help="Word counts: a document in each row, a word in each column",
     ),
     Format(
-        "docword", "UCI docword", ("corpus",), endings=(".txt",), options=("encoding",),
+        "docword", "UCI docword", ("corpus",), options=("encoding",),
         help="UCI docword: three lines with the sizes, then document id, word id, count",
     ),
     Format(
-        "ldac", "LDA-C", ("corpus",), endings=(".ldac", ".dat"), options=("encoding",),
+        "ldac", "LDA-C", ("corpus",), options=("encoding",),
         help="LDA-C: one document a line, term:count",
     ),
     Format(
-        "table", "table with texts", ("corpus",), endings=_DELIMITED, options=_TEXT,
+        "table", "table with texts", ("corpus",), options=_TEXT,
         files="a table with a column of texts", help="Table with a column of texts",
     ),
     Format(
-        "lines", "one document a line", ("corpus",), endings=(".txt",), options=("encoding",),
+        "lines", "one document a line", ("corpus",), options=("encoding",),
         files="one text a line", help="Texts, one document a line",
     ),
     Format(
@@ -424,7 +423,7 @@ FORMATS = (
         ("table", "query"), called="an SQLite database",
     ),
     Format(
-        "text", "table", ("table",), endings=_DELIMITED, options=(*_TEXT, "decimal", "missing"),
+        "text", "table", ("table",), options=(*_TEXT, "decimal", "missing"),
         files="CSV, TSV or other delimited text with a row for each object (cells may be missing)",
     ),
     Format("npy", "NumPy .npy", ("table",), "array", (".npy",), lambda source: source.is_array,
@@ -452,11 +451,6 @@ def files_of(kind: Kind) -> str:
     listed = [row.title if row.files is None else row.files for row in formats_of(kind)]
     *most, last = [words for words in listed if words]
     return f"{', '.join(most)} or {last}"
-
-
-def endings_of(kind: Kind) -> tuple[str, ...]:
-    """Return the endings of names of files that can hold data of a kind."""
-    return tuple(dict.fromkeys(ending for row in formats_of(kind) for ending in row.endings))
 
 
 def wanted_format(name: str, kind: Kind) -> str | None:

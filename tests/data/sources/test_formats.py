@@ -15,7 +15,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus
 from acvb_core.data.relation_readers import inspect_source, load_relation
 from acvb_core.data.schema import Kind
-from acvb_core.data.sources.formats import FORMATS, choices_of, endings_of, files_of, formats_of
+from acvb_core.data.sources.formats import FORMATS, choices_of, files_of, formats_of
 from acvb_core.data.sources.source import ByteSource
 from acvb_core.data.table_build import inspect_table
 
@@ -56,7 +56,6 @@ def test_names_are_used_once_for_a_kind() -> None:
         names = [row.name for row in formats_of(kind)]
         assert len(set(names)) == len(names)
         assert set(choices_of(kind)) == {name for name in names if name not in COLUMNS}
-        assert all(ending.startswith(".") for ending in endings_of(kind))
 
 
 def test_every_row_with_first_bytes_is_tried() -> None:
