@@ -213,16 +213,21 @@ def _models(results: Sequence[Result]) -> list[ModelSpec]:
     return [row for row in MODELS if row.name in names]
 
 
-def clusters_of(result: Result, domain: str) -> NDArray[np.int64]:
-    """Return the clusters of a domain's objects, from 0; those of the rows if the sides share them."""
-    return result.posterior.labels(domain if domain in result.posterior.arrays else "rows")
+def clusters_of(results: Sequence[Result], domain: str) -> NDArray[np.int64]:
+    """Return the clusters of a domain's objects in each run, from 0; those of the rows if the sides share them.
+
+    Objects that have none in one of the runs, as documents without words, are left out.
+    """
+    found = [result.labels(domain if domain in result.posterior.arrays else "rows") for result in results]
+    labels = np.array(found)
+    return np.asarray(labels[:, (labels > 0).all(axis=0)] - 1)
 
 
 def agreement_tables(
     results: Sequence[Result], labels: Sequence[str], domain: str
 ) -> dict[str, pd.DataFrame]:
     """Return how alike the clusterings of a domain are, run by run: frames "ari" and "nmi"."""
-    clusters = [clusters_of(result, domain) for result in results]
+    clusters = clusters_of(results, domain)
     n = len(clusters)
     values = {measure: np.eye(n) for measure in ("ari", "nmi")}
     for i in range(n):

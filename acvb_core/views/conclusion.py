@@ -255,7 +255,7 @@ def _are_alike(results: Sequence[Result]) -> bool:
 
 def measure_agreement(results: Sequence[Result], domain: str) -> float:
     """Return the adjusted Rand index of a domain's clusterings, on average over the pairs of runs."""
-    clusters = [clusters_of(result, domain) for result in results]
+    clusters = clusters_of(results, domain)
     return float(np.mean([agreement(one, other)["ari"] for one, other in combinations(clusters, 2)]))
 
 

@@ -189,7 +189,7 @@ def show_agreement(runs: ComparedRuns, model: str) -> None:
     what = "objects" if len(domains) > 1 else domains[domain]
     st.subheader(f"Where the {what} go", anchor=False)
     one, other = choose_pair("pair", labels)
-    pair = (clusters_of(results[one], domain), clusters_of(results[other], domain))
+    pair = clusters_of((results[one], results[other]), domain)
     names = (labels[one], labels[other])
     figures = {
         "Flow": ("alluvial", lambda: alluvial_figure(*pair, names)),

@@ -120,8 +120,8 @@ def test_one_clustering_stands_on_both_sides() -> None:
     links = [[int(i < 8 <= j < 13) for j in range(20)] for i in range(20)]
     network = Relation.build(links, name="letters", network=Network(directed=True))
     one, two = fitted(network, "vb"), fitted(network, "vb", "irm", k_cols=4)
-    assert (clusters_of(one, "cols") + 1).tolist() == one.labels("rows").tolist()
-    assert (clusters_of(two, "cols") + 1).tolist() == two.labels("cols").tolist()
+    assert (clusters_of([one], "cols")[0] + 1).tolist() == one.labels("rows").tolist()
+    assert (clusters_of([two], "cols")[0] + 1).tolist() == two.labels("cols").tolist()
     assert two.labels("cols").tolist() != two.labels("rows").tolist()
 
 

@@ -23,7 +23,8 @@ from acvb_core.models.lda.topics import document_share
 from acvb_core.models.lda.trained import trained_topics
 from acvb_core.registry import methods_of
 from acvb_core.store.export import write_run
-from acvb_core.views.conclusion import describe_run
+from acvb_core.views.comparison_table import agreement_tables
+from acvb_core.views.conclusion import describe_run, measure_agreement
 
 #: Two subjects, 30 words each, and 10 topics to put them into.
 _COUNTS = np.repeat([[6, 6, 6, 6, 6, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 6, 6, 6, 6, 6]], 3, axis=0)
@@ -99,8 +100,11 @@ def test_a_document_without_words_has_no_topic(method: str, tmp_path: Path) -> N
 def test_documents_without_words_do_not_make_runs_agree() -> None:
     counts = np.random.default_rng(0).poisson(1.0, (30, 8)) + np.eye(30, 8, dtype=int)
     alone, padded = (
-        compare(Corpus.build(given), "cvb0", seeds=2, k=3, max_sweeps=1).agreement("documents").to_numpy()
+        compare(Corpus.build(given), "cvb0", seeds=2, k=3, max_sweeps=1)
         for given in (counts, np.vstack([counts, np.zeros((60, 8), dtype=int)]))
     )
-    assert alone[0, 1] < 0.9
-    np.testing.assert_allclose(padded, alone)
+    wanted = alone.agreement("documents").to_numpy()
+    assert wanted[0, 1] < 0.9
+    np.testing.assert_allclose(padded.agreement("documents"), wanted)
+    np.testing.assert_allclose(agreement_tables(padded.results, ["a", "b"], "documents")["ari"], wanted)
+    assert measure_agreement(padded.results, "documents") == pytest.approx(wanted[0, 1])
