@@ -199,8 +199,10 @@ def spread_over_all(
 
 
 _SAME, _TWO = "Rows and columns are the same objects", "Rows and columns are two kinds of objects"
-# Fewer links that go both ways can be chance.
+# Fewer links that go both ways, or are sorted, can be chance.
 _MIN_PAIRS = 3
+#: Links that are compared at a time.
+_PIECE = 1 << 16
 
 
 def resolve_domains(
@@ -273,12 +275,14 @@ def _refuse_sorted_pairs(relation: Relation, zeros: Pattern | None, schema: Sche
     rows, columns = relation.row_labels, relation.column_labels
     if all(label.isdecimal() and len(label) < 19 for labels in (rows, columns) for label in labels):
         rows, columns = (np.array([int(label) for label in labels]) for labels in (rows, columns))
-    n = 0
-    for row, (begin, end) in enumerate(zip(given.indptr, given.indptr[1:], strict=False)):
-        others = columns[given.indices[begin:end]]
-        if not (others >= rows[row]).all():
+    links, n = given.tocoo(), 0
+    for at in range(0, links.nnz, _PIECE):
+        first, second = (
+            names[ends[at : at + _PIECE]] for names, ends in zip((rows, columns), links.coords, strict=True)
+        )
+        if (first > second).any():
             return
-        n += int((others != rows[row]).sum())
+        n += int((first != second).sum())
     if n >= _MIN_PAIRS:
         names = [f" {schema.column_names[at or 0]!r}" for at in (schema.row_column, schema.column_column)]
         called = f"the columns{' and'.join(names)}" if schema.header else "the names of the columns"
