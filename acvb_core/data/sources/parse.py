@@ -17,9 +17,11 @@ from acvb_core.data.sources.formats import refuse_text_format
 from acvb_core.data.sources.source import ByteSource, Utf8Stream
 from acvb_core.data.sources.values import ILLEGAL, RecordBatch, read_value
 
+#: Fields of a line at most: each has a name, and a place in a preview.
+MAX_FIELDS = 2_000_000
 MAX_FIELD = 10_000  # bytes; a longer field is nearly always an unclosed quote or not a table at all
 # Outcomes of `tokenise`.
-FINE, RAGGED, CONTROL, LONG, LONG_QUOTED, UNCLOSED, AFTER_QUOTE = range(7)
+FINE, RAGGED, CONTROL, LONG, LONG_QUOTED, UNCLOSED, AFTER_QUOTE, MANY = range(8)
 # Slots of the running state: where the next record starts, what was passed over on the way to it, and what is allowed.
 LINE, EXPECTED, BLANK_LINES, TRIMMED, COMMENT_LINES, COMMENTS_OPEN, TITLES, LONGEST, STATE_SLOTS = range(9)
 # Special values of state[EXPECTED].
@@ -103,6 +105,8 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
 
         while True:
             field = n_fields - record_field + 1
+            if field > MAX_FIELDS:
+                return n_records, record_field, record_start, MANY, line, field, position
             blank_from = position
             while position < n and _is_blank(block[position], delimiter):
                 position += 1
@@ -226,8 +230,6 @@ def _is_control(c: Any) -> Any:
 BLOCK_BYTES = 1 << 19
 ONE_FIELD = ""  # the delimiter of a file in which every line is one field
 DELIMITER_NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "vertical bar", " ": "space"}
-#: Fields of a line at most: each has a name, and a place in a preview.
-MAX_FIELDS = 2_000_000
 #: Bytes of a record at most: as a whole it takes several times as many.
 MAX_RECORD = 1 << 26
 _CLOSE = "Close it, or double a literal quote."
@@ -235,6 +237,7 @@ _FAULTS = {
     LONG: ("a field is longer than {:,} bytes", "Check the delimiter and the line ends; shorten labels."),
     LONG_QUOTED: ("a quote that opens here is not closed within {:,} bytes", _CLOSE),
     UNCLOSED: ("a quote that opens here is never closed", _CLOSE),
+    MANY: (f"a line has more than {MAX_FIELDS:,} fields", "Check the delimiter and the line ends."),
     AFTER_QUOTE: (
         "there is text after the closing quote of a field",
         "Put a delimiter after the quote, or double a literal quote.",
@@ -444,6 +447,8 @@ def cut_head(block: bytes, whole: bool, delimiter: str, name: str, at_most: int,
     given = np.frombuffer(block, dtype=np.uint8)
     n, n_fields, _, outcome, *where = tokenise(given, whole, delimiter_code(delimiter), state, room)
     if outcome != FINE and n < (2 if longest == MAX_FIELD else 1):
+        if outcome == MANY:
+            raise TooManyFieldsError(MAX_FIELDS + 1, name)
         raise _field_error(name, given, longest, outcome, *where)
     if n == 0 and whole:
         what = "the file holds no data, only blank or comment lines"

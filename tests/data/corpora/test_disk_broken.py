@@ -275,6 +275,16 @@ def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("format", ["counts", "table"])
+def test_a_line_of_endless_fields_is_refused(tmp_path, format):
+    source = broken_file(format, b"," * (parse.MAX_FIELDS + 5) + b"\n")
+    with pytest.raises(DataError, match="a line has more than 2,000,000 fields") as caught:
+        read_to_disk(source, tmp_path / "c", **options(format))
+    assert caught.value.line == AT + 2
+    disk = read_to_disk(source, tmp_path / "c", broken="skip", **options(format))
+    assert disk.report.facts[0].details["lines"] == [AT + 2]
+
+
+@pytest.mark.parametrize("format", ["counts", "table"])
 def test_a_record_without_end_is_refused(tmp_path, monkeypatch, format):
     monkeypatch.setattr(parse, "MAX_RECORD", 5_000)
     source = broken_file(format, b"new," * 5_000 + b"\n")
