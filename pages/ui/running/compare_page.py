@@ -189,11 +189,11 @@ def show_agreement(runs: ComparedRuns, model: str) -> None:
     what = "objects" if len(domains) > 1 else domains[domain]
     st.subheader(f"Where the {what} go", anchor=False)
     one, other = choose_pair("pair", labels)
-    pair = clusters_of((results[one], results[other]), domain)
+    left, right = clusters_of((results[one], results[other]), domain)
     names = (labels[one], labels[other])
     figures = {
-        "Flow": ("alluvial", lambda: alluvial_figure(*pair, names)),
-        "Table": ("contingency", lambda: contingency_figure(*pair, names)),
+        "Flow": ("alluvial", lambda: alluvial_figure(left, right, names)),
+        "Table": ("contingency", lambda: contingency_figure(left, right, names)),
     }
     show_figures_in_tabs(figures, "pair_view")
 
