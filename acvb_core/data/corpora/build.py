@@ -135,8 +135,7 @@ def _open_table(reading: Reading, facts: list[Fact]) -> tuple[Sequence[str], Ite
         longest = _PATIENT_TEXT if reading.skip else MAX_TEXT
         reader = reading.open_records(used=used, trim=False, longest=longest, whole=reading.whole)
         for batch in reader:
-            for at, line in enumerate(batch.lines.tolist()):
-                row = batch.record(at)
+            for line, row in zip(batch.lines.tolist(), batch.records(), strict=True):
                 before, nul, _ = "".join(row).partition("\0")
                 if nul and isinstance(reading.source, ByteSource):
                     reading.leave_out(reading.unfit_line(line + before.count("\n"), before))

@@ -51,6 +51,14 @@ class RecordBatch:
         """Return one record's fields."""
         return [self.field(record, column) for column in range(self.n_fields)]
 
+    def records(self) -> list[list[str]]:
+        """Return the fields of all records."""
+        used, width = self.n_records * self.n_fields, self.n_fields
+        text = self.text[: self.ends[:used].max(initial=0)].tobytes()
+        places = zip(self.starts[:used].tolist(), self.ends[:used].tolist(), strict=True)
+        fields = [text[start:end].decode("utf-8") for start, end in places]
+        return [fields[at : at + width] for at in range(0, used, width)]
+
     def numbers(
         self, columns: Sequence[int], style: NumberStyle, missing: frozenset[str] = MISSING_WORDS
     ) -> Floats:
