@@ -277,9 +277,7 @@ def _refuse_sorted_pairs(relation: Relation, zeros: Pattern | None, schema: Sche
         rows, columns = (np.array([int(label) for label in labels]) for labels in (rows, columns))
     links, n = given.tocoo(), 0
     for at in range(0, links.nnz, _PIECE):
-        first, second = (
-            names[ends[at : at + _PIECE]] for names, ends in zip((rows, columns), links.coords, strict=True)
-        )
+        first, second = rows[links.row[at : at + _PIECE]], columns[links.col[at : at + _PIECE]]
         if (first > second).any():
             return
         n += int((first != second).sum())

@@ -90,6 +90,8 @@ def make_side(
         names = np.array(list(map(str, range(size))), dtype=object)
         return Side(names, np.array([int(label) for label in labels], dtype=np.int32))
     whole = plain_ids(labels, place)
+    if whole == labels:
+        return Side(np.array(labels, dtype=object), np.arange(len(labels), dtype=np.int32))
     found = {label: code for code, label in enumerate(dict.fromkeys(whole))}
     return Side(np.array(list(found), dtype=object), np.array([found[one] for one in whole], dtype=np.int32))
 
