@@ -93,9 +93,9 @@ def _read_relation(endings: tuple[str, ...], options: dict[str, tuple[Any, ...]]
 def _read_corpus(formats: tuple[str, ...], content: bytes) -> Any:
     rng, chosen = _choices(content, _CORPUS)
     format, ending = rng.choice(formats), rng.choice((".csv", ".txt", ""))
-    if format in ("counts", "docword", "ldac", "zip"):
+    if format in ("counts", "matrix", "docword", "ldac", "zip"):
         chosen = {name: chosen[name] for name in chosen.keys() & {"encoding", "delimiter", "header"}}
-        if format != "counts":
+        if format not in ("counts", "matrix"):
             chosen = {name: chosen[name] for name in chosen.keys() & {"encoding"}}
     return load_corpus(content, filename=f"file{ending}", format=format, **chosen)
 
@@ -166,7 +166,8 @@ def _read_on_disk(content: bytes) -> Any:
         rng = Random(zlib.crc32(content))
         estimate(content, filename="file.csv")
         broken: Any = rng.choice(("refuse", "skip"))
-        corpus = read_to_disk(content, folder / "corpus", filename="file.csv", broken=broken).data
+        how: Any = {"filename": "file.csv", "format": rng.choice(("auto", "auto", "docword", "matrix"))}
+        corpus = read_to_disk(content, folder / "corpus", broken=broken, **how).data
         assert min(corpus.shape) > 0, "a corpus on disk without documents or words"
         return ["disk"]
     finally:
@@ -200,8 +201,8 @@ READERS = (
            partial(seeds_of, "graphs"), 14, structured.draw_graph),
     Reader("texts", partial(_read_corpus, ("auto", "auto", "table", "lines")), partial(seeds_of, "texts"), 10,
            structured.draw_text),
-    Reader("numbered", partial(_read_corpus, ("auto", "counts", "docword", "ldac")), partial(seeds_of, "numbered"), 8,
-           structured.draw_counts),
+    Reader("numbered", partial(_read_corpus, ("auto", "counts", "matrix", "docword", "ldac")),
+           partial(seeds_of, "numbered"), 8, structured.draw_counts),
     Reader("archives", partial(_read_corpus, ("auto", "zip")), partial(seeds_of, "archives"), 3),
     Reader("vocabulary", _read_vocabulary, partial(seeds_of, "words"), 3),
     Reader("names", _read_names, partial(seeds_of, "names"), 3),
@@ -214,7 +215,7 @@ READERS = (
     Reader("json-lines", partial(_read_columns, ".jsonl"), partial(seeds_of, "json-lines"), 8, structured.draw_json),
     Reader("sqlite", partial(_read_columns, ".db"), partial(seeds_of, "sqlite"), 4),
     Reader("guess", _guess, _all_texts, 4, structured.draw_table),
-    Reader("disk", _read_on_disk, partial(seeds_of, "texts"), 1, structured.draw_text),
+    Reader("disk", _read_on_disk, lambda: (*seeds_of("texts"), *seeds_of("numbered")), 1, structured.draw_text),
     Reader("stored-data", stored.read_data, stored.data_seeds, 4),
     Reader("stored-runs", stored.read_run, stored.run_seeds, 4),
     Reader("stored-plans", stored.read_plan, stored.plan_seeds, 2),

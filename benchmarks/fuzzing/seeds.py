@@ -72,6 +72,7 @@ _NUMBERED = (
     b"2 0:1 3:2\n1 1:4\n0\n3 0:1 1:1 2:1\n",
     b"doc,word,count\na,cat,2\na,dog,1\nb,cat,1\n",
     b"document\tword\n1\tcat\n1\tdog\n2\tcat\n",
+    b"doc,cat,dog,mat,house,class\na,2,0,1,0,x\nb,0,3,0,0,y\nc,0,0,1,4,x\n",
 )
 _WORDS = (b"cat\ndog\nmat\nhouse\n", "kätzchen\nhund\nmatte\nhaus\n".encode("utf-16"))
 _TABLES = (

@@ -423,6 +423,9 @@ def read_matrix(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
     schema = reading.schema
     named, labelled = schema.document_column, schema.label_column
     places = [at for at in range(schema.n_fields) if at not in (named, labelled)]
+    if not places:
+        remedy = "Give a column of counts for each word, or choose another format."
+        raise reading.fault("there is no column of counts", remedy, value=", ".join(schema.column_names))
     words, numbers = _match_words(reading, places, vocabulary)
     wanted = [WholeColumn(at, "count", 0, MAX_COUNT, _CELL_REMEDY) for at in places]
     reader = reading.open_records()

@@ -83,6 +83,7 @@ FAULTS = {
     "matrix blank": (MATRIX + b"b,,1,0\n", {"format": "matrix"}, 3, 2, None, "the count is blank"),
     "matrix word twice": (b"doc,sea,ship,sea\na,1,0,2\n", {"format": "matrix"}, 1, 4, "sea", "stands in column 2"),
     "matrix word blank": (b"doc,sea,,ship\na,1,0,2\n", {"format": "matrix"}, 1, 3, None, "a word is blank"),
+    "matrix without counts": (b"doc\na\nb\n", {"format": "matrix"}, None, None, "column 1", "no column of counts"),
     "matrix header only": (b"doc,sea,ship\n", {"format": "matrix"}, 1, None, None, "column names and no data"),
     "matrix too few fields": (MATRIX + b"b,1\n", {"format": "matrix"}, 3, 3, "b,1", "2 fields where"),
     "matrix word not in the vocabulary": (
