@@ -14,7 +14,6 @@ from acvb_core.cli.corpus_folders import describe_origin, holds_corpus, holds_te
 from acvb_core.cli.progress import ReadingProgress
 from acvb_core.cli.reading import reader_options, refuse_reader_flags, typed_options
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.rows import ModelSpec
 from acvb_core.core.scratch import remove_abandoned, scratch_prefix
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.disk import DiskCorpus
@@ -33,9 +32,9 @@ _ASIDE = {"name", "vocabulary", "tokeniser"}
 
 
 def load_documents(
-    arguments: argparse.Namespace, model: ModelSpec, cutter: Callable[[], Tokeniser] | None, streamed: bool
-) -> tuple[Any, ModelSpec, list[str]]:
-    """Return the documents of FILE, a `Corpus` or a `DiskCorpus`, their model, and what reading them found.
+    arguments: argparse.Namespace, cutter: Callable[[], Tokeniser] | None, streamed: bool
+) -> tuple[Any, list[str]]:
+    """Return the documents of FILE, a `Corpus` or a `DiskCorpus`, and what reading them found.
 
     `cutter` gives the tokeniser of a file of texts where none was typed; `streamed` says that documents may stay on
     disk for all that is to be done with them.
@@ -49,17 +48,15 @@ def load_documents(
         if asked is not None:
             raise ParameterError(f"{file} is a folder, which is on disk already; leave --on-disk out.")
         refuse_reader_flags(arguments, "corpus", "A corpus on disk")
-        return DiskCorpus.open(file), model, []
+        return DiskCorpus.open(file), []
     options = reader_options(arguments, "corpus")
     if cutter is not None and "tokeniser" not in options and _inspect(file, options).has_texts:
         options["tokeniser"] = cutter()
     broken = typed_options(arguments, ["broken"])
     if asked is not None:
         options = options | {"broken": "refuse"} | broken
-        corpus, lines = read_once(
-            Path(asked), describe_origin(file, options), lambda folder: read_file(arguments, folder, options)
-        )
-        return corpus, model, lines
+        origin = describe_origin(file, options)
+        return read_once(Path(asked), origin, lambda folder: read_file(arguments, folder, options))
     if streamed and _is_large(file, options):
         folder = _temporary_folder(arguments)
         if not arguments.quiet:
@@ -67,15 +64,14 @@ def load_documents(
                 f"{Path(file).name} is large: its documents stay on disk, in {folder} until the end; --on-disk FOLDER "
                 "keeps them.\n"
             )
-        corpus, lines = read_file(arguments, folder, options | broken | {"keep_texts": False})
-        return corpus, model, lines
+        return read_file(arguments, folder, options | broken | {"keep_texts": False})
     if broken.get("broken") == "skip":  # only the readers to disk can go on behind a broken line
         corpus, lines = read_file(arguments, _temporary_folder(arguments), options | broken)
-        return corpus.in_memory(), model, lines
+        return corpus.in_memory(), lines
     from acvb_core.data.corpora.readers import load_corpus
 
     documents = load_corpus(file, **options)
-    return documents.data, model, documents.report.lines()
+    return documents.data, documents.report.lines()
 
 
 def read_file(

@@ -96,7 +96,8 @@ def load(
     if file.startswith(_SAMPLE):
         return _load_sample(arguments, models, streamed)
     if model.kind == "corpus":
-        return Source(*load_documents(arguments, model, cutter, streamed))
+        data, lines = load_documents(arguments, cutter, streamed)
+        return Source(data, model, lines)
     options = reader_options(arguments, model.kind)
     if model.kind == "table":
         from acvb_core.data.table_build import load_table
