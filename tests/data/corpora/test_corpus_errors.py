@@ -251,7 +251,7 @@ def test_missing_path(tmp_path):
 
 
 EXAMPLES = [
-    b"doc,word,count\na,x,1\nb,\"y\n\",2\n", UCI + b"1 1 1\n2 3 1\n", b"2 0:1 1:2\n1 4:1\n",
+    MATRIX + b"b,0,0,4\n", b"doc,word,count\na,x,1\nb,\"y\n\",2\n", UCI + b"1 1 1\n2 3 1\n", b"2 0:1 1:2\n1 4:1\n",
     b'id,label,text\n1,a,"The ""river"",\nand"\n2,b,bank\n', b"The river\n\nthe bank\n",
     archive({"a/x.txt": b"the river", "b/y.txt": b"the bank", "c": b""}), gzip.compress(b"id,text\n1,the river\n"),
 ]  # fmt: skip
@@ -262,7 +262,7 @@ EXAMPLES = [
     st.lists(
         st.tuples(st.integers(0, 2**16), st.binary(max_size=4), st.integers(0, 4)), min_size=1, max_size=4
     ),
-    st.sampled_from(["auto", "counts", "docword", "ldac", "table", "lines", "zip"]),
+    st.sampled_from(["auto", "counts", "matrix", "docword", "ldac", "table", "lines", "zip"]),
 )
 def test_damage_is_an_error_in_the_users_terms_or_none(source, changes, wanted):
     for place, put_in, cut in changes:
