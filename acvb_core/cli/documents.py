@@ -54,9 +54,7 @@ def load_documents(
         options["tokeniser"] = cutter()
     broken = typed_options(arguments, ["broken"])
     if asked is not None:
-        options = options | {"broken": "refuse"} | broken
-        origin = describe_origin(file, options)
-        return read_once(Path(asked), origin, lambda folder: read_file(arguments, folder, options))
+        return keep_file(arguments, Path(asked), options | broken)
     if streamed and _is_large(file, options):
         folder = _temporary_folder(arguments)
         if not arguments.quiet:
@@ -72,6 +70,15 @@ def load_documents(
 
     documents = load_corpus(file, **options)
     return documents.data, documents.report.lines()
+
+
+def keep_file(
+    arguments: argparse.Namespace, folder: Path, options: dict[str, Any]
+) -> tuple[DiskCorpus, list[str]]:
+    """Read FILE to a folder, unless the folder has the corpus of this file, read in this way."""
+    options = {"broken": "refuse"} | options
+    origin = describe_origin(arguments.file, options)
+    return read_once(folder, origin, lambda where: read_file(arguments, where, options))
 
 
 def read_file(
