@@ -292,3 +292,13 @@ def test_texts_that_are_not_cut_into_words_are_told_of(open_app: Open) -> None:
 
     app = upload(open_app("data"), "cut.txt", "\n".join(" ".join(line) for line in chinese * 2).encode())
     assert not any("not cut" in warning.value for warning in app.warning)
+
+
+def test_a_table_of_word_counts_is_recognised_and_loaded(open_app: Open) -> None:
+    table = "doc,sea,ship,corn,class\na,2,0,0,x\nb,0,1,0,y\nc,0,0,3,x\n"
+    app = upload(open_app("data"), "words.csv", table.encode(), "counts")
+    assert [box(app, label).value for label in ("Names of the documents", "Known groups")] == [0, 4]
+    press(app, "load")
+    data = loaded().data
+    assert (data.documents.tolist(), data.labels.tolist()) == (["a", "b", "c"], ["x", "y", "x"])
+    assert data.counts.toarray().tolist() == [[2, 0, 0], [0, 1, 0], [0, 0, 3]]
