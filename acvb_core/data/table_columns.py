@@ -333,7 +333,6 @@ def read_columns(
         schema,
         encoding=options.encoding,
         block_bytes=options.block_bytes,
-        n_fields=schema.n_fields,
         used=used,
     )
     for batch in records:

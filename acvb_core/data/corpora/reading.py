@@ -82,8 +82,7 @@ class Reading:
     def open_records(self, **options: Any) -> RecordReader | FrameRecords:
         """Return the records of a table; broken ones are left out, or raised."""
         assert not isinstance(self.source, TextFolder)
-        n_fields = self.schema.n_fields if self.skip else None
-        options |= {"encoding": self.encoding, "n_fields": n_fields, "on_fault": self.leave_out}
+        options |= {"encoding": self.encoding, "on_fault": self.leave_out}
         return open_records(self.source, self.schema, **options)
 
     def lines(self) -> Iterator[str]:

@@ -543,7 +543,8 @@ def open_records(
     """
     if isinstance(source, FrameSource):
         return FrameRecords(source, header=schema.header, used=used, trim=trim)
-    options |= {"header": schema.header, "title_lines": schema.title_lines}
+    # More or fewer than the columns of the schema would lead compiled loops out of the fields.
+    options |= {"header": schema.header, "title_lines": schema.title_lines, "n_fields": schema.n_fields}
     return RecordReader(
         Utf8Stream(source, encoding, whole=whole), source.name, schema.delimiter or ",", **options
     )

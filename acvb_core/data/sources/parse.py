@@ -49,7 +49,7 @@ def new_state(expected: int, title_lines: int = 0, longest: int = MAX_FIELD) -> 
     """Return the running state of `tokenise` at the start of a file."""
     state = np.zeros(STATE_SLOTS, dtype=np.int64)
     state[LINE], state[EXPECTED], state[TITLES], state[LONGEST] = 1, expected, title_lines, longest
-    state[COMMENTS_OPEN] = longest == MAX_FIELD
+    state[COMMENTS_OPEN] = longest == MAX_FIELD and title_lines == 0  # titles are records to `cut_head`
     return state
 
 
@@ -297,7 +297,7 @@ class RecordReader(CountedRecords):
         self._code = delimiter_code(delimiter)
         self._block_bytes = block_bytes
         self._state = new_state(FROM_FIRST_RECORD if n_fields is None else n_fields, title_lines, longest)
-        self._width_from = "" if n_fields is None else "expected"
+        self._first = ""
         self._on_fault = on_fault
         self.blank_lines = self.comment_lines = self.broken_lines = 0
 
@@ -319,7 +319,7 @@ class RecordReader(CountedRecords):
                 if n_records:
                     lines, n_fields = room.lines[:n_records], int(self._state[EXPECTED])
                     batch = RecordBatch(room.text, room.starts, room.ends, lines, n_fields)
-                    self._width_from = self._width_from or self._delimiter.join(batch.record(0))
+                    self._first = self._first or self._delimiter.join(batch.record(0))
                     yield from self._take_header(batch)
                 done += consumed
                 if fault[0] == FINE:
@@ -356,8 +356,8 @@ class RecordReader(CountedRecords):
             return _field_error(self._name, block, longest, outcome, line, field, position)
         raw = block[at : at + MAX_FIELD].tobytes().decode("utf-8", errors="replace").splitlines()[0]
         expected = int(self._state[EXPECTED])
-        fields = f"the first has {expected:,}, {shorten(self._width_from)!r}"
-        if self._width_from == "expected":
+        fields = f"the first has {expected:,}, {shorten(self._first)!r}"
+        if not self._first:
             fields = f"{expected:,} are expected"
         what = f"this line has {plural(field, 'field')} where {fields}"
         place: dict[str, Any] = {"source": self._name, "line": line, "value": raw}

@@ -61,7 +61,7 @@ FAULTS = {
     "docword zero id": (UCI + b"1 1 1\n1 0 1\n", {}, 5, 2, "0", "this word id is not from 1 to 3"),
     "docword word id": (UCI + b"1 1 1\n1 4 1\n", {}, 5, 2, "4", "this word id is not from 1 to 3"),
     "docword count": (UCI + b"1 1 1\n1 2 -1\n", {"format": "docword"}, 5, 3, "-1", "the count is negative"),
-    "docword too few fields": (UCI + b"1 1 1\n1 2\n", {}, 5, 3, "1 2", "2 fields where 3 are expected"),
+    "docword too few fields": (UCI + b"1 1 1\n1 2\n", {}, 5, 3, "1 2", "2 fields where the first has 3"),
     "docword of two fields": (UCI + b"1 1\n1 2\n", {"format": "docword"}, 4, 3, "1 1", "2 fields where 3"),
     "docword too short": (b"2\n3\n3\n1 1 1\n2 1 1\n", {}, 3, None, "3", "says that 3 lines follow, there are 2"),
     "docword too long": (b"2\n3\n1\n1 1 1\n2 1 1\n", {}, 5, None, None, "here is one more"),

@@ -45,7 +45,7 @@ FAULTS = {
     "counts, behind a quote": ("counts", b'new,"new"s,1\n', 2, "s", "after the closing quote"),
     "counts, long": ("counts", b"new," + b"w" * 20_000 + b",1\n", 2, None, "longer than 10,000 bytes"),
     "counts, open quote": ("counts", b'new,"new,1\n', 2, None, "quote that opens here is not closed"),
-    "docword, too few fields": ("docword", b"1 1\n", 3, "1 1", "2 fields where 3 are expected"),
+    "docword, too few fields": ("docword", b"1 1\n", 3, "1 1", "2 fields where the first has 3"),
     "docword, text": ("docword", b"one 1 1\n", 1, "one", "the document id is not a number"),
     "docword, document": ("docword", b"430 1 1\n", 1, "430", "document id is not from 1 to 429"),
     "docword, document 0": ("docword", b"0 1 1\n", 1, "0", "document id is not from 1"),
@@ -141,7 +141,7 @@ def test_broken_lines_are_counted_and_the_first_are_named(tmp_path):
     assert (fact.count, fact.details["lines"]) == (300, [7, 17, 27, 37, 47])
     assert fact.sentence == (
         "300 broken lines left out (line 7, line 17, line 27, line 37, line 47, …); "
-        "the first: this line has 2 fields where 3 are expected, separated by commas, found 'x,y'."
+        "the first: this line has 2 fields where the first has 3, 'doc,word,count', separated by commas, found 'x,y'."
     )
     assert disk.report.lines()[0] == fact.sentence
     rest = load_corpus(

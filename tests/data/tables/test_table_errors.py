@@ -42,7 +42,7 @@ TEXTS = [
     ("a,b\n1,2\n3,1e400\n", {}, 3, 2, "1e400", "column 'b' is infinite"),
     ("a,b\n1,2\n-2e100,4\n", {}, 3, 1, "-2e100", "column 'a' is infinite"),
     ("id,b\n1,2\n1,4\n2e101,5\n", {}, 4, 1, "2e101", "column 'id' is infinite"),
-    ("a,b\n1,2\n3\n", {}, 3, 2, "3", "this line has 1 field where 2 are expected"),
+    ("a,b\n1,2\n3\n", {}, 3, 2, "3", "1 field where the first has 2, 'a,b'"),
     ("a,b,b\n1,2,3\n3,4,5\n", {}, 1, 3, "b", "already stands on line 1, column 2"),
     ("a,,c\n1,2,3\n3,4,5\n", {}, 1, 2, None, "a column label is blank"),
     (",x\nA,1\nB,2\nA,3\n", {}, 4, 1, "A", "already stands on line 2, column 1"),
