@@ -299,8 +299,8 @@ def _sort_entries(entries: NDArray[np.int32]) -> NDArray[np.int32]:
     return entries.take(order & 0xFFFFFFFF, axis=1)
 
 
-class DiskSink:
-    """Take what a reader gives, and write it as a corpus on disk when all of it is there.
+class DiskBuilder:
+    """Read texts or word counts, and write them as a corpus on disk when all of them are there.
 
     Of texts every different word is remembered until the end, about 50 bytes each: which of them stand in enough
     documents is known only then.
@@ -454,12 +454,12 @@ def read_to_disk(
         reading = Reading(opened, schema, options.get("encoding"), skip=skip, progress=progress)
         with ShardWriter(folder, name=name or opened.stem, shard_pairs=shard_pairs) as writer:
             writer.source = opened.name
-            sink = DiskSink(writer, min(shard_pairs, AT_ONCE), cutting, keep_texts)
+            builder = DiskBuilder(writer, min(shard_pairs, AT_ONCE), cutting, keep_texts)
             words: Sequence[str] | NDArray[Any]
             if schema.has_texts:
-                words, facts = sink.write_texts(reading)
+                words, facts = builder.write_texts(reading)
             else:
-                words, facts = sink.write_counts(reading, vocabulary)
+                words, facts = builder.write_counts(reading, vocabulary)
             reading.report_written(1.0)
             disk = writer.finish(words, tokeniser=cutting)
     facts = [
