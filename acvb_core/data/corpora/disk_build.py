@@ -242,7 +242,7 @@ class EntrySpool:
     document that has more.
     """
 
-    def __init__(self, folder: Path, at_once: int = AT_ONCE) -> None:
+    def __init__(self, folder: Path, at_once: int) -> None:
         self._path, self._at_once = folder / "entries", at_once
         self._waiting: list[NDArray[np.int32]] = []
         self._runs = [0]  # where runs of entries begin that are sorted by document
@@ -306,11 +306,9 @@ class DiskBuilder:
     documents is known only then.
     """
 
-    def __init__(
-        self, writer: ShardWriter, at_once: int, tokeniser: Tokeniser | None, keep_texts: bool
-    ) -> None:
+    def __init__(self, writer: ShardWriter, tokeniser: Tokeniser | None, keep_texts: bool) -> None:
         self._writer, self._keep_texts = writer, keep_texts
-        self._spool = EntrySpool(writer.work, at_once)
+        self._spool = EntrySpool(writer.work, AT_ONCE)
         self._tokeniser = tokeniser or Tokeniser()
         self._unlimited = self._tokeniser.without_limits()
         self._n_documents = 0
@@ -454,7 +452,7 @@ def read_to_disk(
         reading = Reading(opened, schema, options.get("encoding"), skip=skip, progress=progress)
         with ShardWriter(folder, name=name or opened.stem, shard_pairs=shard_pairs) as writer:
             writer.source = opened.name
-            builder = DiskBuilder(writer, min(shard_pairs, AT_ONCE), cutting, keep_texts)
+            builder = DiskBuilder(writer, cutting, keep_texts)
             words: Sequence[str] | NDArray[Any]
             if schema.has_texts:
                 words, facts = builder.write_texts(reading)

@@ -8,6 +8,7 @@ import json
 import tracemalloc
 import zipfile
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -164,7 +165,8 @@ def test_any_order_of_documents(tmp_path_factory, entries, at_once):
     body = "".join(f"{d + 1} {w + 1} {c}\n" for d, w, c in entries) + "10 7 1\n"
     source = f"10\n7\n{len(entries) + 1}\n{body}".encode()
     loaded = load_corpus(source, filename="x")
-    disk = read_to_disk(source, folder / "c", filename="x", shard_pairs=at_once)
+    with patch.object(disk_build, "AT_ONCE", at_once):
+        disk = read_to_disk(source, folder / "c", filename="x", shard_pairs=at_once)
     assert_same(loaded, disk)
 
 
