@@ -85,6 +85,7 @@ def as_network(
         network=Network(directed, self_links),
         attributes={name: np.append(known, nothing) for name, known in relation.attributes.items()},
     )
+    network = replace(network, numbered=(all(relation.numbered),) * 2)
     return Loaded(network, ReadReport(network.name, tuple(facts)))
 
 
@@ -106,8 +107,9 @@ def with_attributes(relation: Relation, attributes: Mapping[str, ArrayLike]) -> 
         An attribute does not have one label for each row object.
     """
     relation = take_apart(relation)[0]
-    parts = {part.name: getattr(relation, part.name) for part in fields(relation)}
-    return Relation.build(**parts | {"attributes": {**relation.attributes, **attributes}})
+    parts = {part.name: getattr(relation, part.name) for part in fields(relation) if part.name != "numbered"}
+    found = Relation.build(**parts | {"attributes": {**relation.attributes, **attributes}})
+    return replace(found, numbered=relation.numbered)
 
 
 def _count_ways(ones: Pattern) -> tuple[int, int]:

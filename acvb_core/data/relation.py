@@ -166,6 +166,8 @@ class Relation:
     attributes : mapping of str to ndarray of str (object dtype), shape (n_rows,)
         What is known of the row objects beforehand, by name ("department"): to compare clusters with, never used
         by the inference. "" where nothing is known of an object.
+    numbered : (bool, bool)
+        Whether an object in memory gave the ids of rows, and of columns, as whole numbers: results then do, too.
     """
 
     ones: sparse.csr_array
@@ -177,6 +179,7 @@ class Relation:
     column_kind: str = "column"
     network: Network | None = None
     attributes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    numbered: tuple[bool, bool] = (False, False)
 
     @classmethod
     def build(
@@ -248,6 +251,16 @@ class Relation:
         known = _check_attributes(attributes or {}, links.shape[0], name)
         kinds = mend_text(row_kind), mend_text(column_kind)
         return cls(links, unknown, rows, columns, mend_text(name), *kinds, network, known)
+
+    @property
+    def ids(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The labels of rows and of columns, as int64 if they were given as whole numbers."""
+        labels = self.row_labels, self.column_labels
+        rows, columns = (
+            names.astype(np.int64) if whole else names
+            for names, whole in zip(labels, self.numbered, strict=True)
+        )
+        return rows, columns
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -323,7 +336,8 @@ class Relation:
             return self
         patterns = as_pattern(self.ones.T), as_pattern(self.missing.T)
         labels, kinds = (self.column_labels, self.row_labels), (self.column_kind, self.row_kind)
-        turned = Relation(*patterns, *labels, self.name, *kinds, self.network)
+        numbered = self.numbered[1], self.numbered[0]
+        turned = Relation(*patterns, *labels, self.name, *kinds, self.network, numbered=numbered)
         turned.__dict__["transposed"] = self
         return turned
 

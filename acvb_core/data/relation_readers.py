@@ -40,7 +40,7 @@ from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import graph_library
 from acvb_core.data.sources.containers import open_source
 from acvb_core.data.sources.formats import refuse_text_format
-from acvb_core.data.sources.frames import is_frame
+from acvb_core.data.sources.frames import FrameSource, column_types, is_frame
 from acvb_core.data.sources.parse import ONE_FIELD, RecordReader
 from acvb_core.data.sources.source import ByteSource, FileLike, Utf8Stream
 from acvb_core.data.sources.values import RecordBatch
@@ -378,12 +378,26 @@ def _read_source(
         options = replace(options, name=options.name or opened.stem)
         if schema.format in COLUMN_FORMATS:
             read = read_edge_list if schema.format == "edges" else read_matrix
-            return schema, read(opened, schema, options)
+            relation, entries = read(opened, schema, options)
+            if isinstance(opened, FrameSource):
+                relation = replace(relation, numbered=_find_numbered(opened, schema, options, data))
+            return schema, (relation, entries)
         assert isinstance(opened, ByteSource)  # a frame is a list of links or a matrix
         if schema.format in GRAPH_FORMATS:
             return schema, relation_of_graph(read_graph(opened, schema.format, options), options, opened.name)
         read_stored = read_npz if schema.format == "npz" else read_matrix_market
         return schema, read_stored(opened, options)
+
+
+def _find_numbered(source: FrameSource, schema: Schema, options: ReadOptions, data: Any) -> tuple[bool, bool]:
+    """Return whether typed columns give the ids of rows, and of columns, as whole numbers."""
+    from pyarrow import types
+
+    whole = [types.is_integer(kind) for kind in column_types(source)]
+    rows, columns = (at is not None and whole[at] for at in (schema.row_column, schema.column_column))
+    if schema.format == "matrix":
+        columns = getattr(getattr(getattr(data, "columns", None), "dtype", None), "kind", "") in ("i", "u")
+    return rows and options.row_nodes is None, columns and options.column_nodes is None
 
 
 def _read_object(
@@ -397,15 +411,26 @@ def _read_object(
         source, schema = open_pairs(given, name)
         with source:
             schema = with_choices(schema, options)
-            return schema, read_edge_list(source, schema, options)
+            relation, entries = read_edge_list(source, schema, options)
+        listed = options.row_nodes is None and options.column_nodes is None and isinstance(given, Sequence)
+        ids = zip(*(row[:2] for row in given), strict=True) if listed else ()
+        rows, columns = map(_are_whole, ids) if ids else (False, False)
+        return schema, (replace(relation, numbered=(rows, columns)), entries)
     schema = Schema("relation", "node-link" if kind == "graph" else "matrix", name, container="object")
     _check_list(schema, options)
     if kind == "graph":
-        graph = graph_of_object(given, graph_library(given) or "", name)
-        return schema, relation_of_graph(graph, options, name)
+        library = graph_library(given) or ""
+        relation, entries = relation_of_graph(graph_of_object(given, library, name), options, name)
+        whole = library == "networkx" and _are_whole(given)
+        whole = whole and {*relation.row_labels, *relation.column_labels} <= set(map(str, given))
+        return schema, (replace(relation, numbered=(whole, whole)), entries)
     if options.columns != (None, None, None):
         raise ParameterError("source, target and value are for lists of links; leave them out for a matrix.")
     return schema, read_array(given, options)
+
+
+def _are_whole(ids: Iterable[Any]) -> bool:
+    return all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in ids)
 
 
 def _object_kind(given: Any) -> Literal["graph", "matrix", "pairs"] | None:

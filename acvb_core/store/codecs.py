@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -120,11 +120,15 @@ def _encode_relation(relation: Relation) -> dict[str, Any]:
         "column_labels": labels_bytes(relation.column_labels),
     }
     # Left out where there is nothing to say: such relations have the key and the file they always had.
-    if network is None and not relation.attributes:
+    if network is None and not relation.attributes and not any(relation.numbered):
         arrays["version"] = 1
     else:
         attributes = {name: list(values) for name, values in relation.attributes.items()}
-        about = {"network": None if network is None else asdict(network), "attributes": attributes}
+        about: dict[str, Any] = {
+            "network": None if network is None else asdict(network),
+            "attributes": attributes,
+        }
+        about |= {"numbered": list(relation.numbered)} if any(relation.numbered) else {}
         arrays["about"] = text_bytes(about)
     for name, pattern in (("ones", relation.ones), ("missing", relation.missing)):
         undirected = network is not None and not network.directed
@@ -136,7 +140,7 @@ def _encode_relation(relation: Relation) -> dict[str, Any]:
 def _decode_relation(arrays: Arrays) -> Relation:
     name, row_kind, column_kind = from_text_bytes(arrays["names"])
     network, attributes = _decode_network(arrays)
-    return Relation.build(
+    relation = Relation.build(
         _decode_pattern("ones", arrays),
         _decode_pattern("missing", arrays),
         row_labels=from_labels_bytes(arrays["row_labels"]),
@@ -147,6 +151,11 @@ def _decode_relation(arrays: Arrays) -> Relation:
         network=network,
         attributes=attributes,
     )
+    about = from_text_bytes(arrays["about"]) if "about" in arrays else {}
+    rows, columns = (bool(whole) for whole in about.get("numbered", (False, False)))
+    relation = replace(relation, numbered=(rows, columns))
+    _ = relation.ids  # a ValueError if they are no numbers
+    return relation
 
 
 def _decode_network(arrays: Arrays) -> tuple[Network | None, dict[str, NDArray[Any]]]:

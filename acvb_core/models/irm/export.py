@@ -42,7 +42,7 @@ def responsibilities_frame(result: Result, domain: str) -> pd.DataFrame:
     responsibilities = result.posterior[domain]
     names = [f"cluster_{k + 1}" for k in range(responsibilities.shape[1])]
     frame = pd.DataFrame(responsibilities, columns=names)
-    frame.insert(0, "object", _labels(result, domain))
+    frame.insert(0, "object", result.prepared.data.ids[list(_ONE).index(domain)])
     return frame
 
 

@@ -162,9 +162,9 @@ def result_tables(
     given_clusters, the responsibility of the object's cluster; entropy (nats), of its responsibilities; and the bounds
     of the Beta posterior of a block.
     """
-    frames = {"rows": assignments(relation.row_labels, posterior, layout.axes[0])}
+    frames = {"rows": assignments(relation.ids[0], posterior, layout.axes[0])}
     if not layout.one_domain:
-        frames["columns"] = assignments(relation.column_labels, posterior, layout.axes[1])
+        frames["columns"] = assignments(relation.ids[1], posterior, layout.axes[1])
     sampled = SampledStrengths.of(relation, posterior, hyper, layout) if count_samples(posterior) else None
     table = blocks(ones, entries, hyper, sampled)
     if layout.symmetric:

@@ -449,7 +449,7 @@ def test_ids_beside_a_matrix_are_names() -> None:
     frame = pd.DataFrame(cells, pd.Index(range(100, 112), name="userId"), range(1, 9))
     for form in (frame, frame.reset_index(), frame.to_csv().encode()):
         assert_same(load_relation(form).data, users, items, cells)
-    assert acvb_core.fit(frame, "vb", k_rows=2, k_cols=2, max_sweeps=2).rows["object"].tolist()[0] in users
+    assert acvb_core.fit(frame, "vb", k_rows=2, k_cols=2, max_sweeps=2).rows["object"].tolist()[0] in frame.index
 
 
 def test_whole_numbers_are_one_id_with_and_without_a_fraction() -> None:

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
+from acvb_core import fit, load_result
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relation_readers import load_relation
@@ -293,3 +294,43 @@ def test_categories_that_no_row_has_are_objects_without_links() -> None:
     assert loaded(network, domains="one").row_labels.tolist() == ["b", "a", "c", "d"]
     assert loaded(network, same_nodes=True).row_labels.tolist() == ["b", "a", "c", "d"]
     assert loaded(network, row_nodes=["a", "b"], domains="one").row_labels.tolist() == ["a", "b"]
+
+
+PIVOT = pd.DataFrame([[1, 0], [0, 1], [1, 1]], index=pd.Index([100, 105, 7], name="user"), columns=[8, 9])
+LONG = PIVOT.stack().rename("value").rename_axis(["user", "item"]).reset_index()
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "kinds"),
+    [
+        (PIVOT, {}, "ii"),
+        (PIVOT.rename(index=str), {}, "Oi"),
+        (LONG, {}, "ii"),
+        (LONG.astype({"item": str}), {}, "iO"),
+        (LONG.astype({"user": float}), {}, "Oi"),
+        (LONG, {"row_nodes": ["7", "100", "105", "x"]}, "Oi"),
+        ([(1, "a"), (2, "b")], {}, "iO"),
+        ([(True, 5), (2, 6)], {}, "Oi"),
+        (LONG.to_csv(index=False).encode(), {}, "OO"),
+    ],
+)
+def test_ids_come_back_as_they_were_given(given: Any, options: dict[str, Any], kinds: str) -> None:
+    relation = load_relation(given, domains="two", **options).data
+    assert "".join(ids.dtype.kind for ids in relation.ids) == kinds
+    assert all(
+        list(map(str, ids)) == labels.tolist()
+        for ids, labels in zip(relation.ids, (relation.row_labels, relation.column_labels), strict=True)
+    )
+    assert relation.transposed.numbered == relation.numbered[::-1]
+
+
+def test_results_merge_with_numbered_ids(tmp_path: Path) -> None:
+    result = fit(PIVOT, "vb", k_rows=2, k_cols=2, max_sweeps=2)
+    people = pd.DataFrame({"object": [7, 100, 105], "age": [31, 42, 53]})
+    assert result.rows.merge(people)["age"].tolist() == [42, 53, 31]
+    result.save(tmp_path / "run.zip")
+    assert load_result(tmp_path / "run.zip").columns["object"].tolist() == [8, 9]
+    network = fit(nx.karate_club_graph(), "vb", k_rows=2, max_sweeps=2)
+    assert network.rows["object"].tolist() == sorted(nx.karate_club_graph())
+    named = nx.relabel_nodes(nx.karate_club_graph(), lambda node: f"n{node}")
+    assert load_relation(named).data.ids[0][0] == "n0"
