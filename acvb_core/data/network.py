@@ -15,7 +15,7 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Network, Relation, as_pattern, intersect, subtract
 from acvb_core.data.relation_build import Entries, check_missing, links_fact, missing_facts
 from acvb_core.data.relation_schema import ASK_DIRECTION, GRAPH_FORMATS, Heading, ReadOptions
-from acvb_core.data.report import Fact, Loaded, ReadReport, plural, take_apart, tell_count
+from acvb_core.data.report import Fact, LoadedData, ReadReport, plural, take_apart, tell_count
 from acvb_core.data.schema import Schema, Sides
 from acvb_core.data.sources.arrays import to_sparse
 
@@ -32,7 +32,7 @@ def as_network(
     zeros: Pattern | None = None,
     unlisted: Literal["zero", "missing"] = "zero",
     direction: str | None = None,
-) -> Loaded[Relation]:
+) -> LoadedData[Relation]:
     """Return a relation as a network, and what making it found: every name of either side is a node.
 
     A pair of an undirected network is linked if it is linked either way; else it is known not to be if either way
@@ -86,7 +86,7 @@ def as_network(
         attributes={name: np.append(known, nothing) for name, known in relation.attributes.items()},
     )
     network = replace(network, numbered=(all(relation.numbered),) * 2)
-    return Loaded(network, ReadReport(network.name, tuple(facts)))
+    return LoadedData(network, ReadReport(network.name, tuple(facts)))
 
 
 def as_two_sided(relation: Relation) -> Relation:

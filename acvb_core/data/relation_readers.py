@@ -35,7 +35,7 @@ from acvb_core.data.relation_schema import (
     refuse_texts,
     with_choices,
 )
-from acvb_core.data.report import Fact, Loaded, ReadReport, plural, take_apart, tell_count
+from acvb_core.data.report import Fact, LoadedData, ReadReport, plural, take_apart, tell_count
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import graph_library
 from acvb_core.data.sources.containers import open_source
@@ -256,7 +256,7 @@ def load_relation(
     row_nodes: NodeList | None = None,
     column_nodes: NodeList | None = None,
     **options: Any,
-) -> Loaded[Relation]:
+) -> LoadedData[Relation]:
     r"""Read a relation from a file or from an object in memory; gzip is recognised by itself.
 
     Pairs that an edge list does not show, and entries that a sparse file does not store, are observed zeros. A
@@ -346,7 +346,7 @@ def load_relation(
     relation, facts, sides = resolve_domains(relation, entries, schema, asked)
     facts = [*list_facts, *facts, *object_facts(relation, same_objects=asked.same_nodes)]
     facts.sort(key=lambda fact: fact.name != "values")  # first of all, what is given up
-    return Loaded(relation, ReadReport(schema.filename, tuple(facts)), replace(schema, sides=sides))
+    return LoadedData(relation, ReadReport(schema.filename, tuple(facts)), replace(schema, sides=sides))
 
 
 def _refuse_file_options(options: dict[str, Any]) -> None:

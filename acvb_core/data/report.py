@@ -93,7 +93,7 @@ class ReadReport:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Loaded(Generic[Data]):
+class LoadedData(Generic[Data]):
     """Data, what reading them found, and how the source was understood."""
 
     data: Data

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.names import make_unique, plain_ids, refuse_repeated, text_of, typed_column, unique_names
-from acvb_core.data.report import Loaded, ReadReport, plural
+from acvb_core.data.report import LoadedData, ReadReport, plural
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import is_sparse, load_npy, load_npz, load_sparse, refuse_graph
 from acvb_core.data.sources.containers import open_source
@@ -58,7 +58,7 @@ class Columns(NamedTuple):
         return Columns(self.values[:, at], [self.names[i] for i in at], [self.origin[i] for i in at])
 
 
-def build_table(raw: RawTable) -> Loaded[Table]:
+def build_table(raw: RawTable) -> LoadedData[Table]:
     """Return the table of the columns that were read, and the report of reading and building it."""
     options, name = raw.options, raw.schema.filename
     for column in raw.as_texts - raw.texts.keys():
@@ -90,7 +90,7 @@ def build_table(raw: RawTable) -> Loaded[Table]:
         metadata=_type_metadata(raw),
     )
     _note_size(raw, table)
-    return Loaded(table, ReadReport(name, tuple(raw.facts)), raw.schema)
+    return LoadedData(table, ReadReport(name, tuple(raw.facts)), raw.schema)
 
 
 def _name_rows(raw: RawTable) -> list[str] | None:
@@ -270,7 +270,7 @@ def inspect_table(source: Any, filename: str | None = None, **options: Any) -> S
         return inspect_columns(opened, asked)
 
 
-def load_table(source: Any, *, filename: str | None = None, **options: Any) -> Loaded[Table]:
+def load_table(source: Any, *, filename: str | None = None, **options: Any) -> LoadedData[Table]:
     r"""Read a table of numbers; gzip is recognised by itself.
 
     Read are delimited text, Parquet, Arrow, Feather, Excel, ODS, JSON Lines, SQLite, NumPy's .npy and .npz (one array

@@ -14,7 +14,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.network import with_attributes
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import load_labels, load_relation
-from acvb_core.data.report import Loaded, ReadReport
+from acvb_core.data.report import LoadedData, ReadReport
 from acvb_core.data.table import Table
 from acvb_core.samples import planted_mixtures as mixtures
 from acvb_core.samples import planted_relations as synthetic
@@ -35,7 +35,7 @@ _MODELS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LoadedSample(Loaded["Relation | Corpus | Table"]):
+class LoadedSample(LoadedData["Relation | Corpus | Table"]):
     """A sample's data and what reading (or drawing) them found."""
 
     truth: Truth | None = None  # what the data were drawn from; None where they come from a file

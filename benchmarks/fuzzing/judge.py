@@ -17,7 +17,7 @@ import numpy as np
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.report import Loaded
+from acvb_core.data.report import LoadedData
 from acvb_core.data.table import Table
 
 #: CPU seconds and bytes of memory that one input may take.
@@ -92,7 +92,7 @@ def peak_memory() -> int:
 
 def check_data(data: Any) -> str:
     """Check what was read, and return it in words; of what no check is known, the type."""
-    if isinstance(data, Loaded):
+    if isinstance(data, LoadedData):
         facts = data.report.facts
         assert all(fact.sentence.strip() for fact in facts), "a fact without a sentence"
         names = " ".join(fact.name for fact in facts)

@@ -24,7 +24,7 @@ from acvb_core.data.corpora.schema import choose_files, open_files, read_text
 from acvb_core.data.corpora.tokenise import NO_PATTERN, CutTexts, Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.names import make_unique, typed_column, typed_values
-from acvb_core.data.report import Fact, Loaded, ReadReport, plural, tell_count
+from acvb_core.data.report import Fact, LoadedData, ReadReport, plural, tell_count
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.containers import encoding_facts, reading_facts
 from acvb_core.data.sources.source import MAX_TEXT, ByteSource, refuse_too_large
@@ -210,7 +210,7 @@ def hold_entries(entries: Entries, *parts: NDArray[Any]) -> None:
     entries.append((documents, words, counts))
 
 
-def corpus_of_counts(entries: Entries, found: CountsFound, schema: Schema, name: str) -> Loaded[Corpus]:
+def corpus_of_counts(entries: Entries, found: CountsFound, schema: Schema, name: str) -> LoadedData[Corpus]:
     """Return the corpus of word counts; DataError if there is no token."""
     if not any(counts.any() for _, _, counts in entries):
         remedy = "Give at least one document with a word."
@@ -229,12 +229,12 @@ def corpus_of_counts(entries: Entries, found: CountsFound, schema: Schema, name:
     )
     repeated = entry_facts(len(counts) - matrix.nnz, int(np.count_nonzero(counts == 0)))
     facts = (*found.facts, *repeated, *corpus_facts(corpus))
-    return Loaded(corpus, ReadReport(schema.filename, facts), schema)
+    return LoadedData(corpus, ReadReport(schema.filename, facts), schema)
 
 
 def corpus_of_texts(
     texts: Texts, tokeniser: Tokeniser | None = None, *, name: str | None = None
-) -> Loaded[Corpus]:
+) -> LoadedData[Corpus]:
     """Return the corpus that a tokeniser (default: `Tokeniser()`) makes of texts, called as they are by default.
 
     DataError where no word is left: it says which setting dropped most.
@@ -255,7 +255,7 @@ def corpus_of_texts(
         metadata=texts.metadata,
     )
     report = ReadReport(source, (*texts.facts, *preview.facts(), *corpus_facts(corpus)))
-    return Loaded(corpus, report, texts.schema)
+    return LoadedData(corpus, report, texts.schema)
 
 
 def entry_facts(repeated: int, zeros: int) -> list[Fact]:

@@ -35,7 +35,7 @@ from acvb_core.data.disk import (
     shard_file,
 )
 from acvb_core.data.names import typed_values, unique_names
-from acvb_core.data.report import Fact, Loaded, ReadReport
+from acvb_core.data.report import Fact, LoadedData, ReadReport
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import to_array
 from acvb_core.data.sources.source import FileLike
@@ -396,7 +396,7 @@ def read_to_disk(
     keep_texts: bool = True,
     shard_pairs: int = SHARD_PAIRS,
     **options: Unpack[CorpusOptions],
-) -> Loaded[DiskCorpus]:
+) -> LoadedData[DiskCorpus]:
     """Read a corpus that need not fit into memory; what is read is what `load_corpus` reads.
 
     The folder appears when everything is in it; an interrupted reading leaves nothing. Meanwhile the disk must hold
@@ -441,7 +441,7 @@ def read_to_disk(
         if progress is not None:
             progress(1.0)
         corpus = loaded.data if keep_texts else replace(loaded.data, texts=None)
-        return Loaded(
+        return LoadedData(
             write_disk_corpus([corpus], folder, shard_pairs=shard_pairs), loaded.report, loaded.schema
         )
     skip, cutting = broken == "skip", as_tokeniser(tokeniser)
@@ -466,7 +466,7 @@ def read_to_disk(
         *entry_facts(writer.repeated, writer.zeros),
         *size_facts(disk, writer.n_empty, disk.document_names(writer.first_empty)),
     ]
-    return Loaded(disk, ReadReport(schema.filename, tuple(facts)), schema)
+    return LoadedData(disk, ReadReport(schema.filename, tuple(facts)), schema)
 
 
 def _inspect(source: CorpusSource, options: CorpusOptions) -> Schema:

@@ -47,7 +47,7 @@ from acvb_core.data.corpora.schema import (
 from acvb_core.data.corpora.tokenise import NO_PATTERN, TOKEN_PATTERN, Tokeniser, WordFunction, as_tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.names import is_numbering
-from acvb_core.data.report import Fact, Loaded, ReadReport, tell_count
+from acvb_core.data.report import Fact, LoadedData, ReadReport, tell_count
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import graph_library, refuse_graph
 from acvb_core.data.sources.source import FileLike
@@ -98,7 +98,7 @@ def holds_documents(source: Any) -> bool:
 
 def read_object(
     source: Any, options: CorpusOptions, *, name: str | None, vocabulary: Any, tokeniser: Tokeniser | None
-) -> Loaded[Corpus]:
+) -> LoadedData[Corpus]:
     """Read a Python object; the arguments and errors are those of `load_corpus`."""
     refuse_graph(source, "texts")
     kind = type(source).__name__
@@ -184,13 +184,13 @@ def _adapt_to_lists(tokeniser: Tokeniser | None) -> Tokeniser:
 def _build_of_matrix(
     matrix: Any, words: Sequence[str] | None, names: Sequence[str] | None, name: str,
     tokeniser: Tokeniser | None,
-) -> Loaded[Corpus]:  # fmt: skip
+) -> LoadedData[Corpus]:  # fmt: skip
     if tokeniser is not None:
         raise ParameterError(f"A tokeniser is for texts; {name} holds word counts.")
     documents = names or [str(i + 1) for i in range(matrix.shape[0])]
     corpus = Corpus.build(matrix, vocabulary=words, documents=documents, name=name)
     report = ReadReport(name, tuple(corpus_facts(corpus)))
-    return Loaded(corpus, report, Schema("corpus", "counts", name))
+    return LoadedData(corpus, report, Schema("corpus", "counts", name))
 
 
 def _read_bags(documents: Iterable[Any], name: str, words: Sequence[str] | None) -> sparse.csr_array:
@@ -276,7 +276,7 @@ def load_corpus(
     vocabulary: FileLike | Any | None = None,
     tokeniser: Tokeniser | WordFunction | None = None,
     **options: Unpack[CorpusOptions],
-) -> Loaded[Corpus]:
+) -> LoadedData[Corpus]:
     r"""Read a corpus; gzip is recognised by itself.
 
     Empty documents keep their row and unused words of a vocabulary their column. A pair given more than once is

@@ -16,7 +16,7 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.infer import DataKind
-from acvb_core.data.report import Loaded
+from acvb_core.data.report import LoadedData
 from acvb_core.data.schema import Schema
 from pages.ui.lda.storage_choice import Where, choose_storage
 from pages.ui.lda.tokeniser import edit_tokeniser, explain_no_words
@@ -63,7 +63,7 @@ def _load(
     tokeniser: Tokeniser | None,
     file: DataFile,
     **more: Any,
-) -> Loaded[Corpus] | Loaded[DiskCorpus]:
+) -> LoadedData[Corpus] | LoadedData[DiskCorpus]:
     """Cut the texts that were read, or read the counts, or read either to disk."""
     if where == "disk":
         folder = services.store().new_stream_folder()

@@ -10,7 +10,7 @@ import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.infer import DataKind
-from acvb_core.data.report import Loaded
+from acvb_core.data.report import LoadedData
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.values import value_kind
 from acvb_core.data.table import Table
@@ -58,11 +58,11 @@ class TableReader(Reader):
         return Draft(partial(_rename, found))
 
 
-def _rename(found: Loaded[Table], file: DataFile, name: str | None) -> Loaded[Table]:
+def _rename(found: LoadedData[Table], file: DataFile, name: str | None) -> LoadedData[Table]:
     return replace(found, data=replace(found.data, name=name or found.data.name))
 
 
-def _read(opened: OpenFile) -> Loaded[Table] | AcvbError:
+def _read(opened: OpenFile) -> LoadedData[Table] | AcvbError:
     """Return the table, or the error of the reading, so that it happens only once."""
     try:
         return load_table(rewind(opened.file), **opened.options)

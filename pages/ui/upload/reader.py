@@ -14,7 +14,7 @@ import streamlit as st
 from acvb_core.data.infer import DataKind
 from acvb_core.data.names import make_unique
 from acvb_core.data.options import OPTIONS, Option, parse_shape, parse_threshold
-from acvb_core.data.report import Loaded
+from acvb_core.data.report import LoadedData
 from acvb_core.data.schema import Kind, Schema
 from pages.ui.upload.files import DataFile, rewind
 
@@ -54,7 +54,7 @@ class OpenFile:
 class Draft(NamedTuple):
     """How a file would be loaded."""
 
-    load: Callable[..., Loaded[Any]]  # of a file and its `name`
+    load: Callable[..., LoadedData[Any]]  # of a file and its `name`
     identity: str = ""  # of what decides the data besides the options
     refusal: str = ""  # why it cannot be loaded, in a sentence without names from the file
     #: `load` takes `progress`, which it calls with the share that is read, and broken="skip", which leaves out lines

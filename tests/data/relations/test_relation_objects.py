@@ -330,7 +330,7 @@ def test_results_merge_with_numbered_ids(tmp_path: Path) -> None:
     assert result.rows.merge(people)["age"].tolist() == [42, 53, 31]
     result.save(tmp_path / "run.zip")
     assert load_result(tmp_path / "run.zip").columns["object"].tolist() == [8, 9]
-    network = fit(nx.karate_club_graph(), "vb", k_rows=2, max_sweeps=2)
+    network = fit(nx.karate_club_graph(), "vb", threshold=0, k_rows=2, max_sweeps=2)
     assert network.rows["object"].tolist() == sorted(nx.karate_club_graph())
     named = nx.relabel_nodes(nx.karate_club_graph(), lambda node: f"n{node}")
     assert load_relation(named).data.ids[0][0] == "n0"
