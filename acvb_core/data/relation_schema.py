@@ -32,7 +32,7 @@ DOMAINS: tuple[Domains, ...] = ("auto", "one", "two")
 #: The roles that a user chooses columns for.
 COLUMNS = ("row_column", "column_column", "value_column")
 #: The remedy where nothing says whether links have a direction.
-ASK_DIRECTION = "Say whether links have a direction (directed=True) (directed=False)."
+ASK_DIRECTION = "Say that links have a direction (directed=True) or that they have none (directed=False)."
 #: What columns of any origin hold; the others are formats of their own files.
 COLUMN_FORMATS = tuple(row.name for row in formats_of("relation", "text"))
 #: What these hold is a graph: nodes, and edges between them. A graph of networkx is taken for node-link data.

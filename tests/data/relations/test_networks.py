@@ -208,7 +208,7 @@ def test_ends_of_sorted_pairs_give_no_direction_by_themselves(names: str) -> Non
     for form in (text.encode(), gzip.compress(text.encode()), pd.read_csv(io.StringIO(text))):
         with pytest.raises(DataError, match="may give links a direction or not") as refused:
             load_relation(form)
-        assert "(directed=True) (directed=False)" in refused.value.remedy
+        assert "(directed=True) or that they have none (directed=False)" in refused.value.remedy
     with pytest.raises(DataError, match="the names of the columns may give links a direction or not"):
         load_relation(f"# a comment\n# {names}\n{pairs}".encode())
     assert load_relation(text.encode(), directed=True).data.n_links == 5
