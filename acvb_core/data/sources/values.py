@@ -224,8 +224,8 @@ class NumberStyle(NamedTuple):
         """Return what a finite number looks like, in the syntax of Python and of RE2 (1e999 is one)."""
         digits, mark = "[0-9]+", re.escape(self.decimal)
         if self.thousands:
-            digits = f"([1-9][0-9]{{0,2}}({_GROUP_SIGNS[self.thousands]}[0-9]{{3}})+|[0-9]+)"
-        return rf"[+-]?({digits}({mark}[0-9]*)?|{mark}[0-9]+)([eE][+-]?[0-9]+)?"
+            digits = f"(?:[1-9][0-9]{{0,2}}(?:{_GROUP_SIGNS[self.thousands]}[0-9]{{3}})+|[0-9]+)"
+        return rf"[+-]?(?:{digits}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?"
 
     def number(self, text: str) -> float:
         """Return a text as a number, perhaps an infinite one; NaN where it is none in this style."""
@@ -250,6 +250,7 @@ _GROUP_SIGNS = {",": ",", ".": r"\.", " ": "[ \u00a0\u2009\u202f]", "'": "['\u20
 STYLES = tuple(NumberStyle(*signs) for signs in (".", ",", ".,", ",.", ". ", ", ", ".'", ",'"))
 _compiled = functools.cache(lambda style: re.compile(style.pattern))
 _INFINITE = re.compile("[+-]?inf(inity)?", re.IGNORECASE)
+#: Group i + 1 is a number in style i, and in none before it.
 _ANY = re.compile("|".join(f"({style.pattern})" for style in STYLES))
 
 
@@ -364,16 +365,18 @@ def read_value(text: str, style: NumberStyle | None = None) -> Value:
     for verdict, words in ((MISSING, MISSING_WORDS), (LINK, YES_WORDS), (ZERO, NO_WORDS)):
         if word in words:
             return Value(verdict, math.nan)
-    styles = STYLES if style is None else (style,)
-    number = next((found for one in styles if not math.isnan(found := one.number(word))), math.inf)
-    if math.isinf(number):
+    if style is None:
+        match = _ANY.fullmatch(word)
+        style = STYLES[match.lastindex - 1] if match and match.lastindex else PLAIN
+    number = style.number(word)
+    if not math.isfinite(number):
         return Value(ILLEGAL, math.nan)
     return Value(LINK if number > 0 else ZERO, number)
 
 
 def value_kind(texts: Iterable[str]) -> str:
     """Return "0/1", "yes/no", "counts", "numbers", "missing" (nothing else) or "text"."""
-    given = [text.strip().lower() for text in texts]
+    given = {text.strip().lower() for text in texts}
     # An infinite number does not make a column of numbers one of labels: whoever reads it refuses that number.
     finite = [text for text in given if not math.isinf(PLAIN.number(text))]
     values = [read_value(text) for text in finite]
