@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.relation import Network, Relation, as_pattern, intersect, subtract
+from acvb_core.data.relation import Network, Relation, as_pattern, check_attributes, intersect, subtract
 from acvb_core.data.relation_build import Entries, check_missing, links_fact, missing_facts
 from acvb_core.data.relation_schema import ASK_DIRECTION, GRAPH_FORMATS, Heading, ReadOptions
 from acvb_core.data.report import Fact, LoadedData, ReadReport, plural, take_apart, tell_count
@@ -107,9 +107,8 @@ def with_attributes(relation: Relation, attributes: Mapping[str, ArrayLike]) -> 
         An attribute does not have one label for each row object.
     """
     relation = take_apart(relation)[0]
-    parts = {part.name: getattr(relation, part.name) for part in fields(relation) if part.name != "numbered"}
-    found = Relation.build(**parts | {"attributes": {**relation.attributes, **attributes}})
-    return replace(found, numbered=relation.numbered)
+    added = check_attributes(attributes, relation.shape[0], relation.name)
+    return replace(relation, attributes={**relation.attributes, **added})
 
 
 def _count_ways(ones: Pattern) -> tuple[int, int]:

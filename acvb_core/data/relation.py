@@ -248,7 +248,7 @@ class Relation:
             raise DataError(what, source=name, remedy="Remove them from one of the two.")
         rows = unique_names(row_labels, links.shape[0], "row", name)
         columns = unique_names(column_labels, links.shape[1], "column", name)
-        known = _check_attributes(attributes or {}, links.shape[0], name)
+        known = check_attributes(attributes or {}, links.shape[0], name)
         kinds = mend_text(row_kind), mend_text(column_kind)
         return cls(links, unknown, rows, columns, mend_text(name), *kinds, network, known)
 
@@ -368,9 +368,8 @@ def _add_marks(unknown: sparse.csr_array, missing: Any, name: str) -> sparse.csr
     marks, holes = read_links(missing, None, name)
     if holes.nnz:
         what = "the array that marks missing entries holds NaN"
-        raise DataError(
-            what, source=name, remedy="Give 1 (or True) for a missing entry and 0 for the others."
-        )
+        remedy = "Give 1 (or True) for a missing entry and 0 for the others."
+        raise DataError(what, source=name, remedy=remedy)
     if marks.shape != unknown.shape:
         what = f"the ones are {_size(unknown)} but the missing entries {_size(marks)}"
         raise DataError(what, source=name, remedy="Give both the same shape.")
@@ -406,7 +405,7 @@ def _same_labels(rows: ArrayLike | None, columns: ArrayLike | None, name: str) -
     return rows
 
 
-def _check_attributes(given: Mapping[str, ArrayLike], n_objects: int, name: str) -> dict[str, NDArray[Any]]:
+def check_attributes(given: Mapping[str, ArrayLike], n_objects: int, name: str) -> dict[str, NDArray[Any]]:
     """Return the attributes as arrays of text; each must have one value for each row object."""
     checked = {}
     for attribute, values in given.items():
