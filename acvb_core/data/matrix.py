@@ -171,20 +171,19 @@ def read_array(given: Any, options: ReadOptions) -> tuple[Relation, Entries]:
         what = f"the matrix is {matrix.shape[0]:,} x {matrix.shape[1]:,}"
         raise DataError(what, source=name, remedy="Give at least one row object and one column object.")
     check_shape(matrix.shape, options.shape, name)
-    if options.threshold is None:
-        check_links(sparse.coo_array(matrix), None, name)
-    relation, entries = _relation_of_matrix(matrix, name, options, "sparse matrix" if is_stored else "matrix")
+    kind, limit = "sparse matrix" if is_stored else "matrix", None if options.threshold is None else 0.0
+    relation, entries = _relation_of_matrix(matrix, name, options, kind, limit)
     if not is_stored:  # every cell is given: what is no link and not missing is known to be 0
         entries.given_zeros = None
     return relation, entries
 
 
 def _relation_of_matrix(
-    stored: Any, source: str, options: ReadOptions, kind: str
+    stored: Any, source: str, options: ReadOptions, kind: str, limit: float | None = 0.0
 ) -> tuple[Relation, Entries]:
     """Return a sound SciPy matrix as a relation: what it does not store is 0, nan is missing."""
     matrix = sparse.coo_array(stored)
-    check_links(matrix, 0.0, source)
+    check_links(matrix, limit, source)
     entries = open_entries(options.threshold, source, [matrix.data])
     # Piece by piece, so that no second copy of a large matrix stands beside it in wider types.
     for begin in range(0, matrix.nnz, _PIECE):
