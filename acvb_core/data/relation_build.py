@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -65,35 +66,35 @@ def make_side(
     They are those of a node list; or `size` objects named "0", "1", …, of which the labels are the 0-based indices; or
     else the labels themselves. Without labels, the codes are the positions of the `size` objects.
     """
+    names: Sequence[str]
+    codes: Sequence[int]
     if labels is None:
-        codes = np.arange(size or 0, dtype=np.int32)
-        if nodes is not None and len(nodes) != len(codes):
-            what = f"there are {len(codes):,} objects but the node list has {len(nodes):,} labels"
+        codes = range(size or 0)
+        names = list(map(str, codes)) if nodes is None else nodes
+        if len(names) != len(codes):
+            what = f"there are {len(codes):,} objects but the node list has {len(names):,} labels"
             remedy = "Give one label for each object, in order."
             raise DataError(what, source=place(0)["source"], remedy=remedy)
-        return Side(np.array(list(map(str, codes)) if nodes is None else nodes, dtype=object), codes)
-    if nodes is not None:
+    elif nodes is not None:
         index = {node: i for i, node in enumerate(nodes)}
-        codes = np.array([index.get(label, -1) for label in labels], dtype=np.int32)
-        if (codes < 0).any():
-            code = int(np.argmax(codes < 0))
+        names, codes = nodes, [index.get(label, -1) for label in labels]
+        if -1 in codes:
+            code = codes.index(-1)
             what = "this label is not in the node list"
             remedy = f"Add it to the node list ({len(nodes):,} labels), or leave the list out."
             raise DataError(what, **place(code), value=labels[code], remedy=remedy)
-        return Side(np.array(nodes, dtype=object), codes)
-    if size is not None:
+    elif size is not None:
         for code, label in enumerate(labels):
             if not (label.isascii() and label.isdigit() and len(label) <= 12 and int(label) < size):
                 what = f"with a given shape every label is an index from 0 to {size - 1:,}"
                 remedy = "Give a larger shape, or leave it out where labels are names."
                 raise DataError(what, **place(code), value=label, remedy=remedy)
-        names = np.array(list(map(str, range(size))), dtype=object)
-        return Side(names, np.array([int(label) for label in labels], dtype=np.int32))
-    whole = plain_ids(labels, place)
-    if whole == labels:
-        return Side(np.array(labels, dtype=object), np.arange(len(labels), dtype=np.int32))
-    found = {label: code for code, label in enumerate(dict.fromkeys(whole))}
-    return Side(np.array(list(found), dtype=object), np.array([found[one] for one in whole], dtype=np.int32))
+        names, codes = list(map(str, range(size))), list(map(int, labels))
+    else:
+        ids = plain_ids(labels, place)
+        index = {label: code for code, label in enumerate(dict.fromkeys(ids))}
+        names, codes = list(index), [index[label] for label in ids]
+    return Side(np.array(names, dtype=object), np.array(codes, dtype=np.int32))
 
 
 MAX_MISSING = 50_000_000  # pairs held as missing because nothing is said of them; 5 bytes each
@@ -103,7 +104,7 @@ MAX_MISSING = 50_000_000  # pairs held as missing because nothing is said of the
 class Entries:
     """Entries in the order in which a source gives them, as label codes, and what it says of its two sides."""
 
-    threshold: float | None = None  # of numbers; None where every entry is a link
+    threshold: float = 0.0  # numbers above it are links
     links: Pairs = field(default_factory=Pairs)
     zeros: Pairs = field(default_factory=Pairs)
     missing: Pairs = field(default_factory=Pairs)
@@ -119,21 +120,19 @@ class Entries:
     # Of the relation: entries given as 0, of which other lines may have made links; None: all that are neither 1 nor
     # missing.
     given_zeros: sparse.csr_array | None = None
-    named: tuple[bool, ...] = (
-        True,
-        True,
-    )  # rows, and columns, have names, and are not called by their positions
+    # Whether rows, and columns, have names, and are not called by their positions.
+    named: tuple[bool, ...] = (True, True)
     declared: Sides | None = None  # what is said of the two sides; the reason ends a sentence
     heading: Heading = None  # what the names of a list's two columns say
 
     @property
     def counts(self) -> bool:
         """Return whether the numbers are counts: whole, none negative and one above 1."""
-        return self.threshold is not None and self.whole and self.lowest >= 0 and self.highest > 1
+        return self.whole and self.lowest >= 0 and self.highest > 1
 
     def judge(self, verdicts: Any, numbers: NDArray[np.float64]) -> NDArray[np.uint8]:
         """Return verdicts in which numbers are compared with the threshold; those of words stay."""
-        known = np.where(numbers > (self.threshold or 0), LINK, ZERO)
+        known = np.where(numbers > self.threshold, LINK, ZERO)
         return np.where(np.isnan(numbers), verdicts, known).astype(np.uint8)
 
     def add(self, rows: Codes, columns: Codes, verdicts: Any, numbers: Any, keep_zeros: bool = True) -> None:
@@ -163,13 +162,13 @@ class Entries:
         rows, columns, numbers = (np.concatenate(part) for part in zip(*self.small, strict=True))
         total = sparse.csr_array((numbers, (row_map[rows], column_map[columns])), shape=shape)
         total.sum_duplicates()
-        total.data = total.data > (self.threshold or 0)
+        total.data = total.data > self.threshold
         return as_pattern(total)
 
     def tell_values(self) -> list[Fact]:
         """Return what is given up of numbers that are not all 0 and 1, and how many are negative."""
         low, high, threshold = float(self.lowest), float(self.highest), self.threshold
-        if threshold is None or (self.whole and low >= 0 and high <= 1):
+        if self.whole and low >= 0 and high <= 1:
             return []
         told = f"Values from {low:g} to {high:g} are used as linked or not linked only: "
         told += f"{self.n_above:,} above {threshold:g} as linked"
@@ -350,16 +349,15 @@ def read_edge_list(
     source: ByteSource | FrameSource, schema: Schema, options: ReadOptions
 ) -> tuple[Relation, Entries]:
     """Return the relation of a list of links whose columns its schema chooses."""
-    columns_of_values = () if schema.value_column is None else (schema.value_column,)
-    values, entries = open_values(source, schema, options, columns_of_values)
-    entries.threshold = entries.threshold if columns_of_values else None
+    at = schema.value_column
+    values, entries = open_values(source, schema, options, () if at is None else (at,))
     links, reader = _LinkList(source, schema, options), open_list(source, schema, options)
     for batch in reader:
         codes = links.read_codes(batch)
-        if columns_of_values:
-            entries.add(*codes, *read_values(batch, values, columns_of_values))
-        else:
+        if at is None:
             entries.links.add(*codes)
+        else:
+            entries.add(*codes, *values.read(batch, at))
     if reader.records == 0:
         raise no_data_fault(source.name)
     rows = links.build_side(0, options.row_nodes)
@@ -377,7 +375,7 @@ def read_edge_list(
     )
     unnamed = isinstance(source, ByteSource) or not source.frame.named
     guessed = unnamed and not isinstance(options.header, bool)
-    if guessed and not schema.header and not columns_of_values:
+    if guessed and not schema.header and at is None:
         entries.facts += links.find_lone_first_line(relation, rows, columns)
     return relation, entries
 
@@ -400,11 +398,8 @@ class _LinkList:
         for i in self.at:
             blank = batch.blank(i)
             if blank.any():
-                line, remedy = (
-                    int(batch.lines[blank.argmax()]),
-                    "Give every object a name, or remove the line.",
-                )
-                name = self._source.name
+                name, line = self._source.name, int(batch.lines[blank.argmax()])
+                remedy = "Give every object a name, or remove the line."
                 raise DataError("a label is blank", source=name, line=line, column=i + 1, remedy=remedy)
         if self._schema.direction_column is not None:
             self._directions.codes(batch, self._schema.direction_column)
@@ -471,18 +466,15 @@ class _LinkList:
         names = [shorten(rows.labels[first[0]]), shorten(columns.labels[first[1]])]
         if np.diff(relation.ones.indptr)[first[0]] != 1 or any(name.isdecimal() for name in names):
             return []
-        numbers: dict[str, int] = {}  # by name, whichever side it is on
-        by_side = (
-            np.array([numbers.setdefault(name, len(numbers)) for name in side.labels])
-            for side in (rows, columns)
-        )
         links = relation.ones.tocoo()
-        ends = [number[at] for number, at in zip(by_side, links.coords, strict=True)]
-        times = np.bincount(np.concatenate(ends), minlength=len(numbers))
-        lone = np.flatnonzero((times[ends[0]] == 1) & (times[ends[1]] == 1))
+        times: Counter[str] = Counter()  # of each name, whichever side it is on
+        for side, at in zip((rows, columns), links.coords, strict=True):
+            times.update(dict(zip(side.labels, np.bincount(at, minlength=side.n).tolist(), strict=True)))
+        alone = [np.array([times[name] == 1 for name in side.labels]) for side in (rows, columns)]
+        lone = np.flatnonzero(alone[0][links.row] & alone[1][links.col])
         if len(lone) != 1 or (links.row[lone[0]], links.col[lone[0]]) != first:
             return []
-        if len(times) > 4 and np.count_nonzero(times == 1) == 2:
+        if len(times) > 4 and list(times.values()).count(1) == 2:
             raise DataError(
                 f"the first {self._unit} may hold the names of the columns: all names but these two occur again",
                 source=self._source.name,
