@@ -25,11 +25,7 @@ from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.schema import Sides
 from acvb_core.data.sources.arrays import check_size
 from acvb_core.data.sources.source import ByteSource, Utf8Stream, parse_json
-from acvb_core.data.sources.values import (
-    ILLEGAL,
-    PLAIN,
-    read_value,
-)
+from acvb_core.data.sources.values import ILLEGAL, PLAIN, read_value
 
 WRITE_AGAIN = "Write the file again with the program it comes from"
 _GML_HEAD = re.compile(r"^\s*graph\s*\[", re.MULTILINE)
@@ -376,9 +372,8 @@ class _XmlReader:
 
         self._source, self._kind = source, kind
         self._parser = DefusedXMLParser(target=self)
-        self._open: list[
-            tuple[str, list[str] | None]
-        ] = []  # elements, with their texts if they may have some
+        # Elements, with their texts if they may have some.
+        self._open: list[tuple[str, list[str] | None]] = []
         self._known: list[tuple[str, dict[str, Any]]] = []  # of the nodes and edges that are open
         self._classes: set[str] = set()  # what the declared key is for: nodes, edges or both
         self._key = ""
@@ -421,9 +416,8 @@ class _XmlReader:
             if is_directed is not first[3] and directed is None:
                 what = f"some edges have a direction and some have none, as on line {first[4]:,}"
                 raise self._source.fault(what, ASK_DIRECTION, line)
-            known = (
-                {**defaults, **known} if known and defaults else known or defaults
-            )  # without a copy for each
+            if defaults:  # those without values of their own share one dictionary
+                known = {**defaults, **known} if known else defaults
             edges.append((place[source], place[target], known))
             if not is_directed and source != target:
                 both_ways.append((place[target], place[source], known))
