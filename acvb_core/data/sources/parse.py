@@ -376,13 +376,6 @@ class RecordReader(CountedRecords):
 class TooManyFieldsError(DataError):
     """A line has more fields than are read."""
 
-    def __init__(self, n_fields: int, name: str) -> None:
-        super().__init__(
-            f"a line has {n_fields:,} fields; at most {MAX_FIELDS:,} are read",
-            source=name,
-            remedy="Check the delimiter and the line ends. Give links between so many objects as a list, one a line.",
-        )
-
 
 def delimiter_code(delimiter: str) -> int:
     """Return the byte that a text is cut at."""
@@ -448,7 +441,9 @@ def cut_head(block: bytes, whole: bool, delimiter: str, name: str, at_most: int,
     n, n_fields, _, outcome, *where = tokenise(given, whole, delimiter_code(delimiter), state, room)
     if outcome != FINE and n < (2 if longest == MAX_FIELD else 1):
         if outcome == MANY:
-            raise TooManyFieldsError(MAX_FIELDS + 1, name)
+            what = f"a line has {MAX_FIELDS + 1:,} fields; at most {MAX_FIELDS:,} are read"
+            remedy = "Check the delimiter and the line ends. Give links between so many objects as a list, one a line."
+            raise TooManyFieldsError(what, source=name, remedy=remedy)
         raise _field_error(name, given, longest, outcome, *where)
     if n == 0 and whole:
         what = "the file holds no data, only blank or comment lines"
@@ -458,8 +453,6 @@ def cut_head(block: bytes, whole: bool, delimiter: str, name: str, at_most: int,
         remedy = "Check that this is a table of text with line ends."
         raise DataError(what, source=name, line=1, remedy=remedy)
     counts = np.diff(room.first[:n], append=n_fields)
-    if counts.max() > MAX_FIELDS:
-        raise TooManyFieldsError(int(counts.max()), name)
     lines = room.lines[:n].tolist()
     bounds = [0, *np.cumsum(counts[:at_most]).tolist()]
     text, n_shown = room.text.tobytes(), bounds[-1]
