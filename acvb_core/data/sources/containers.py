@@ -237,15 +237,14 @@ def read_workbook(source: ByteSource, choices: FrameChoices) -> Frame:
         sheets = tuple(book.sheet_names)
         counts = _count_rows(book, _wanted_sheets(sheets, choices.sheet, source))
         name = _usual_sheet(book, counts)
-        rows = [] if name is None else _numbered_rows(book, name)
-        merged = [] if name is None else book.get_sheet_by_name(name).merged_cell_ranges or []
-        left = 0 if name is None else book.get_sheet_by_name(name).start[1]
-    if name is None:
-        raise source.fault(
-            f"the {plural(len(counts), 'sheet')} that would be read {'is' if len(counts) == 1 else 'are'} empty",
-            f"Choose another sheet (sheet=...) among {name_parts(sheets)}, or fill it.",
-            value=", ".join(counts),
-        )
+        if name is None:
+            raise source.fault(
+                f"the {plural(len(counts), 'sheet')} that would be read {'is' if len(counts) == 1 else 'are'} empty",
+                f"Choose another sheet (sheet=...) among {name_parts(sheets)}, or fill it.",
+                value=", ".join(counts),
+            )
+        sheet, rows = book.get_sheet_by_name(name), _numbered_rows(book, name)
+        merged, left = sheet.merged_cell_ranges or [], sheet.start[1]
     texts = {number: [write_cell(value).strip() for value in row] for number, row in rows}
     width = len(rows[0][1])
     filled = [(number, row) for number, row in texts.items() if any(row)]
@@ -507,10 +506,9 @@ def open_source(
     opened = ByteSource(source, filename, kind=kind, columns=True, patient=patient)
     try:
         format = opened.format
+        _refuse_choices(choices, opened.name, () if format is None else format.options)
         if format is None or format.family != "columns":
-            _refuse_choices(choices, opened.name, ())
             return opened
-        _refuse_choices(choices, opened.name, format.options)
         frame = _READERS[format.name](opened, choices)
         if not frame.names:
             raise opened.fault(f"{frame.what} has no columns", "Load a file with data in it.")
