@@ -340,10 +340,8 @@ def open_object(source: Any) -> Frame:
     try:
         if kind == "pandas":
             table, has_index = _of_pandas(source)
-        elif hasattr(source, "__arrow_c_stream__"):
+        elif hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
             table = pa.table(source)
-        elif hasattr(source, "__arrow_c_array__"):
-            table = pa.Table.from_batches([pa.record_batch(source)])
         else:
             from pyarrow.interchange import from_dataframe
 
