@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import dropwhile, islice
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
@@ -52,7 +52,6 @@ class Graph:
     nodes: Mapping[str, Known]  # what is known of each, by its unique id
     edges: Sequence[tuple[int, int, Known]]  # positions of two nodes; undirected ones stand there once
     directed: bool | None  # None where the file does not say
-    first_side: int | None = None  # of a file of two modes: nodes before this position are of the first
     facts: Sequence[Fact] = ()  # what reading the file found
 
 
@@ -267,14 +266,11 @@ def _name_nodes(graph: Graph) -> tuple[list[str], str, list[Fact]]:
 
 def _first_side(graph: Graph, ends: NDArray[np.int32]) -> NDArray[np.bool_] | None:
     """Return which nodes are on the first of two sides; None if the file does not say that there are two."""
-    if graph.first_side is not None:
-        first = np.arange(len(graph.nodes)) < graph.first_side
-    else:
-        modes = [text_of(known.get("bipartite", "")) for known in graph.nodes.values()]
-        if set(modes) != {"0", "1"}:
-            return None
-        first = np.array(modes) == "0"
-    return first if bool((first[ends[:, 0]] != first[ends[:, 1]]).all()) else None
+    modes = [text_of(known.get("bipartite", "")) for known in graph.nodes.values()]
+    first = np.array(modes) == "0"
+    if set(modes) != {"0", "1"} or (first[ends[:, 0]] == first[ends[:, 1]]).any():
+        return None
+    return first
 
 
 def _choose_side(names: list[str], chosen: NDArray[np.bool_], nodes: list[str] | None, source: str) -> Side:
@@ -426,9 +422,7 @@ class _XmlReader:
         facts = tell_count("edges_both_ways", n_both, _BOTH_WAYS)
         edges += both_ways if facts else []
         nodes = {node: {**self._defaults["node"], **known} for node, known in self._nodes.items()}
-        return Graph(
-            f"{self._kind} file", nodes, edges, directed if len(said) > 1 else said.pop(), facts=facts
-        )
+        return Graph(f"{self._kind} file", nodes, edges, directed if len(said) > 1 else said.pop(), facts)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         tag = name.rpartition("}")[2]
@@ -526,7 +520,7 @@ class _PajekReader:
         self._line = self._n = self._first_side = self._matrix_rows = 0
         self._holder, self._section = "network", ""  # whose vertices follow, and what follows
         self._heads: Counter[str] = Counter()
-        self._known: dict[int, dict[str, str]] = {}
+        self._known: dict[int, dict[str, Any]] = {}
         self._links: dict[str, list[tuple[int, int, dict[str, str]]]] = {"arcs": [], "edges": []}
         self._partitions: dict[str, list[str]] = {}
 
@@ -596,11 +590,9 @@ class _PajekReader:
         if at in self._known:
             raise self._fault("this vertex is listed twice", tokens[0])
         # Behind the label: coordinates and a shape, then names and values in turn. Those are for drawing, mostly.
-        rest = tokens[2:]
-        while rest and (_NUMBER.fullmatch(rest[0]) or rest[0].lower() in _SHAPES):
-            rest = rest[1:]
-        label = tokens[1] if len(tokens) > 1 and tokens[1] else str(at + 1)
-        self._known[at] = dict(zip(rest[::2], rest[1::2], strict=False)) | {"label": label}
+        rest = dropwhile(lambda word: _NUMBER.fullmatch(word) or word.lower() in _SHAPES, tokens[2:])
+        label = "".join(tokens[1:2]) or str(at + 1)
+        self._known[at] = dict(zip(rest, rest, strict=False)) | {"label": label}
 
     def _take_links(self, tokens: list[str]) -> None:
         """Read a link with its value, or in a list a vertex and its neighbours."""
@@ -637,6 +629,9 @@ class _PajekReader:
                 raise self._fault(f"the partition {name!r} has {len(values):,} values for {n:,} vertices")
             for known, value in zip(nodes.values(), values, strict=True):
                 known[name] = value
+        if self._first_side:
+            for at, known in enumerate(nodes.values()):
+                known["bipartite"] = int(at >= self._first_side)
         facts = []
         for name in _PASSED_OVER:
             told = f"{{section *{name}|sections *{name}}} not used."
@@ -647,7 +642,7 @@ class _PajekReader:
             links += [(v, u, known) for u, v, known in edges if u != v]
         # A matrix shows by itself whether it has a direction.
         directed = None if self._heads["matrix"] else bool(arcs)
-        return Graph("Pajek file", nodes, links, directed, self._first_side or None, facts)
+        return Graph("Pajek file", nodes, links, directed, facts)
 
     def _fault(self, what: str, value: str | None = None) -> DataError:
         remedy = "Correct the line, or write the file again with the program it comes from."
