@@ -42,13 +42,11 @@ faulthandler.dump_traceback_later(job["seconds"], exit=True)
 for text in job["texts"]:
     print(json.dumps([match.span(pattern.groups) for match in pattern.finditer(text)]), flush=True)
 """
-#: Letters (marks not counted) that few words of a script have more of, by how Unicode calls its letters.
-_LONGEST = {
-    "CJK": 3, "HIRAGANA": 9, "KATAKANA": 9, "HANGUL": 8, "THAI": 10, "LAO": 10, "KHMER": 6, "MYANMAR": 6, "": 40,
-}  # fmt: skip
+#: By how Unicode calls the letters of a script: how many (marks not counted) few words have more of, and the language.
 _SCRIPTS = {
-    "CJK": "Chinese or Japanese", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean",
-    "MYANMAR": "Burmese",
+    "CJK": (3, "Chinese or Japanese"), "HIRAGANA": (9, "Japanese"), "KATAKANA": (9, "Japanese"),
+    "HANGUL": (8, "Korean"), "THAI": (10, "Thai"), "LAO": (10, "Lao"), "KHMER": (6, "Khmer"),
+    "MYANMAR": (6, "Burmese"), "": (40, ""),
 }  # fmt: skip
 Span = tuple[int, int]
 #: Takes a text and gives its words, as the tokenisers that scikit-learn's vectorisers take.
@@ -92,17 +90,6 @@ def _check_words(words: Any, what: str, wanted: str) -> list[str]:
     if odd:
         raise ParameterError(f"{what} a list with a {type(odd[0]).__name__} ({odd[0]!r}); {wanted}.")
     return [word for word in words if word and not word.isspace()]
-
-
-def locate_words(words: Sequence[str], text: str) -> list[tuple[str, int, int]]:
-    """Return the words of a function that stand in the text as they are, with their start and end there."""
-    found, at = [], 0
-    for word in words:
-        start = text.find(word, at, at + len(word) + _NEAR)
-        if start >= 0:
-            at = start + len(word)
-            found.append((word, start, at))
-    return found
 
 
 def name_of(function: WordFunction | str) -> str:
@@ -167,37 +154,8 @@ def check_pattern(pattern: str) -> None:
         raise ParameterError(f"{given}, which also matches nothing at all; write + for *.")
 
 
-def explain_uncut(words: Iterable[tuple[str, float]]) -> str | None:
-    """Return what to do if most words are longer than words of their script are, otherwise None.
-
-    Each word comes with its count in the texts; phrases, which contain blanks, are skipped. Each script with a tenth
-    of the letters is judged by itself: more than half of its letters are in such words.
-    """
-    letters: dict[str, float] = defaultdict(float)
-    longer: dict[str, list[tuple[float, str]]] = {}
-    for word, count in words:
-        if " " not in word:
-            script = _script(word)
-            length = sum(unicodedata.category(letter)[0] != "M" for letter in word)
-            letters[script] += length * count
-            if length > _LONGEST[script]:
-                longer.setdefault(script, []).append((length * count, word))
-    for script, found in longer.items():
-        if sum(weight for weight, _ in found) > 0.5 * letters[script] > 0.05 * sum(letters.values()):
-            what = f"Most words are longer than words are, such as {shorten(max(found)[1], 30)!r}"
-            remedy = "give a tokeniser of your own in Python: load_corpus(…, tokeniser=function)."
-            if not script:
-                return f"{what}. Check the column of texts and the token pattern, or {remedy}"
-            language = _SCRIPTS.get(script, script.capitalize())
-            return (
-                f"{what}: {language} text without blanks between words cannot be cut here. Put blanks between the "
-                rf"words (the token pattern \w+ keeps words of one letter), or {remedy}"
-            )
-    return None
-
-
 def _script(word: str) -> str:
-    """Return the script of a word as `_LONGEST` knows it; of Japanese the Chinese letters decide."""
+    """Return the script of a word as `_SCRIPTS` knows it; of Japanese the Chinese letters decide."""
     found = [_script_of(letter) for letter in word]
     return "CJK" if "CJK" in found else next(filter(None, found), "")
 
@@ -205,7 +163,7 @@ def _script(word: str) -> str:
 @lru_cache(maxsize=4096)
 def _script_of(letter: str) -> str:
     script = unicodedata.name(letter, "").partition(" ")[0] if letter > "\u0e00" else ""
-    return script if script in _LONGEST else ""
+    return script if script in _SCRIPTS else ""
 
 
 class DropReason(NamedTuple):
@@ -282,13 +240,34 @@ class TokeniserPreview:
 
     @cached_property
     def uncut(self) -> str | None:
-        """Why words seem to be whole sentences, and what to do; in long lists some thousands of words are looked at."""
-        looked_at: list[tuple[str, float]] = []
+        """The advice where most words are longer than words of their script are; otherwise None.
+
+        Each script with a tenth of the letters is judged by itself: more than half of its letters are in such words. In
+        long lists some thousands of words are looked at; phrases, which contain blanks, are skipped.
+        """
+        letters: dict[str, int] = defaultdict(int)
+        longer: dict[str, list[tuple[int, str]]] = defaultdict(list)
         for listed in (self.kept, *self.dropped.values()):
             step = max(listed.n_words // _LOOKED_AT, 1)
-            counts = (step * listed.counts[::step]).tolist()
-            looked_at += zip(listed.words[::step].tolist(), counts, strict=True)
-        return explain_uncut(looked_at)
+            for word, count, _ in zip(*(part[::step].tolist() for part in listed), strict=True):
+                if " " not in word:
+                    script = _script(word)
+                    length = sum(unicodedata.category(letter)[0] != "M" for letter in word)
+                    weight = length * step * count
+                    letters[script] += weight
+                    if length > _SCRIPTS[script][0]:
+                        longer[script].append((weight, word))
+        for script, found in longer.items():
+            if sum(weight for weight, _ in found) > 0.5 * letters[script] > 0.05 * sum(letters.values()):
+                what = f"Most words are longer than words are, such as {shorten(max(found)[1], 30)!r}"
+                remedy = "give a tokeniser of your own in Python: load_corpus(…, tokeniser=function)."
+                if not script:
+                    return f"{what}. Check the column of texts and the token pattern, or {remedy}"
+                return (
+                    f"{what}: {_SCRIPTS[script][1]} text without blanks between words cannot be cut here. Put blanks "
+                    rf"between the words (the token pattern \w+ keeps words of one letter), or {remedy}"
+                )
+        return None
 
     def blame(self) -> str | None:
         """Return the reason to look at first when too little is left, None when nothing was dropped.
@@ -660,11 +639,15 @@ class Tokeniser:
         return spans
 
     def _locate_words(self, text: str) -> list[tuple[str, int, int]]:
-        """Return every word of a text with its start and end there."""
+        """Return every word of a text that stands there as it is, with its start and end."""
         self.check_cuts_texts()
         lowered = text.lower() if self.lowercase else text
         if callable(self.function):
-            found = locate_words(next(cut_by_function([lowered], self.function)), lowered)
+            found, at = [], 0
+            for word in next(cut_by_function([lowered], self.function)):
+                if (start := lowered.find(word, at, at + len(word) + _NEAR)) >= 0:
+                    at = start + len(word)
+                    found.append((word, start, at))
         else:
             spans = next(find_spans([lowered], self.token_pattern))
             found = [(lowered[start:end], start, end) for start, end in spans]
