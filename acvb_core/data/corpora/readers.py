@@ -187,8 +187,7 @@ def _build_of_matrix(
 ) -> LoadedData[Corpus]:  # fmt: skip
     if tokeniser is not None:
         raise ParameterError(f"A tokeniser is for texts; {name} holds word counts.")
-    documents = names or [str(i + 1) for i in range(matrix.shape[0])]
-    corpus = Corpus.build(matrix, vocabulary=words, documents=documents, name=name)
+    corpus = Corpus.build(matrix, vocabulary=words, documents=names, name=name)
     report = ReadReport(name, tuple(corpus_facts(corpus)))
     return LoadedData(corpus, report, Schema("corpus", "counts", name))
 

@@ -29,7 +29,6 @@ from acvb_core.data.sources.source import (
     ByteSource,
     FileLike,
     Utf8Stream,
-    long_line_fault,
     open_lines,
 )
 from acvb_core.data.sources.values import PLAIN, LabelTable, NumberStyle, RecordBatch, ask_style
@@ -99,7 +98,8 @@ class Reading:
     def unfit_line(self, number: int, line: str) -> DataError:
         """Return the error for a line with a NUL, which stands for all that no text holds."""
         if line == _TOO_LONG:
-            return long_line_fault(self.name, number)
+            what = f"this line is longer than {MAX_TEXT:,} characters"
+            return self.fault(what, "Check the line ends; give one document on each line.", line=number)
         what = "there is a NUL byte, or one that the encoding does not allow"
         remedy = "This is not plain text: save it as text, or choose another encoding."
         return self.fault(what, remedy, line=number)
@@ -110,9 +110,9 @@ class Reading:
         return self.fault("the file holds column names and no data", remedy, line=1)
 
     def leave_out(self, fault: DataError) -> None:
-        """Count a line that cannot be read, or raise its fault."""
+        """Count a line that cannot be read, or raise its fault (within `offering`)."""
         if not self.skip:
-            raise fault if self.whole else offer_skipping(fault)
+            raise fault
         self._left_out += 1
         if len(self._first) < _SHOWN:
             self._first.append(fault)
@@ -159,8 +159,6 @@ class Reading:
 
 def offer_skipping(fault: DataError) -> DataError:
     """Return the fault with the offer to go on without such lines as a further remedy."""
-    if "broken=" in fault.remedy:
-        return fault
     rest = "with what came before" if fault.line is None else "without such lines"
     return fault.change_parts(remedy=f'{fault.remedy.rstrip(".")}, or go on {rest} (broken="skip").')
 
@@ -445,15 +443,12 @@ def read_matrix(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
             reading.report_read()
     if not reader.records:
         raise reading.no_rows()
-    unnamed = [at for at, name in enumerate(names) if not name]
-    for at in unnamed:
-        names[at] = str(at + 1)
-    names, renamed = make_unique(names)
-    table = None if named is None else LabelTable()
-    if table is not None:
-        table.codes(batch_words(names), 0)
-    facts = [*reading_facts(reader, schema), *name_facts(len(unnamed), len(renamed), renamed)]
-    return CountsFound(n_documents, words, table, facts, labels)
+    unnamed = names.count("")
+    names, renamed = make_unique([name or str(at) for at, name in enumerate(names, start=1)])
+    table = LabelTable()
+    table.codes(batch_words(names), 0)
+    facts = [*reading_facts(reader, schema), *name_facts(unnamed, len(renamed), renamed)]
+    return CountsFound(n_documents, words, None if named is None else table, facts, labels)
 
 
 def _match_words(
@@ -532,7 +527,7 @@ _LDAC_BATCH = 256  # documents that are handed on at once
 
 def read_docword(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries) -> CountsFound:
     """Read a UCI docword file: three sizes, then document, word and count, numbered from 1, in any order."""
-    (n_documents, n_words, n_lines), delimiter = read_sizes(reading.file, reading.encoding, vocabulary)
+    (n_documents, n_words, n_lines), delimiter = _read_sizes(reading, vocabulary)
 
     def leave_out(fault: DataError) -> None:
         if fault.line is None or fault.line > 3:  # the sizes are lines of one field, and read already
@@ -570,27 +565,22 @@ def read_docword(reading: Reading, vocabulary: Vocabulary | None, add: AddEntrie
     return CountsFound(n_documents, _words_of(vocabulary, 1, n_words), None, facts)
 
 
-def read_sizes(
-    source: ByteSource, encoding: str | None, vocabulary: Vocabulary | None
-) -> tuple[list[int], str]:
+def _read_sizes(reading: Reading, vocabulary: Vocabulary | None) -> tuple[list[int], str]:
     """Return the numbers of documents, words and lines that stand in front, and the delimiter behind them."""
-    lines, _ = open_lines(source, encoding)
-    head = [line.strip() for _, line in zip(range(4), lines, strict=False)]
-    head += [""] * (4 - len(head))
-    place: dict[str, Any] = {"source": source.name}
-    for line, what in enumerate(_UCI_SIZES, start=1):
+    lines, _ = open_lines(reading.file, reading.encoding)
+    head = [*(line.strip() for line in itertools.islice(lines, 4)), "", "", "", ""]
+    for line, (text, what) in enumerate(zip(head, _UCI_SIZES, strict=False), start=1):
         low, high = (1, MAX_SIDE) if line < 3 else (0, 10**12)
-        fault = number_fault(head[line - 1], WholeColumn(0, what, low, high, _UCI_REMEDY))
-        if fault:
-            value = head[line - 1] or None
-            raise DataError(fault, **place, line=line, column=1, value=value, remedy=_UCI_REMEDY)
+        if fault := number_fault(text, WholeColumn(0, what, low, high, _UCI_REMEDY)):
+            raise reading.fault(fault, _UCI_REMEDY, line=line, column=1, value=text or None)
     sizes = [int(float(text)) for text in head[:3]]
     for line, what in enumerate(("documents", "words"), start=1):
-        check_size(sizes[line - 1], what, sizes[2], place | {"line": line, "value": head[line - 1]})
+        place = {"source": reading.name, "line": line, "value": head[line - 1]}
+        check_size(sizes[line - 1], what, sizes[2], place)
     if vocabulary is not None and len(vocabulary.words) != sizes[1]:
         known = plural(len(vocabulary.words), "word")
         raise DataError(
-            f"the vocabulary has {known}, line 2 of {source.name} says {sizes[1]:,}",
+            f"the vocabulary has {known}, line 2 of {reading.name} says {sizes[1]:,}",
             source=vocabulary.source,
             remedy="Load the vocabulary that belongs to this file.",
         )
@@ -635,19 +625,18 @@ def read_ldac(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries) 
 def _parse_ldac(reading: Reading, line: str, number: int, vocabulary: Vocabulary | None) -> NDArray[np.int64]:
     """Return term, count, term, count, … of one line."""
     fields = line.split()
-    limit = MAX_SIDE if vocabulary is None else len(vocabulary.words)
-    what, column, remedy = "the line cannot be read", 1, _LDAC_REMEDY
+    column, remedy = 1, _LDAC_REMEDY
     if _LDAC_LINE.fullmatch(line):
         numbers = np.fromstring(line.replace(":", " "), dtype=np.int64, sep=" ")
         terms, counts = numbers[1::2], numbers[2::2]
+        limit = MAX_SIDE if vocabulary is None else len(vocabulary.words)
         beyond = (terms >= limit) | (counts > MAX_COUNT)
-        if numbers[0] == len(terms) and not beyond.any():
-            return numbers[1:]
         if numbers[0] != len(terms):
-            what = (
-                f"this line promises {plural(int(numbers[0]), 'pair')} of term:count and has {len(terms):,}"
-            )
+            promised = plural(int(numbers[0]), "pair")
+            what = f"this line promises {promised} of term:count and has {len(terms):,}"
             remedy = "Correct the first number; the line may be truncated."
+        elif not beyond.any():
+            return numbers[1:]
         else:
             at = int(beyond.argmax())
             column, what = at + 2, f"this count is beyond {MAX_COUNT:,}"
