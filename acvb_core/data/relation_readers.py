@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, replace
-from itertools import chain, islice
+from itertools import islice
 from numbers import Number
 from typing import Any, Literal, cast
 
@@ -165,22 +165,18 @@ def load_labels(
         at = schema.position(name_column)
         if at is None:
             raise ParameterError(f"name_column is {name_column!r}; give a column's name or position.")
-        reader = open_list(opened, replace(schema, header=False), looking)
-        records = _number_lines(reader)
-        line, first = next(records)
-        named = named or (header == "auto" and first[at] not in objects)
-        known, unknown = _match_names(
-            records if named else chain([(line, first)], records), objects, at, opened
-        )
+        named = named or (header == "auto" and schema.rows[0][at] not in objects)
+        reader = open_list(opened, replace(schema, header=named), looking)
+        known, unknown = _match_names(_number_lines(reader), objects, at, opened)
     labels = ObjectLabels()
-    for i, heading in enumerate(first):
-        name = heading if named and heading else f"column {i + 1}"
-        if name in labels and i != at:
+    for i, heading in enumerate(reader.header or [""] * schema.n_fields):
+        if i == at:
+            continue
+        name = heading or f"column {i + 1}"
+        if name in labels:
             remedy = "Give each column of labels a name of its own."
             raise opened.fault("two columns have the same name", remedy, 1, name)
-        if i != at:
-            column = [known[own][1][i] if own in known else "" for own in objects]
-            labels[name] = np.array(column, dtype=object)
+        labels[name] = np.array([known[own][1][i] if own in known else "" for own in objects], dtype=object)
     held = "names" if named else "data"
     read = f"Read {plural(reader.lines_read, 'line')} of labels; the first holds {held}."
     facts = _label_facts(list(labels), len(known), len(objects), unknown)
