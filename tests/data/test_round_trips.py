@@ -181,7 +181,7 @@ def test_tables_of_texts_are_read_as_csv_reads_them(seed: int) -> None:
         out, delimiter, end = io.StringIO(newline=""), rng.choice(",;\t"), rng.choice(["\n", "\r\n", "\r"])
         csv.writer(out, delimiter=delimiter, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(rows)
         size = rng.choice([1, 3, 7, 64, 1 << 19])
-        found = read_texts(out.getvalue().encode(), delimiter, size, longest=MAX_TEXT)
+        found = read_texts(out.getvalue().encode(), delimiter, size, longest=MAX_TEXT, n_fields=width)
         assert [record for _, record in found] == rows
 
 

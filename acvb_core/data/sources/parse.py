@@ -24,8 +24,7 @@ MAX_FIELD = 10_000  # bytes; a longer field is nearly always an unclosed quote o
 FINE, RAGGED, CONTROL, LONG, LONG_QUOTED, UNCLOSED, AFTER_QUOTE, MANY = range(8)
 # Slots of the running state: where the next record starts, what was passed over on the way to it, and what is allowed.
 LINE, EXPECTED, BLANK_LINES, TRIMMED, COMMENT_LINES, COMMENTS_OPEN, TITLES, LONGEST, STATE_SLOTS = range(9)
-# Special values of state[EXPECTED].
-FROM_FIRST_RECORD, ANY_NUMBER = -1, -2
+ANY_NUMBER = -1  # of fields, in state[EXPECTED]
 _TAB, _NEWLINE, _RETURN, _SPACE, _QUOTE, _HASH, _PERCENT = 9, 10, 13, 32, 34, 35, 37
 
 
@@ -202,9 +201,7 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
             state[BLANK_LINES] += 1
             state[LINE] = line
             continue
-        if state[EXPECTED] == FROM_FIRST_RECORD:
-            state[EXPECTED] = found
-        elif state[EXPECTED] != ANY_NUMBER and found != state[EXPECTED]:
+        if state[EXPECTED] != ANY_NUMBER and found != state[EXPECTED]:
             return n_records, record_field, record_start, RAGGED, record_line, found, record_start
         first[n_records] = record_field
         lines[n_records] = record_line
@@ -265,7 +262,7 @@ class CountedRecords:
 
 
 class RecordReader(CountedRecords):
-    """Iterate over a file's records; every record must have `n_fields` fields, or as many as the first.
+    """Iterate over a file's records; every record must have `n_fields` fields.
 
     With `header`, the first record below `title_lines` holds column names: it goes to the attribute `header`, not into
     a batch. The fault of a broken line is raised, or told to `on_fault`, and then the line is left out. `longest` is
@@ -287,7 +284,7 @@ class RecordReader(CountedRecords):
         *,
         header: bool = False,
         block_bytes: int = BLOCK_BYTES,
-        n_fields: int | None = None,
+        n_fields: int = 1,
         on_fault: Callable[[DataError], None] | None = None,
         title_lines: int = 0,
         longest: int = MAX_FIELD,
@@ -295,8 +292,9 @@ class RecordReader(CountedRecords):
         super().__init__(header)
         self._stream, self._name, self._delimiter = stream, name, delimiter
         self._code = delimiter_code(delimiter)
+        self._n_fields = n_fields
         self._block_bytes = block_bytes
-        self._state = new_state(FROM_FIRST_RECORD if n_fields is None else n_fields, title_lines, longest)
+        self._state = new_state(n_fields, title_lines, longest)
         self._first = ""
         self._on_fault = on_fault
         self.blank_lines = self.comment_lines = self.broken_lines = 0
@@ -317,8 +315,8 @@ class RecordReader(CountedRecords):
                 n_records, _, consumed, *fault = tokenise(block[done:], final, self._code, self._state, room)
                 self._count()
                 if n_records:
-                    lines, n_fields = room.lines[:n_records], int(self._state[EXPECTED])
-                    batch = RecordBatch(room.text, room.starts, room.ends, lines, n_fields)
+                    lines = room.lines[:n_records]
+                    batch = RecordBatch(room.text, room.starts, room.ends, lines, self._n_fields)
                     self._first = self._first or self._delimiter.join(batch.record(0))
                     yield from self._take_header(batch)
                 done += consumed
@@ -355,10 +353,10 @@ class RecordReader(CountedRecords):
         if outcome != RAGGED:
             return _field_error(self._name, block, longest, outcome, line, field, position)
         raw = block[at : at + MAX_FIELD].tobytes().decode("utf-8", errors="replace").splitlines()[0]
-        expected = int(self._state[EXPECTED])
-        fields = f"the first has {expected:,}, {shorten(self._first)!r}"
-        if not self._first:
-            fields = f"{expected:,} are expected"
+        expected = self._n_fields
+        fields = f"{expected:,} are expected"
+        if self._first:
+            fields = f"the first has {expected:,}, {shorten(self._first)!r}"
         what = f"this line has {plural(field, 'field')} where {fields}"
         place: dict[str, Any] = {"source": self._name, "line": line, "value": raw}
         own, marks = _name_delimiter(self._delimiter), _DECIMAL_COMMA.sub("", raw)
