@@ -87,8 +87,8 @@ _PACKED = (
 PROMISED_KINDS = {".docx": "a Word document", ".pdf": "a PDF document", ".png": "a PNG image"}
 
 
-class Source(Protocol):
-    """The parts of a `ByteSource` that show its format."""
+class _Source(Protocol):
+    """What shows the format of a `ByteSource`, whose module imports this one."""
 
     name: str
     head: bytes
@@ -97,23 +97,16 @@ class Source(Protocol):
     format: Format | None
 
     @property
-    def text_format(self) -> str | None:
-        """The format that a text begins like (`find_text_format`)."""
-
-    def open(self) -> BinaryIO:
-        """Return the content from its start, unpacked."""
-
-    def archive(self) -> ZipFile:
-        """Return the zip archive."""
-
-    def zip_names(self) -> list[str]:
-        """Return the names in the archive."""
-
-    def fault(self, what: str, remedy: str, line: int | None = None, value: str | None = None) -> DataError:
-        """Return the error for a fault in the source."""
+    def text_format(self) -> str | None: ...
+    def open(self) -> BinaryIO: ...
+    def archive(self) -> ZipFile: ...
+    def zip_names(self) -> list[str]: ...
+    def fault(
+        self, what: str, remedy: str, line: int | None = None, value: str | None = None
+    ) -> DataError: ...
 
 
-def refuse_binary(source: Source) -> None:
+def refuse_binary(source: _Source) -> None:
     """Raise DataError for a source that its first bytes, or the names in its archive, show to be of no format here."""
     binary = is_binary(source.head)
     for magic, kind, remedy, at, wordy in _SIGNATURES:
@@ -163,7 +156,7 @@ _NODE_LINK = re.compile(
 )
 
 
-def refuse_text_format(source: Source) -> None:
+def refuse_text_format(source: _Source) -> None:
     """Raise DataError for a file of a format that holds text, but is no plain text, judged as a whole by how it starts.
 
     Cells of a table may hold such formats, and prose may begin with brackets, or with a word of such a format.
@@ -183,27 +176,27 @@ def refuse_text_format(source: Source) -> None:
         )
 
 
-def ending_of(source: Source) -> str:
+def ending_of(source: _Source) -> str:
     """Return the last extension of a source's name, in lower case, that of gzip left out."""
     return PurePath(source.name.lower().removesuffix(".gz")).suffix
 
 
-def starts_with(*starts: bytes) -> Callable[[Source], bool]:
+def starts_with(*starts: bytes) -> Callable[[_Source], bool]:
     """Return whether a source is binary and begins so: text may begin with such letters too (PAR1 is also a gene)."""
     return lambda source: source.head.startswith(starts) and is_binary(source.head)
 
 
-def is_npz(source: Source) -> bool:
+def is_npz(source: _Source) -> bool:
     """Return whether a source is an archive of NumPy arrays."""
     return source.is_zip and all(name.endswith(".npy") for name in source.zip_names())
 
 
-def is_archive(source: Source) -> bool:
+def is_archive(source: _Source) -> bool:
     """Return whether a source is a zip archive of something else than arrays."""
     return source.is_zip and not is_npz(source)
 
 
-def is_workbook(source: Source) -> bool:
+def is_workbook(source: _Source) -> bool:
     """Return whether a source is a workbook of Excel, old or new, or of OpenDocument."""
     if source.head.startswith(OLD_OFFICE):
         return ending_of(source) not in (".doc", ".ppt", ".msg", ".msi")
@@ -219,7 +212,7 @@ def is_workbook(source: Source) -> bool:
         return False
 
 
-def is_json_lines(source: Source) -> bool:
+def is_json_lines(source: _Source) -> bool:
     """Return whether a source is JSON Lines, by its first lines or its name."""
     if ending_of(source) in (".jsonl", ".ndjson"):
         return _decode(source.head).startswith(("{", "["))
@@ -235,7 +228,7 @@ def marked_encoding(head: bytes) -> str:
     return "utf-8-sig"
 
 
-def find_text_format(source: Source) -> str | None:
+def find_text_format(source: _Source) -> str | None:
     """Return the format that a text begins like, by its name; in words if it is not read; None for plain text."""
     start = _decode(source.head)
     lower = start.lower()
@@ -302,7 +295,7 @@ def _has_json_lines(text: str, whole: bool) -> bool:
         return False
 
 
-def _beginning(source: Source) -> tuple[str, bool]:
+def _beginning(source: _Source) -> tuple[str, bool]:
     """Return the first text of a file, and whether it is all."""
     try:
         content = source.open().read(_LOOKED_AT)
@@ -333,7 +326,7 @@ class Format:
     endings: tuple[str, ...] = ()  # of file names, in lower case, if they say something
     #: Whether the first bytes of a source are of this format. None: it is text (`find_text_format`); delimited and
     #: plain text are told apart by the first records.
-    recognise: Callable[[Source], bool] | None = None
+    recognise: Callable[[_Source], bool] | None = None
     options: tuple[str, ...] = ()  # arguments of the readers that say how its files are read
     called: str = ""  # what a file of it is, with an article (default: "a <title> file")
     files: str | None = (
@@ -348,7 +341,7 @@ class Format:
         """Name of a file of the format, with an article."""
         return self.called or f"a {self.title} file"
 
-    def is_of(self, source: Source) -> bool:
+    def is_of(self, source: _Source) -> bool:
         """Return whether a source begins like this format; False for delimited and plain text."""
         return self.recognise(source) if self.recognise is not None else source.text_format == self.name
 
@@ -461,7 +454,7 @@ def wanted_format(name: str, kind: Kind) -> str | None:
     return None if name == "auto" else name
 
 
-def recognise_format(source: Source, kind: Kind | None, *, columns: bool = False) -> Format | None:
+def recognise_format(source: _Source, kind: Kind | None, *, columns: bool = False) -> Format | None:
     """Return the format of a source by its first bytes or, where they do not tell, by the ending of its name.
 
     `kind` and `columns` as for `ByteSource`. None: the source is text whose first records have to be looked at. A
@@ -484,7 +477,7 @@ def recognise_format(source: Source, kind: Kind | None, *, columns: bool = False
     ending = ending_of(source)
     told = (row.noun for row in FORMATS if row.family in _BINARY and ending in row.endings)
     promised = next(told, PROMISED_KINDS.get(ending))
-    if promised is not None and not (source.is_zip or source.is_array):
+    if promised is not None:
         raise source.fault(
             f"the name says that this is {promised}, but the content is not",
             "Give the file the right ending (.csv or .txt for text), or save or download it again.",
@@ -493,7 +486,7 @@ def recognise_format(source: Source, kind: Kind | None, *, columns: bool = False
     return next((row for row in FORMATS if row.named and kind in row.kinds and ending in row.endings), None)
 
 
-def _other_data(others: list[Format], source: Source) -> DataError:
+def _other_data(others: list[Format], source: _Source) -> DataError:
     what = others[0].noun
     if others[0].family == "archive":
         names = source.zip_names()
@@ -506,7 +499,7 @@ def _other_data(others: list[Format], source: Source) -> DataError:
     return source.fault(f"this is {what}", remedy)
 
 
-def resolve_format(source: Source, kind: Kind, asked: str | None) -> Format | None:
+def resolve_format(source: _Source, kind: Kind, asked: str | None) -> Format | None:
     """Return the format by which a source is read, None for delimited or plain text.
 
     A source that is not of the format that was asked for by name is a DataError.
