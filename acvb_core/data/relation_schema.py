@@ -6,10 +6,10 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.schema import PREVIEW_ROWS, ROLES, ColumnChoice, Schema
+from acvb_core.data.schema import ROLES, ColumnChoice, Schema
 from acvb_core.data.sources.arrays import MAX_SIDE
 from acvb_core.data.sources.formats import formats_of, resolve_format, wanted_format
 from acvb_core.data.sources.frames import Frame, FrameChoices, FrameSource, column_types, is_text_type
@@ -207,17 +207,16 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
     """
     format = wanted_format(options.format, "relation")
     header = None if options.header == "auto" else options.header
-    bits, skip = False, 0
+    bits, indexed, skip = False, False, 0
     if isinstance(source, FrameSource):
         frame, head = source.frame, source.read_head(GUESS_RECORDS)
         records = head.records
         # Ids of rows that a matrix has, but no list of links: frames of which rows were left out have such an index.
         whole = all(row[0].lstrip("-").isdigit() for row in records[1:])
-        skip = int(frame.has_index and not frame.names[0] and whole)
+        indexed, skip = frame.has_index, int(frame.has_index and not frame.names[0] and whole)
         _check_frame(source, format, records, skip)
         bits, header = _holds_bits(frame, records), True if frame.named else header
         schema = Schema("relation", "edges", source.name, container=frame.container)
-        schema = replace(schema, n_fields=len(frame.names))
     else:
         known = resolve_format(source, "relation", format)
         if known is not None:
@@ -225,32 +224,24 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
         head = read_head(source, options.encoding, options.delimiter)
         records = head.records
         schema = Schema("relation", "edges", source.name, source.gzipped, head.encoding, head.delimiter)
-        schema = replace(schema, n_fields=head.usual, title_lines=head.title_lines)
+        schema = replace(schema, title_lines=head.title_lines)
         alone = len(records) == 1 and head.share == 1.0
         if format != "matrix" and header is None and alone and _may_be_heading(records[0]):
             raise one_line_fault(records[0], source.name)
     if format == "matrix" or (format is None and (bits or _is_matrix([record[skip:] for record in records]))):
-        indexed = isinstance(source, FrameSource) and source.frame.has_index
         named_columns, named_rows = _matrix_labels(records, bool(header), indexed)
         header = named_columns if header is None else header
         schema = replace(schema, format="matrix", row_column=0 if named_rows else None)
     else:
         header = _has_edge_header(records) if header is None else header
-        names = records[0] if header else [""] * schema.n_fields
-        body = records[header:]
-        says = (_says_direction(name, [record[i] for record in body]) for i, name in enumerate(names))
-        direction = next((i for i, it_does in enumerate(says) if it_does), None)
-        row, column, value = _edge_columns(names, body, direction, skip)
-        schema = replace(schema, row_column=row, column_column=column, value_column=value)
-        schema = replace(schema, direction_column=direction)
-    names = records[0] if header else [f"column {i + 1}" for i in range(schema.n_fields)]
-    rows = tuple(tuple(record) for record in records[header:][:PREVIEW_ROWS])
-    lines = head.lines[header:][:PREVIEW_ROWS]
-    schema = replace(schema, header=header, column_names=tuple(names), rows=rows, lines=lines)
+        names = records[0] if header else [""] * len(records[0])
+        schema = replace(schema, **_guess_edge_roles(names, records[header:], skip))
+    schema = schema.with_records(records, head.lines, header=header)
     chosen = options.columns[2]
     value = schema.value_column if chosen is None else schema.position(chosen)
-    cells = range(schema.row_column is not None, schema.n_fields) if schema.format == "matrix" else ()
-    values = cells or ([] if value is None else [value])
+    values: Iterable[int] = () if value is None else (value,)
+    if schema.format == "matrix":
+        values = range(schema.row_column is not None, schema.n_fields)
     style = find_source_style(source, records[header:], values, options.decimal)
     return replace(schema, decimal=style.decimal, thousands=style.thousands)
 
@@ -269,19 +260,23 @@ def find_source_style(
 
 def _check_frame(source: FrameSource, format: str | None, records: Records, skip: int) -> None:
     """Refuse columns that are to be read as a format of files, and a single column."""
-    frame, only = source.frame, None
-    if format not in (None, *COLUMN_FORMATS):
-        what = f"this is {frame.what}, but it was to be read as {format}"
-        remedy = "Let the format be recognised, or choose edges or matrix."
-    elif len(frame.names) - skip < 2:
+    frame = source.frame
+    check_frame_format(source, format, COLUMN_FORMATS)
+    if len(frame.names) - skip < 2:
         what, only = f"{frame.what} has one column only", next(iter(frame.names[skip:]), None)
         remedy = "To read links, give two columns of labels."
         if holds_texts([row[-1] for row in records[frame.named :] if row]):
             column = only if frame.named else 0
             remedy += f" To read documents, use load_corpus (text_column={column!r})."
-    else:
-        return
-    raise DataError(what, source=source.name, value=only, remedy=remedy)
+        raise DataError(what, source=source.name, value=only, remedy=remedy)
+
+
+def check_frame_format(source: FrameSource, format: str | None, known: Sequence[str]) -> None:
+    """Refuse columns that are to be read as a format of files."""
+    if format not in (None, *known):
+        what = f"this is {source.frame.what}, but it was to be read as {format}"
+        remedy = f"Let the format be recognised, or choose {', '.join(known[:-1])} or {known[-1]}."
+        raise DataError(what, source=source.name, remedy=remedy)
 
 
 def _holds_bits(frame: Frame, records: Records) -> bool:
@@ -399,13 +394,11 @@ def _has_edge_header(records: Records) -> bool:
         return False
     if _heads_network(first, body):
         return True
-    for column, field in enumerate(first):
-        below = [record[column] for record in body if column < len(record)]
-        if below and not _has_digit(field) and all(map(_has_digit, below)):
-            return True
-        if column >= 2 and not _is_value(field) and below and all(map(_is_value, below)):
-            return True
-    return False
+    return any(
+        (not _has_digit(field) and all(map(_has_digit, below)))
+        or (at >= 2 and not _is_value(field) and all(map(_is_value, below)))
+        for at, (field, *below) in enumerate(zip(*records, strict=True))
+    )
 
 
 def _heads_network(names: Sequence[str], body: Records) -> bool:
@@ -414,8 +407,8 @@ def _heads_network(names: Sequence[str], body: Records) -> bool:
     if at is None:
         return False
     first, second = names[at].strip(), names[at + 1].strip()
-    below = [field.strip() for record in body if at + 1 < len(record) for field in record[at : at + 2]]
-    if not below or first in below or second in below:
+    below = [field.strip() for record in body for field in record[at : at + 2]]
+    if first in below or second in below:
         return False
     stem = first[:-1]  # of node1, which may as well be an object's name
     alike = [field for field in below if field.startswith(stem)]
@@ -450,15 +443,12 @@ def _may_be_heading(only: Sequence[str]) -> bool:
     return words and len(set(only)) == len(only) and not _has_edge_header([only])
 
 
-def _edge_columns(
-    names: Sequence[str], body: Records, direction: int | None = None, skip: int = 0
-) -> tuple[int, int, int | None]:
-    """Return the positions of row label, column label and value (None: no value column).
-
-    `direction`: position of a column that says whether links have a direction; it is left out, and so are the first
-    `skip` columns.
-    """
+def _guess_edge_roles(names: Sequence[str], body: Records, skip: int) -> dict[str, Any]:
+    """Return the columns of links by their roles; the first `skip` columns have none."""
     lowered = [_lower(name) for name in names]
+    columns = list(zip(*body, strict=True)) or [()] * len(names)
+    says = map(_says_direction, lowered, columns)
+    direction = next((i for i, it_does in enumerate(says) if it_does), None)
 
     def find(words: set[str], *taken: int | None) -> int | None:
         return next((i for i, name in enumerate(lowered) if name in words and i not in taken), None)
@@ -471,8 +461,8 @@ def _edge_columns(
         row, column = pair, pair + 1
     free = [i for i in range(skip, len(lowered)) if i not in (row, column, value, direction)]
     sides = (row is None) + (column is None)
-    if sides and free and numbers_lines([record[free[0]] for record in body]):
-        others = [value_kind(record[i] for record in body) for i in free[1:]]
+    if sides and free and numbers_lines(columns[free[0]]):
+        others = [value_kind(columns[i]) for i in free[1:]]
         if others.count("text") >= sides:
             free.pop(0)
     if row is None and free:
@@ -482,10 +472,10 @@ def _edge_columns(
     if row is None or column is None:  # names such as "n" took a column that a label needs
         row, column, value, free = skip, skip + 1, None, list(range(skip + 2, len(lowered)))
     if value is None:
-        free = [i for i in free if lowered[i] not in _OTHER_NAMES]
-        kinds = {i: value_kind(record[i] for record in body) for i in free}
-        value = next((i for i, kind in kinds.items() if kind not in ("text", "missing")), None)
-    return row, column, value
+        values = (i for i in free if lowered[i] not in _OTHER_NAMES)
+        value = next((i for i in values if value_kind(columns[i]) not in ("text", "missing")), None)
+    ends = {"row_column": row, "column_column": column}
+    return {**ends, "value_column": value, "direction_column": direction}
 
 
 def _matrix_labels(records: Records, named: bool, indexed: bool) -> tuple[bool, bool]:
@@ -514,5 +504,4 @@ def _is_value(field: str) -> bool:
     return read_value(field).verdict != ILLEGAL
 
 
-def _has_digit(field: str) -> bool:
-    return re.search(r"\d", field) is not None
+_has_digit = re.compile(r"\d").search

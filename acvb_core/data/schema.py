@@ -22,8 +22,6 @@ ROLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "corpus matrix": ((), ("document_column", "label_column")),
     "table": (("text_column",), ("name_column", "label_column")),
 }
-#: Roles of which the remaining columns are not read.
-_READ_ALONE = ("edges",)
 
 
 @dataclass(frozen=True)
@@ -96,7 +94,7 @@ class Schema:
     @property
     def used_columns(self) -> set[int | None] | None:
         """The columns that are read; None: all, or whatever else the format has."""
-        return set(self.roles.values()) if self.format in _READ_ALONE else None
+        return set(self.roles.values()) if self.format == "edges" else None
 
     @property
     def first_line(self) -> int:
@@ -134,6 +132,26 @@ class Schema:
         """Return the names of the first columns, for a remedy."""
         return ", ".join(map(repr, self.column_names[:10])) or "the columns of another format"
 
+    def with_records(
+        self,
+        records: Sequence[Sequence[str]],
+        lines: tuple[int, ...],
+        *,
+        header: bool,
+        unnamed: str = "column {}",
+    ) -> Schema:
+        """Return the schema with the names of the columns, numbers if they are `unnamed`, and the first records."""
+        shown = slice(header, header + PREVIEW_ROWS)
+        numbered = map(unnamed.format, range(1, len(records[0]) + 1))
+        return replace(
+            self,
+            header=header,
+            column_names=tuple(records[0] if header else numbered),
+            rows=tuple(map(tuple, records[shown])),
+            lines=lines[shown],
+            n_fields=len(records[0]),
+        )
+
     def with_columns(self, choices: Mapping[str, ColumnChoice]) -> Schema:
         """Return the schema with the user's columns, to which guesses give way.
 
@@ -157,15 +175,11 @@ class Schema:
                 found[role] = next(free, None)
         used = [position for position in found.values() if position is not None]
         if len(set(used)) < len(used) or any(found[role] is None for role in needed):
-            what = _list_roles((*needed, *optional))
+            *first, last = (role.removesuffix("_column") for role in (*needed, *optional))
+            what = f"{', '.join(first)} and {last} need a column each"
             remedy = f"Choose different columns among {self.list_columns()}."
-            raise DataError(f"{what} need a column each", source=self.filename, remedy=remedy)
+            raise DataError(what, source=self.filename, remedy=remedy)
         return replace(self, **found)  # type: ignore[arg-type]
-
-
-def _list_roles(roles: Sequence[str]) -> str:
-    *first, last = (role.removesuffix("_column") for role in roles)
-    return f"{', '.join(first)} and {last}"
 
 
 def _plain(value: Any) -> Any:

@@ -16,7 +16,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.names import text_of
 from acvb_core.data.relation_schema import CORNER_NAMES, Records
 from acvb_core.data.report import Fact
-from acvb_core.data.schema import PREVIEW_ROWS, ColumnChoice, Schema
+from acvb_core.data.schema import ColumnChoice, Schema
 from acvb_core.data.sources.containers import open_records, reading_facts
 from acvb_core.data.sources.frames import FrameChoices, FrameSource, column_types, is_text_type
 from acvb_core.data.sources.parse import BLOCK_BYTES, read_head
@@ -123,25 +123,21 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
         named = not named
         style, marks = look(named)
     kinds = (_judge_kind([mark[i] for mark in marks[named:] if mark[i] is not None]) for i in width)
-    return Schema(
+    schema = Schema(
         "table",
         container,
         source.name,
         source.gzipped,
         head.encoding or None,
         head.delimiter or None,
-        named,
-        tuple(head.records[0] if named else (f"x{i + 1}" for i in width)),
-        tuple(map(tuple, head.records[named : named + PREVIEW_ROWS])),
-        head.usual,
-        container,
+        container=container,
         row_column=0 if _may_name_rows(source, head.records, marks, named) else None,
         decimal=style.decimal,
         thousands=style.thousands,
         kinds=tuple(kinds),
-        lines=head.lines[named : named + PREVIEW_ROWS],
         title_lines=head.title_lines,
     )
+    return schema.with_records(head.records, head.lines, header=named, unnamed="x{}")
 
 
 def _judge_kind(marks: Sequence[bool | None]) -> str:

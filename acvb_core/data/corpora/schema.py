@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypedDict, cast
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.disk import META
-from acvb_core.data.relation_schema import ReadOptions, find_source_style, inspect
+from acvb_core.data.relation_schema import ReadOptions, check_frame_format, find_source_style, inspect
 from acvb_core.data.report import Fact, plural
 from acvb_core.data.schema import PREVIEW_ROWS, ColumnChoice, Schema
 from acvb_core.data.sources.containers import open_source
@@ -267,10 +267,7 @@ def inspect_source(source: CorpusSource, options: CorpusOptions) -> Schema:
 
 def _frame_schema(source: FrameSource, format: str | None, options: CorpusOptions) -> Schema:
     frame = source.frame
-    if format not in (None, "table", "counts", "matrix"):
-        what = f"this is {frame.what}, but it was to be read as {format}"
-        remedy = "Let the format be recognised, or choose table, counts or matrix."
-        raise DataError(what, source=source.name, remedy=remedy)
+    check_frame_format(source, format, ("table", "counts", "matrix"))
     blank = Schema("corpus", "table", source.name, container=frame.container)
     header: CorpusOptions = {"header": True} if frame.named else {}
     head = source.read_head(_GUESS_RECORDS)
@@ -340,8 +337,8 @@ def _table_schema(
     if header in (None, "auto"):
         header = _has_text_header(records) if format == "table" else not all(map(_is_whole, records[0][1:]))
     first, width = int(bool(header)), len(records[0])
-    given = [name.strip() for name in records[0]] if header else [""] * width
-    called, columns = _lower(given), list(zip(*records[first:], strict=True))
+    called = _lower(records[0]) if header else [""] * width
+    columns = list(zip(*records[first:], strict=True))
     if format == "matrix":
         roles, _ = _guess_matrix_roles(called, columns)
         cells = set(range(width)) - set(roles.values())
@@ -352,19 +349,11 @@ def _table_schema(
         label = _guess_label_column(called, columns, {text})
         name = 0 if index and text != 0 else _guess_name_column(called, columns, {text, label})
         roles = {"text_column": text, "name_column": name, "label_column": None if label == name else label}
-    body = records[first : first + PREVIEW_ROWS]
-    return replace(
-        blank,
-        format=format,
-        delimiter=table.delimiter or None,
-        header=bool(header),
-        column_names=tuple(given if header else (f"column {i + 1}" for i in range(width))),
-        rows=tuple(tuple(field[:_PREVIEW_CHARACTERS] for field in record) for record in body),
-        lines=table.lines[first : first + PREVIEW_ROWS],
-        title_lines=table.title_lines,
-        n_fields=width,
-        **roles,
-    )
+    shown = [[field[:_PREVIEW_CHARACTERS] for field in record] for record in records[: PREVIEW_ROWS + first]]
+    if header:
+        shown[0] = [name.strip() for name in records[0]]
+    roles |= {"delimiter": table.delimiter or None, "title_lines": table.title_lines}
+    return replace(blank, format=format, **roles).with_records(shown, table.lines, header=bool(header))
 
 
 def _guess_matrix_roles(names: Sequence[str], columns: Records) -> tuple[dict[str, Any], list[int]]:
