@@ -21,8 +21,7 @@ from acvb_core.data.sources.arrays import to_sparse
 if TYPE_CHECKING:
     from acvb_core.data.corpora.tokenise import Tokeniser
 
-
-_MAX_COUNT = 2**31 - 1
+MAX_COUNT = 2**31 - 1
 
 
 class WordCounts:
@@ -230,7 +229,7 @@ def check_counts(given: Any, name: str) -> sparse.csr_array:
     """Return counts as a canonical matrix of int32."""
     matrix = sparse.csr_array(to_sparse(given, name))
     values = matrix.data
-    wrong = ~((values >= 0) & (values <= _MAX_COUNT))  # NaN too
+    wrong = ~((values >= 0) & (values <= MAX_COUNT))  # NaN too
     if values.dtype.kind == "f":
         wrong |= values != np.floor(values)
     if wrong.any():
@@ -243,8 +242,8 @@ def check_counts(given: Any, name: str) -> sparse.csr_array:
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     most = int(matrix.data.max(initial=0))
-    if most > _MAX_COUNT:
-        raise _fault(f"a word count is larger than {_MAX_COUNT:,}", name, "Check the counts.", most)
+    if most > MAX_COUNT:
+        raise _fault(f"a word count is larger than {MAX_COUNT:,}", name, "Check the counts.", most)
     index = np.int32 if max(*matrix.shape, matrix.nnz) < 2**31 else np.int64
     indices, indptr = (array.astype(index, copy=False) for array in (matrix.indices, matrix.indptr))
     return sparse.csr_array((matrix.data.astype(np.int32), indices, indptr), shape=matrix.shape)
@@ -255,7 +254,7 @@ def _describe(count: Any) -> str:
         return "missing"
     if count < 0:
         return "negative"
-    return f"larger than {_MAX_COUNT:,}" if count > _MAX_COUNT else "not a whole number"
+    return f"larger than {MAX_COUNT:,}" if count > MAX_COUNT else "not a whole number"
 
 
 def _fault(what: str, name: str, remedy: str, value: Any = None) -> DataError:

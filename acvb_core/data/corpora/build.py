@@ -14,7 +14,6 @@ from scipy import sparse
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.reading import (
     CountsFound,
-    Entries,
     Reading,
     column_facts,
     further_columns,
@@ -204,18 +203,14 @@ def join_texts(batches: Iterable[DocumentBatch], name: str, schema: Schema, fact
     )
 
 
-def hold_entries(entries: Entries, *parts: NDArray[Any]) -> None:
-    """Keep documents, words and counts in memory."""
-    documents, words, counts = (part.astype(np.int32) for part in parts)
-    entries.append((documents, words, counts))
-
-
-def corpus_of_counts(entries: Entries, found: CountsFound, schema: Schema, name: str) -> LoadedData[Corpus]:
+def corpus_of_counts(
+    entries: list[NDArray[np.int32]], found: CountsFound, schema: Schema, name: str
+) -> LoadedData[Corpus]:
     """Return the corpus of word counts; DataError if there is no token."""
     if not any(counts.any() for _, _, counts in entries):
         remedy = "Give at least one document with a word."
         raise DataError("the corpus has no words", source=schema.filename, remedy=remedy)
-    rows, columns, counts = map(np.concatenate, zip(*entries, strict=True))
+    rows, columns, counts = np.concatenate(entries, axis=1)
     entries.clear()
     shape = found.n_documents, len(found.words)
     matrix = sparse.csr_array((counts.astype(np.int64), (rows, columns)), shape=shape)

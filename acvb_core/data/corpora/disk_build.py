@@ -23,7 +23,7 @@ from acvb_core.data.corpora.readers import as_frame, check_arguments, load_corpu
 from acvb_core.data.corpora.reading import Reading, batch_words, is_object, name_facts, offer_skipping
 from acvb_core.data.corpora.schema import CorpusOptions, CorpusSource, inspect_source, open_corpus_source
 from acvb_core.data.corpora.tokenise import Tokeniser, WordFunction, WordList, apply_limits, as_tokeniser
-from acvb_core.data.corpus import Corpus, check_counts
+from acvb_core.data.corpus import MAX_COUNT, Corpus, check_counts
 from acvb_core.data.disk import (
     FORMAT,
     META,
@@ -45,7 +45,6 @@ from acvb_core.data.sources.values import LabelTable
 SHARD_PAIRS = 4_000_000
 #: Empty documents whose numbers are remembered.
 SHOWN = 5
-_MAX_COUNT = 2**31 - 1
 #: Word numbers are below it, however large the vocabulary turns out to be.
 _MAX_WORDS = 2**31 - 1
 
@@ -124,8 +123,8 @@ class ShardWriter:
         matrix.sum_duplicates()
         self.repeated += len(counts) - matrix.nnz
         matrix.eliminate_zeros()
-        if (largest := int(matrix.data.max(initial=0))) > _MAX_COUNT:
-            what = f"a word count is larger than {_MAX_COUNT:,}"
+        if (largest := int(matrix.data.max(initial=0))) > MAX_COUNT:
+            what = f"a word count is larger than {MAX_COUNT:,}"
             raise DataError(what, source=self.source, value=str(largest), remedy="Check the counts.")
         empty = np.flatnonzero(np.diff(matrix.indptr) == 0)
         self.n_empty += len(empty)

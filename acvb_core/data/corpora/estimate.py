@@ -15,12 +15,11 @@ from acvb_core.data.corpora.build import (
     Texts,
     corpus_of_counts,
     corpus_of_texts,
-    hold_entries,
     join_texts,
     read_documents,
 )
 from acvb_core.data.corpora.readers import read_entries
-from acvb_core.data.corpora.reading import Entries, Reading
+from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.schema import (
     CorpusOptions,
     CorpusSource,
@@ -78,7 +77,7 @@ class _Head:
     def __init__(self, source: CorpusSource, schema: Schema, options: CorpusOptions) -> None:
         self.schema, self.whole = schema, True
         self.rows = self.characters = self.n_documents = 0
-        self.entries: Entries = []
+        self.entries: list[NDArray[np.int32]] = []
         self.batches: list[DocumentBatch] = []
         reading = Reading(source, schema, options.get("encoding"), skip=True)
         try:
@@ -97,7 +96,7 @@ class _Head:
             raise _EnoughError
 
     def _add_entries(self, *parts: NDArray[Any]) -> None:
-        hold_entries(self.entries, *parts)
+        self.entries.append(np.array(parts, np.int32))
         self.rows += len(parts[0])
         self.n_documents = max(self.n_documents, int(parts[0].max(initial=-1)) + 1)
         if self.rows >= _HEAD_ENTRIES:
@@ -135,7 +134,7 @@ def estimate(
         n_documents, n_words, n_tokens = corpus.n_documents / share, corpus.n_words, corpus.n_tokens
         words, n_pairs = corpus.counts.indices, corpus.n_pairs
     else:
-        documents, words, counts = (np.concatenate(parts) for parts in zip(*head.entries, strict=True))
+        documents, words, counts = np.concatenate(head.entries, axis=1)
         n_documents, n_tokens = _count_documents(documents, 1.0 / share), int(counts.sum(dtype=np.int64))
         n_pairs = len(np.unique((documents.astype(np.int64) << 32 | words)[counts > 0]))
     if not head.whole:

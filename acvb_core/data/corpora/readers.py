@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError, shorten
@@ -19,14 +20,12 @@ from acvb_core.data.corpora.build import (
     corpus_facts,
     corpus_of_counts,
     corpus_of_texts,
-    hold_entries,
     join_texts,
     read_documents,
 )
 from acvb_core.data.corpora.reading import (
     AddEntries,
     CountsFound,
-    Entries,
     Reading,
     Vocabulary,
     is_object,
@@ -344,8 +343,8 @@ def load_corpus(
         if schema.has_texts:
             return corpus_of_texts(_texts_of(opened, schema, options, name), cutting)
         reading = Reading(opened, schema, options.get("encoding"), whole=True)
-        entries: Entries = []
-        found = read_entries(reading, vocabulary, lambda *parts: hold_entries(entries, *parts))
+        entries: list[NDArray[np.int32]] = []
+        found = read_entries(reading, vocabulary, lambda *parts: entries.append(np.array(parts, np.int32)))
         return corpus_of_counts(entries, found, schema, name or opened.stem)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.schema import CorpusSource, TextFolder, list_first
+from acvb_core.data.corpus import MAX_COUNT
 from acvb_core.data.names import make_unique
 from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.schema import Schema
@@ -235,14 +236,12 @@ def _list_words(vocabulary: Any) -> list[str]:
     return [found[number] for number in range(len(pairs))]
 
 
-MAX_COUNT = 2**31 - 1
 COUNT_REMEDY = (
     "Give counts: 0, 1, 2, …; weights such as tf-idf are not counts. Or choose another count column."
 )
 _CELL_REMEDY = "Give counts, 0 for a word that is not in the document; or leave the column out."
 #: Takes the documents, words and counts of some entries: numbers from 0, counts below 2^31.
 AddEntries = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
-Entries = list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]]
 
 
 class CountsFound(NamedTuple):
