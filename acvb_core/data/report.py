@@ -75,9 +75,9 @@ class ReadReport:
     def _describe(self) -> list[str]:
         """Return the first sentences, indented, and how many follow."""
         lines = [f"  {shorten(line, 120)}" for line in self.lines()]
-        return (
-            lines if len(lines) <= _SHOWN else [*lines[: _SHOWN - 1], f"  … {len(lines) - _SHOWN + 1} more"]
-        )
+        if len(lines) > _SHOWN:
+            lines[_SHOWN - 1 :] = [f"  … {len(lines) - _SHOWN + 1} more"]
+        return lines
 
     def lines(self) -> list[str]:
         """Return one plain sentence for each fact."""
@@ -140,10 +140,7 @@ def take_apart(given: Any) -> tuple[Any, ReadReport | None]:
 
     Anything else comes back as it is, without a report.
     """
-    report = getattr(given, "report", None)
-    if not isinstance(report, ReadReport):
-        return given, None
-    return (given.data if hasattr(given, "data") else given.relation), report
+    return (given.data, given.report) if isinstance(given, LoadedData) else (given, None)
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
