@@ -259,9 +259,7 @@ def string_values(column: NDArray[Any]) -> list[str]:
     """Return the values of a typed column as strings that `typed_values` reads back; "" for missing."""
     if column.dtype.kind == "M":
         return ["" if text == "NaT" else text for text in np.datetime_as_string(column).tolist()]
-    if column.dtype.kind == "f":
-        return ["" if value != value else repr(value) for value in column.tolist()]
-    return [str(value) for value in column.tolist()]
+    return ["" if value != value else str(value) for value in column.tolist()]
 
 
 def check_metadata(
