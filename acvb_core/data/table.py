@@ -205,10 +205,8 @@ class Table:
         if groups is not None and len(groups) != n_rows:
             what = f"{len(groups):,} labels were given for {n_rows:,} rows"
             raise DataError(what, source=name, remedy="Give a label for every row, or none.")
-        row_names, further = (
-            unique_names(rows, n_rows, "row", name),
-            check_metadata(metadata, n_rows, name, "row"),
-        )
+        row_names = unique_names(rows, n_rows, "row", name)
+        further = check_metadata(metadata, n_rows, name, "row")
         table = cls(cells, row_names, names, mend_text(name), True, groups, image, further)
         return table.with_standardise(standardise)
 

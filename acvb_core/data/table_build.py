@@ -150,13 +150,9 @@ def _find_cells(raw: RawTable) -> list[int]:
 
 def _describe_kept(raw: RawTable, columns: set[int]) -> str:
     kept = len(columns & raw.kept)
-    return (
-        " and kept as metadata"
-        if kept == len(columns)
-        else f", {kept} of them kept as metadata"
-        if kept
-        else ""
-    )
+    if kept == len(columns):
+        return " and kept as metadata"
+    return f", {kept} of them kept as metadata" if kept else ""
 
 
 def _type_metadata(raw: RawTable) -> dict[str, NDArray[Any]]:
