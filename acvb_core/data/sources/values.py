@@ -139,9 +139,9 @@ class LabelTable:
         first = bounds[0]
         return [pool[a - first : b - first].decode("utf-8") for a, b in zip(bounds, bounds[1:], strict=False)]
 
-    def pack(self, start: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Return the bytes of all labels in a row, and where those of `start`, `start` + 1, … begin; read only."""
-        return self._pool, self._offsets[start : self._size + 1]
+    def pack(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return the bytes of all labels in a row, and where each begins; read only."""
+        return self._pool, self._offsets[: self._size + 1]
 
     def first_line(self, code: int) -> int:
         """Return the 1-based line on which the label with this code first appeared."""
