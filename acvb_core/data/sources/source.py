@@ -13,7 +13,7 @@ import tempfile
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TextIO, cast
+from typing import Any, BinaryIO, TextIO, cast
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.core.scratch import scratch_prefix
@@ -36,19 +36,13 @@ _PIECE = 1 << 20
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 
 
-class OpenStream(NamedTuple):
-    """An open file, its name, whether it was opened here, and whether it was text."""
+def open_bytes(source: FileLike) -> tuple[BinaryIO, str | None, bool]:
+    """Return a path, bytes or a file object as a stream that can seek, its name, and whether it was text.
 
-    handle: BinaryIO
-    name: str | None = None
-    owned: bool = False
-    was_text: bool = False
-
-
-def open_bytes(source: FileLike) -> OpenStream:
-    """Open a path, bytes or a file object; a stream that cannot seek is kept beside, in a file if it is long."""
+    A stream that cannot seek is kept beside, in a file if it is long.
+    """
     if isinstance(source, bytes | bytearray | memoryview):
-        return OpenStream(io.BytesIO(source))
+        return io.BytesIO(source), None, False
     if isinstance(source, str | os.PathLike):
         if os.fspath(source) != STANDARD_INPUT:
             return _open_path(os.fspath(source))
@@ -56,7 +50,7 @@ def open_bytes(source: FileLike) -> OpenStream:
             raise DataError(
                 "there is no standard input", source=STANDARD_INPUT, remedy="Give the path of a file."
             )
-        return OpenStream(_spool(getattr(sys.stdin, "buffer", sys.stdin), "stdin"), "stdin", owned=True)
+        return _spool(getattr(sys.stdin, "buffer", sys.stdin), "stdin"), "stdin", False
     if not hasattr(source, "read"):
         raise ParameterError(
             "A source is a path, bytes or an open file (where tables are read also an array or a DataFrame), not a "
@@ -67,14 +61,14 @@ def open_bytes(source: FileLike) -> OpenStream:
     if getattr(source, "closed", False):
         raise DataError("this file is closed", source=name, remedy="Open it again, or give its path.")
     if not _can_seek(source):
-        return OpenStream(_spool(source, name or "the stream"), name, owned=True)
+        return _spool(source, name or "the stream"), name, False
     source.seek(0)
     if isinstance(source.read(0), str):
-        return OpenStream(_spool(source, name or "the text"), name, owned=True, was_text=True)
-    return OpenStream(cast(BinaryIO, source), name)
+        return _spool(source, name or "the text"), name, True
+    return cast(BinaryIO, source), name, False
 
 
-def _open_path(given: str) -> OpenStream:
+def _open_path(given: str) -> tuple[BinaryIO, str, bool]:
     if _ADDRESS.match(given):
         raise DataError(
             "nothing is fetched from an address", source=given, remedy="Download the file and give its path."
@@ -91,9 +85,9 @@ def _open_path(given: str) -> OpenStream:
         why = problem.strerror if isinstance(problem, OSError) else str(problem)
         raise DataError(f"the file cannot be opened ({why})", source=given, remedy=remedy) from None
     if _can_seek(handle):
-        return OpenStream(handle, path.name, owned=True)
+        return handle, path.name, False
     with handle:
-        return OpenStream(_spool(handle, path.name), path.name, owned=True)
+        return _spool(handle, path.name), path.name, False
 
 
 def _can_seek(stream: Any) -> bool:
@@ -230,7 +224,8 @@ class ByteSource:
         self.patient = patient
         self.cut_short: DataError | None = None
         self._archive: zipfile.ZipFile | None = None
-        self._handle, name, self._owned, self.was_text = open_bytes(source)
+        self._handle, name, self.was_text = open_bytes(source)
+        self._owned = self._handle is not source
         path = getattr(self._handle, "name", None)
         self.path = Path(path) if self._owned and isinstance(path, str) else None
         self.name = filename or name or "the data"
@@ -453,16 +448,6 @@ MAX_TEXT_BYTES = 2 << 30
 #: Characters of one text at most; a longer one is nearly always a quote that is never closed.
 MAX_TEXT = 1 << 25
 _BLOCK = 1 << 18
-
-
-def long_line_fault(name: str, line: int) -> DataError:
-    """Return the error for a line of text that is longer than any that is read."""
-    return DataError(
-        f"this line is longer than {MAX_TEXT:,} characters",
-        source=name,
-        line=line,
-        remedy="Check the line ends; give one document on each line.",
-    )
 
 
 def refuse_too_large(size: int, name: str) -> None:
