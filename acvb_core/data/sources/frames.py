@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -146,9 +145,7 @@ class FrameSource:
     def __enter__(self) -> FrameSource:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.close()
         if isinstance(error, DataError) and (error.line is not None or error.column is not None):
             at = error.column
@@ -219,17 +216,34 @@ class FrameRecords(CountedRecords):
         pieces: list[NDArray[np.uint8]] = []
         size = 0
         for column in self._used:
-            text, offsets, trimmed = _column_bytes(batch, column, self._source, self._strict, self._trim)
+            text, offsets = self._column_bytes(batch.column(column), column)
             starts[:, column], ends[:, column] = offsets[:-1] + size, offsets[1:] + size
             pieces.append(text)
             size += len(text)
-            self.trimmed += trimmed
         text = np.concatenate(pieces) if pieces else np.empty(0, dtype=np.uint8)
         if batch.schema.names[-1] == LINES:
             lines = batch.column(batch.num_columns - 1).to_numpy()
         else:
             lines = np.arange(first, first + n_rows, dtype=np.int64)
         return RecordBatch(text, starts.ravel(), ends.ravel(), lines, n_fields)
+
+    def _column_bytes(self, array: pa.Array, column: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return a column as UTF-8, and where each row's field begins in it."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        text = read_texts(array, self._source, column, strict=self._strict)
+        if text is None:
+            return np.empty(0, dtype=np.uint8), np.zeros(len(array) + 1, dtype=np.int64)
+        if self._trim and not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
+            whole = text
+            text = pc.utf8_trim_whitespace(whole)
+            lost = pc.not_equal(pc.binary_length(text), pc.binary_length(whole))
+            self.trimmed += int(pc.sum(lost).as_py() or 0)
+        _, bounds, content = text.buffers()
+        offsets = np.frombuffer(bounds, dtype=np.int64)[text.offset : text.offset + len(text) + 1]
+        held = np.empty(0, dtype=np.uint8) if content is None else np.frombuffer(content, dtype=np.uint8)
+        return held[offsets[0] : offsets[-1]], offsets - offsets[0]
 
 
 def column_types(source: FrameSource) -> list[Any]:
@@ -287,27 +301,6 @@ def read_texts(array: pa.Array, source: FrameSource, column: int, *, strict: boo
         value = next((text for cell, text in pairs if text.encode() != cell), None)
         raise fault("a text that is not UTF-8", "Write the texts again, in UTF-8.", value) from None
     return texts
-
-
-def _column_bytes(
-    batch: pa.RecordBatch, column: int, source: FrameSource, strict: bool, trim: bool
-) -> tuple[NDArray[np.uint8], NDArray[np.int64], int]:
-    """Return a column as UTF-8, where each row's field begins in it, and how many fields lost blanks around them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kind = batch.column(column).type
-    text, trimmed = read_texts(batch.column(column), source, column, strict=strict), 0
-    if text is None:
-        return np.empty(0, dtype=np.uint8), np.zeros(batch.num_rows + 1, dtype=np.int64), 0
-    if trim and not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        whole = text
-        text = pc.utf8_trim_whitespace(whole)
-        trimmed = int(pc.sum(pc.not_equal(pc.binary_length(text), pc.binary_length(whole))).as_py() or 0)
-    _, bounds, content = text.buffers()
-    offsets = np.frombuffer(bounds, dtype=np.int64)[text.offset : text.offset + len(text) + 1]
-    held = np.empty(0, dtype=np.uint8) if content is None else np.frombuffer(content, dtype=np.uint8)
-    return held[offsets[0] : offsets[-1]], offsets - offsets[0], trimmed
 
 
 #: Numbers of an index that rows can be added to without leaving int64.
