@@ -14,7 +14,7 @@ from scipy import sparse
 from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Network, Relation, as_pattern, check_attributes, intersect, subtract
 from acvb_core.data.relation_build import Entries, check_missing, links_fact, missing_facts
-from acvb_core.data.relation_schema import ASK_DIRECTION, GRAPH_FORMATS, Heading, ReadOptions
+from acvb_core.data.relation_schema import ASK_DIRECTION, GRAPH_FORMATS, ReadOptions
 from acvb_core.data.report import Fact, LoadedData, ReadReport, plural, take_apart, tell_count
 from acvb_core.data.schema import Schema, Sides
 from acvb_core.data.sources.arrays import to_sparse
@@ -312,19 +312,16 @@ def _choose_sides(relation: Relation, entries: Entries, schema: Schema, options:
         declared.domains == "two" or relation.row_labels.tolist() == relation.column_labels.tolist()
     ):
         return Sides(declared.domains, f"{_SAME if declared.domains == 'one' else _TWO}: {declared.reason}.")
-    return _guess_sides(
-        relation, entries.heading, by_position=not any(entries.named), is_table=schema.format != "edges"
-    )
+    return _guess_sides(relation, entries, is_table=schema.format != "edges")
 
 
-def _guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_table: bool) -> Sides:
+def _guess_sides(relation: Relation, entries: Entries, *, is_table: bool) -> Sides:
     """Return whether both sides are the same objects, by their names and links.
 
-    `by_position`: the names are positions in a file without names; that they are on both sides says nothing.
     `is_table`: that a matrix has the same names on both sides says more than that a list has.
     """
     rows, columns = relation.row_labels.tolist(), relation.column_labels.tolist()
-    if by_position:
+    if not any(entries.named):  # positions in a file without names: that they are on both sides says nothing
         if len(rows) == len(columns) and _is_symmetric(relation):
             return Sides("one", f"{_SAME}: the matrix is square, and every link goes both ways.")
         return Sides("two", "Rows and columns are taken as two kinds of objects: the file names none.")
@@ -335,7 +332,7 @@ def _guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_tab
     fewer, union = min(len(rows), len(columns)), len(rows) + len(columns) - len(shared)
     occur = f"{len(shared):,} of {plural(union, 'name')} {'occurs' if len(shared) == 1 else 'occur'} on both"
     # A name or two in a hundred can be chance.
-    if head and 100 * len(shared) >= fewer:
+    if entries.heading and 100 * len(shared) >= fewer:
         return Sides("one", f"{_SAME}: the columns are named as those of a network, and {occur}.")
     words = sum(re.fullmatch(r"[+-]?\d+(\.\d*)?", name) is None for name in shared)
     if words >= 2 and 2 * words >= fewer:
@@ -344,7 +341,7 @@ def _guess_sides(relation: Relation, head: Heading, *, by_position: bool, is_tab
         return Sides("one", f"{_SAME}: the matrix has the same names at the top and at the left.")
     if _is_symmetric(relation):
         return Sides("one", f"{_SAME}: every link goes both ways, and {occur}.")
-    why = "numbers, and nothing else says" if not words and not head else "too few to say"
+    why = "numbers, and nothing else says" if not words and not entries.heading else "too few to say"
     taken = "Rows and columns are taken as two kinds of objects"
     return Sides("two", f"{taken}: {occur}, {why} that they are the same.")
 

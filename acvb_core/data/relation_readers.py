@@ -337,19 +337,14 @@ def load_relation(
     if (kind := _object_kind(data)) is None:
         schema, (relation, entries) = _read_source(data, filename, asked)
     else:
-        _refuse_file_options(options)
+        for option in ("format", "encoding", "delimiter", "header", "sheet", "table", "query"):
+            if options.get(option) not in (None, "auto"):
+                raise ParameterError(f"{option} is for files; leave it out for an object in memory.")
         schema, (relation, entries) = _read_object(data, kind, replace(asked, name=name or filename or ""))
     relation, facts, sides = resolve_domains(relation, entries, schema, asked)
     facts = [*list_facts, *facts, *object_facts(relation, same_objects=asked.same_nodes)]
     facts.sort(key=lambda fact: fact.name != "values")  # first of all, what is given up
     return LoadedData(relation, ReadReport(schema.filename, tuple(facts)), replace(schema, sides=sides))
-
-
-def _refuse_file_options(options: dict[str, Any]) -> None:
-    """Refuse what is said of files, where there is an object in memory."""
-    for option in ("format", "encoding", "delimiter", "header", "sheet", "table", "query"):
-        if options.get(option) not in (None, "auto"):
-            raise ParameterError(f"{option} is for files; leave it out for an object in memory.")
 
 
 def _check_list(schema: Schema, options: ReadOptions) -> None:
