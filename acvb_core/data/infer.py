@@ -14,7 +14,7 @@ from acvb_core.data.corpora.schema import TEXT_NAMES, WORD_NAMES
 from acvb_core.data.relation_readers import inspect_source, load_relation
 from acvb_core.data.relation_schema import GRAPH_FORMATS, holds_texts, names_links, numbers_lines
 from acvb_core.data.report import Fact
-from acvb_core.data.schema import Schema
+from acvb_core.data.schema import Schema, lower_names
 from acvb_core.data.sources.formats import FORMATS, marked_encoding
 from acvb_core.data.sources.source import ByteSource, FileLike
 from acvb_core.data.sources.values import value_kind
@@ -251,7 +251,7 @@ def _mean_words(texts: Sequence[str]) -> float:
 
 def _judge_counts(corpus: Schema) -> KindGuess | None:
     """Return that a file holds word counts if the names of its columns say so: pairs alone could be links."""
-    names = [name.strip().lower() for name in corpus.column_names]
+    names = lower_names(corpus.column_names)
     if corpus.format == "counts":
         named = bool(_DOCUMENT_NAMES & set(names) and (set(WORD_NAMES) - {"feature"}) & set(names))
         told = "Its columns are documents and words, with or without a count."

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.schema import ROLES, ColumnChoice, Schema
+from acvb_core.data.schema import ROLES, ColumnChoice, Schema, lower_names
 from acvb_core.data.sources.arrays import MAX_SIDE
 from acvb_core.data.sources.formats import formats_of, resolve_format, wanted_format
 from acvb_core.data.sources.frames import Frame, FrameChoices, FrameSource, column_types, is_text_type
@@ -281,14 +281,14 @@ def check_frame_format(source: FrameSource, format: str | None, known: Sequence[
 
 def _holds_bits(frame: Frame, records: Records) -> bool:
     """Return whether named columns, perhaps behind an index, hold 0 and 1 and have no names of links: a matrix."""
-    called = any(_lower(name) in _ROW_NAMES | _COLUMN_NAMES for name in frame.names[frame.has_index :])
+    called = not (_ROW_NAMES | _COLUMN_NAMES).isdisjoint(lower_names(frame.names[frame.has_index :]))
     cells = (cell for row in records[1:] for cell in row[frame.has_index :])
     return frame.named and not called and value_kind(cells) == "0/1"
 
 
 def names_links(names: Sequence[str]) -> bool:
     """Return whether the names of columns are such as the two ends of links have."""
-    lowered = set(map(_lower, names))
+    lowered = set(lower_names(names))
     return _network_columns(names) is not None or bool(lowered & _ROW_NAMES and lowered & _COLUMN_NAMES)
 
 
@@ -304,23 +304,21 @@ def read_direction(heading: str, field: str) -> bool | None:
     >>> read_direction("Type", "Undirected"), read_direction("directed", "1"), read_direction("Type", "1")
     (False, True, None)
     """
-    name, word = _lower(heading), _lower(field)
+    name, word = lower_names((heading, field))
     if name.endswith("directed") and word in _TRUTH_WORDS:
         return _TRUTH_WORDS[word] is not name.endswith("undirected")
     return _DIRECTION_WORDS.get(word)
 
 
 def _says_direction(heading: str, fields: Sequence[str]) -> bool:
-    """Return whether a column says of each link whether it has a direction, as Gephi's Type does."""
-    if _lower(heading) not in _DIRECTION_NAMES:
-        return False
+    """Return whether a column, named in lower case, says of each link if it has a direction, as Gephi's Type does."""
     said = [read_direction(heading, field) for field in fields if field.strip()]
-    return bool(said) and None not in said
+    return heading in _DIRECTION_NAMES and bool(said) and None not in said
 
 
 def heads_node_list(name: str) -> bool:
     """Return whether the first line of a node list is a heading."""
-    return _lower(name) in _LIST_NAMES
+    return name.strip().lower() in _LIST_NAMES
 
 
 def heading(row: str, column: str) -> Heading:
@@ -370,7 +368,7 @@ def _is_matrix(records: Records) -> bool:
     cells = [field for record in records[1:] for field in record[1:]]
     if not all(map(_is_value, cells)):
         return False
-    first = [_lower(field) for field in records[0]]
+    first = lower_names(records[0])
     if first[0] == "" and all(first[1:]):
         return True  # the empty corner above row labels and before column labels
     if width < 4 or (set(first) & _ROW_NAMES and set(first) & _COLUMN_NAMES):
@@ -388,7 +386,7 @@ def _has_edge_header(records: Records) -> bool:
     guess would lose a link.
     """
     first, body = records[0], records[1:]
-    if sum(_lower(field) in _KNOWN for field in first) >= min(2, len(first)):
+    if sum(name in _KNOWN for name in lower_names(first)) >= min(2, len(first)):
         return True
     if not body or any(not field.strip() for field in first):
         return False
@@ -427,7 +425,7 @@ def _network_columns(names: Sequence[str]) -> int | None:
 
 def _are_in_series(names: Sequence[str], at: int) -> bool:
     """Return whether more columns than two are numbered like this one: indicator 1, indicator 2, indicator 3."""
-    stems = [re.sub(r"[\W_]*\d+$", "", _lower(name)) for name in names]
+    stems = [re.sub(r"[\W_]*\d+$", "", name) for name in lower_names(names)]
     return names[at].strip()[-1:].isdigit() and stems.count(stems[at]) > 2
 
 
@@ -445,7 +443,7 @@ def _may_be_heading(only: Sequence[str]) -> bool:
 
 def _guess_edge_roles(names: Sequence[str], body: Records, skip: int) -> dict[str, Any]:
     """Return the columns of links by their roles; the first `skip` columns have none."""
-    lowered = [_lower(name) for name in names]
+    lowered = lower_names(names)
     columns = list(zip(*body, strict=True)) or [()] * len(names)
     says = map(_says_direction, lowered, columns)
     direction = next((i for i, it_does in enumerate(says) if it_does), None)
@@ -484,7 +482,7 @@ def _matrix_labels(records: Records, named: bool, indexed: bool) -> tuple[bool, 
     `named`: the first line is known to hold names. `indexed`: the first column is the index of a data frame.
     """
     first, body = records[0], records[1:]
-    corner = _lower(first[0])
+    corner = first[0].strip().lower()
     if indexed or (corner == "" and all(field.strip() for field in first[1:])):
         return True, True
     below = [record[0] for record in body] or [first[0]]
@@ -494,10 +492,6 @@ def _matrix_labels(records: Records, named: bool, indexed: bool) -> tuple[bool, 
     named_rows = not all(map(_is_value, below)) or (named_columns and corner in CORNER_NAMES)
     # Three or more rows whose first cells are numbers that never repeat: ids.
     return named_columns, named_rows or (named_columns and len(set(below)) == len(below) > 2)
-
-
-def _lower(name: str) -> str:
-    return name.strip().lower()
 
 
 def _is_value(field: str) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+import itertools
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, cast
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.sources.values import NumberStyle
@@ -22,6 +24,11 @@ ROLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "corpus matrix": ((), ("document_column", "label_column")),
     "table": (("text_column",), ("name_column", "label_column")),
 }
+
+
+def lower_names(names: Iterable[str]) -> list[str]:
+    """Return the names of columns as they are compared with the usual ones."""
+    return [name.strip().lower() for name in names]
 
 
 @dataclass(frozen=True)
@@ -84,8 +91,7 @@ class Schema:
     @property
     def roles(self) -> dict[str, int | None]:
         """The column of each role that the format has."""
-        needed, optional = self._roles
-        return {role: getattr(self, role) for role in (*needed, *optional)}
+        return {role: getattr(self, role) for role in itertools.chain(*self._roles)}
 
     @property
     def _roles(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -108,7 +114,7 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as JSON-able values."""
-        return {name: _plain(value) for name, value in vars(self).items()}
+        return cast(dict[str, Any], json.loads(json.dumps(asdict(self))))
 
     def position(self, choice: ColumnChoice) -> int | None:
         """Return the 0-based position of a column given by name or position, None for False and None.
@@ -158,16 +164,15 @@ class Schema:
         The choices are by role. A column with two roles is a DataError, a role that the format does not have a
         ParameterError.
         """
-        needed, optional = self._roles
+        needed, _ = self._roles
         given = {role: choice for role, choice in choices.items() if choice is not None}
         for role in given:
-            if role not in (*needed, *optional):
+            if role not in self.roles:
                 raise ParameterError(f"{role} does not apply: {self.filename} is read as {self.format}.")
         if not given:
             return self
         found = {role: self.position(choice) for role, choice in given.items()}
-        for role in (*needed, *optional):
-            guess = getattr(self, role)
+        for role, guess in self.roles.items():
             found.setdefault(role, None if guess in found.values() else guess)
         for role in needed:
             if found[role] is None:
@@ -175,14 +180,8 @@ class Schema:
                 found[role] = next(free, None)
         used = [position for position in found.values() if position is not None]
         if len(set(used)) < len(used) or any(found[role] is None for role in needed):
-            *first, last = (role.removesuffix("_column") for role in (*needed, *optional))
+            *first, last = (role.removesuffix("_column") for role in self.roles)
             what = f"{', '.join(first)} and {last} need a column each"
             remedy = f"Choose different columns among {self.list_columns()}."
             raise DataError(what, source=self.filename, remedy=remedy)
         return replace(self, **found)  # type: ignore[arg-type]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return dict(vars(value)) if isinstance(value, Sides) else value

@@ -19,7 +19,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.disk import META
 from acvb_core.data.relation_schema import ReadOptions, check_frame_format, find_source_style, inspect
 from acvb_core.data.report import Fact, plural
-from acvb_core.data.schema import PREVIEW_ROWS, ColumnChoice, Schema
+from acvb_core.data.schema import PREVIEW_ROWS, ColumnChoice, Schema, lower_names
 from acvb_core.data.sources.containers import open_source
 from acvb_core.data.sources.formats import refuse_text_format, resolve_format, wanted_format
 from acvb_core.data.sources.frames import FrameChoices, FrameSource
@@ -53,16 +53,16 @@ class CorpusOptions(TypedDict, total=False):
 
 def resolve_columns(options: CorpusOptions) -> dict[str, ColumnChoice]:
     """Return the columns that were chosen by their roles; a ParameterError where one was given by both its names."""
-    for name in options:
+    found: dict[str, ColumnChoice] = {}
+    for name, choice in cast(dict[str, ColumnChoice], options).items():
         if name not in CorpusOptions.__annotations__:
             raise TypeError(f"{name!r} is not an option of the readers of documents")
-    given = cast(dict[str, ColumnChoice], options)
-    found = {name: given[name] for name in given if name.endswith("_column") and given[name] is not None}
-    for alias in ("text", "document", "word", "count"):
-        if given.get(alias) is not None:
-            if f"{alias}_column" in found:
-                raise ParameterError(f"{alias} and {alias}_column are the same; give one of them.")
-            found[f"{alias}_column"] = given[alias]
+        role = f"{name}_column" if name in ("text", "document", "word", "count") else name
+        if choice is None or not role.endswith("_column"):
+            continue
+        if role in found:
+            raise ParameterError(f"{role.removesuffix('_column')} and {role} are the same; give one of them.")
+        found[role] = choice
     return found
 
 
@@ -250,15 +250,13 @@ def inspect_source(source: CorpusSource, options: CorpusOptions) -> Schema:
     """Look at the head of an open source; what the options say is not guessed."""
     columns = resolve_columns(options)
     format = wanted_format(options.get("format", "auto"), "corpus")
+    if isinstance(source, TextFolder) and format not in (None, "zip"):
+        what = f"this is a folder, but it was to be read as {format}"
+        remedy = "Give one file, or let the format be recognised."
+        raise DataError(what, source=source.name, remedy=remedy)
     if isinstance(source, FrameSource):
         schema = _frame_schema(source, format, options)
-    elif isinstance(source, TextFolder):
-        if format not in (None, "zip"):
-            what = f"this is a folder, but it was to be read as {format}"
-            remedy = "Give one file, or let the format be recognised."
-            raise DataError(what, source=source.name, remedy=remedy)
-        schema = _files_schema(source, options)
-    elif resolve_format(source, "corpus", format) is not None:
+    elif isinstance(source, TextFolder) or resolve_format(source, "corpus", format) is not None:
         schema = _files_schema(source, options)
     else:
         schema = _text_schema(source, format, options)
@@ -295,17 +293,14 @@ def _text_schema(source: ByteSource, format: str | None, options: CorpusOptions)
     format = format or _numbered_format(lines)
     if format == "counts":
         return _counts_schema(source, options, delimiter)
-    table = None
     if format in (None, "table", "matrix"):
         given = format is not None or delimiter is not None
         table = _find_table(block, whole, source.name, delimiter, given=given)
-    if table is not None:
-        return _table_schema(source, blank, format, table, options)
-    rows = tuple((line[:_PREVIEW_CHARACTERS],) for line in lines)
-    numbers = tuple(range(1, len(rows) + 1))
-    return replace(
-        blank, format=format or "lines", column_names=("line",), rows=rows, lines=numbers, n_fields=1
-    )
+        if table is not None:
+            return _table_schema(source, blank, format, table, options)
+    shown = [[line[:_PREVIEW_CHARACTERS]] for line in lines]
+    schema = replace(blank, format=format or "lines")
+    return schema.with_records(shown, tuple(range(1, len(shown) + 1)), header=False, unnamed="line")
 
 
 def _counts_schema(source: ByteSource | FrameSource, options: CorpusOptions, delimiter: str | None) -> Schema:
@@ -337,7 +332,7 @@ def _table_schema(
     if header in (None, "auto"):
         header = _has_text_header(records) if format == "table" else not all(map(_is_whole, records[0][1:]))
     first, width = int(bool(header)), len(records[0])
-    called = _lower(records[0]) if header else [""] * width
+    called = lower_names(records[0]) if header else [""] * width
     columns = list(zip(*records[first:], strict=True))
     if format == "matrix":
         roles, _ = _guess_matrix_roles(called, columns)
@@ -368,17 +363,16 @@ def _guess_matrix_roles(names: Sequence[str], columns: Records) -> tuple[dict[st
 
 def _is_matrix(records: Records) -> bool:
     """Return whether a table has a document in each row, a word in each column, and counts in the cells."""
-    names, columns = [name.strip() for name in records[0]], list(zip(*records[1:], strict=True))
-    if not columns or (len(names) <= _FEW and any(name in WORD_NAMES for name in _lower(names))):
+    names, columns = lower_names(records[0]), list(zip(*records[1:], strict=True))
+    if not columns or (len(names) <= _FEW and not set(WORD_NAMES).isdisjoint(names)):
         return False  # one document and word in each row
-    roles, others = _guess_matrix_roles(_lower(names), columns)
-    if (at := roles["document_column"]) is not None and at in others:
+    roles, others = _guess_matrix_roles(names, columns)
+    if (at := roles["document_column"]) in others:
         blanks = sum(value.count(" ") for value in columns[at])
-        called = _lower(names)[at]
-        prose = called not in ("", *_NAME_NAMES) and blanks >= _PROSE_BLANKS * len(columns[at])
-        if called in TEXT_NAMES or prose or 0 not in others:
+        prose = names[at] not in ("", *_NAME_NAMES) and blanks >= _PROSE_BLANKS * len(columns[at])
+        if names[at] in TEXT_NAMES or prose or 0 not in others:
             return False  # texts, and numbers beside them
-    words = [name for at, name in enumerate(names) if at not in roles.values()]
+    words = [name.strip() for at, name in enumerate(records[0]) if at not in roles.values()]
     unique = len(set(words)) == len(words) >= 3 and all(words)
     return unique and set(others) <= set(roles.values()) and not any(map(_is_number, words))
 
@@ -413,7 +407,7 @@ def _find_table(block: bytes, whole: bool, name: str, delimiter: str | None, *, 
 
 def _is_counts(records: Records) -> bool:
     """Return whether a table holds one (document, word) pair a line rather than texts."""
-    names = _lower(records[0])
+    names = lower_names(records[0])
     texts = any(name in TEXT_NAMES for name in names)
     if len(names) > 1 and any(name in WORD_NAMES for name in names) and not (texts and len(names) > 3):
         return True
@@ -434,7 +428,7 @@ def _is_table(head: Head, filename: str, block: bytes) -> bool:
         return True
     if len(records[0]) < 2:
         return False
-    named = any(name in WORD_NAMES for name in _lower(records[0]))
+    named = any(name in WORD_NAMES for name in lower_names(records[0]))
     if named or filename.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
         return True
     # In prose a comma is followed by a blank.
@@ -444,7 +438,7 @@ def _is_table(head: Head, filename: str, block: bytes) -> bool:
 
 def _has_text_header(records: Records) -> bool:
     """Return whether the first record names its columns in the usual words, or is far shorter than the texts below."""
-    names = _lower(records[0])
+    names = lower_names(records[0])
     known = sum(name in (*TEXT_NAMES, *_LABEL_NAMES, *_NAME_NAMES) for name in names)
     if any(name in TEXT_NAMES for name in names) or known >= 2:
         return True
@@ -495,10 +489,6 @@ def _find_called(names: Sequence[str], usual: Sequence[str], taken: set[int | No
     """Return the column of the first of the usual names, None where there is none that is not taken."""
     places = (names.index(name) for name in usual if name in names)
     return next((place for place in places if place not in taken), None)
-
-
-def _lower(names: Sequence[str]) -> list[str]:
-    return [name.strip().lower() for name in names]
 
 
 def _is_number(field: str) -> bool:
