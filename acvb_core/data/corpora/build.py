@@ -13,6 +13,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.reading import (
+    SHOWN,
     CountsFound,
     Reading,
     column_facts,
@@ -154,7 +155,6 @@ _READERS: dict[str, Callable[[Reading, list[Fact]], tuple[Sequence[str], Iterato
     "table": _open_table,
     "zip": lambda reading, facts: ((), _read_files(reading, facts)),
 }
-_SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,13 +266,13 @@ def entry_facts(repeated: int, zeros: int) -> list[Fact]:
 def corpus_facts(corpus: Corpus) -> list[Fact]:
     """Return the facts about the corpus as a whole."""
     empty = np.flatnonzero(corpus.lengths == 0)
-    return size_facts(corpus, len(empty), corpus.documents[empty[:_SHOWN]].tolist())
+    return size_facts(corpus, len(empty), corpus.documents[empty[:SHOWN]].tolist())
 
 
 def size_facts(corpus: Corpus | DiskCorpus, n_empty: int, first_empty: list[str]) -> list[Fact]:
     """Return the facts about a corpus of which `n_empty` documents have no word."""
     unused = np.flatnonzero(corpus.frequencies == 0)
-    first = corpus.vocabulary[unused[:_SHOWN]].tolist()
+    first = corpus.vocabulary[unused[:SHOWN]].tolist()
     empty = "{document} without any word: kept as an empty row."
     return [
         Fact("documents", corpus.n_documents, f"{plural(corpus.n_documents, 'document')}."),

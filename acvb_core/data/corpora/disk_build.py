@@ -20,7 +20,7 @@ from scipy import sparse
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.build import DocumentBatch, entry_facts, read_documents, size_facts
 from acvb_core.data.corpora.readers import as_frame, check_arguments, load_corpus, read_entries
-from acvb_core.data.corpora.reading import Reading, batch_words, is_object, name_facts, offer_skipping
+from acvb_core.data.corpora.reading import SHOWN, Reading, batch_words, is_object, name_facts, offer_skipping
 from acvb_core.data.corpora.schema import CorpusOptions, CorpusSource, inspect_source, open_corpus_source
 from acvb_core.data.corpora.tokenise import Tokeniser, WordFunction, WordList, apply_limits, as_tokeniser
 from acvb_core.data.corpus import MAX_COUNT, Corpus, check_counts
@@ -43,8 +43,6 @@ from acvb_core.data.sources.values import LabelTable
 
 #: Pairs of a shard: about 12 MB on disk, 32 MB in memory.
 SHARD_PAIRS = 4_000_000
-#: Empty documents whose numbers are remembered.
-SHOWN = 5
 #: Word numbers are below it, however large the vocabulary turns out to be.
 _MAX_WORDS = 2**31 - 1
 

@@ -34,7 +34,8 @@ from acvb_core.data.sources.source import (
 )
 from acvb_core.data.sources.values import PLAIN, LabelTable, NumberStyle, RecordBatch, ask_style
 
-_SHOWN = 5
+#: Lines, words and documents that a fact names; the others it counts.
+SHOWN = 5
 #: Share of the work that is reading; the rest is sorting and writing.
 _READING = 0.9
 _SECONDS = 0.25
@@ -115,7 +116,7 @@ class Reading:
         if not self.skip:
             raise fault
         self._left_out += 1
-        if len(self._first) < _SHOWN:
+        if len(self._first) < SHOWN:
             self._first.append(fault)
 
     @contextmanager
@@ -512,7 +513,7 @@ def name_facts(unnamed: int, renamed: int = 0, first: Sequence[str] = ()) -> lis
     numbered = "{document} with a name that stood before: a number was appended."
     return [
         *tell_count("unnamed_documents", unnamed, called),
-        *tell_count("renamed_documents", renamed, numbered, first=list(first[:_SHOWN])),
+        *tell_count("renamed_documents", renamed, numbered, first=list(first[:SHOWN])),
     ]
 
 

@@ -48,7 +48,6 @@ _SCRIPTS = {
     "HANGUL": (8, "Korean"), "THAI": (10, "Thai"), "LAO": (10, "Lao"), "KHMER": (6, "Khmer"),
     "MYANMAR": (6, "Burmese"), "": (40, ""),
 }  # fmt: skip
-Span = tuple[int, int]
 #: Takes a text and gives its words, as the tokenisers that scikit-learn's vectorisers take.
 WordFunction = Callable[[str], Iterable[str]]
 
@@ -113,7 +112,7 @@ def _usual() -> re.Pattern[str]:
     return re.compile(rf"\b\w[{some}]*\w[\w{some}]*")
 
 
-def find_spans(texts: Sequence[str], pattern: str, first: int = 1) -> Iterator[list[Span]]:
+def find_spans(texts: Sequence[str], pattern: str, first: int = 1) -> Iterator[list[tuple[int, int]]]:
     """Give where the words of each text are; ParameterError names a text on which the pattern takes too long."""
     if pattern == TOKEN_PATTERN:
         yield from ([match.span() for match in _usual().finditer(text)] for text in texts)
