@@ -49,23 +49,19 @@ class Columns(NamedTuple):
     """Columns of numbers, their names, and the position of the column that each was read or made from."""
 
     values: Floats
-    names: list[str]
-    origin: list[int]
-
-    def choose(self, kept: NDArray[np.bool_]) -> Columns:
-        """Return some of the columns."""
-        at = np.flatnonzero(kept)
-        return Columns(self.values[:, at], [self.names[i] for i in at], [self.origin[i] for i in at])
+    names: NDArray[Any]
+    origin: NDArray[np.int64]
 
 
 def build_table(raw: RawTable) -> LoadedData[Table]:
     """Return the table of the columns that were read, and the report of reading and building it."""
     options, name = raw.options, raw.schema.filename
     for column in raw.as_texts - raw.texts.keys():
-        raw.take_as_text(column)
+        numbers, codes = np.unique(raw.values[:, column], return_inverse=True)
+        raw.take_texts(column, codes, [text_of(n) if n.is_integer() else str(n) for n in numbers.tolist()])
     rows, labels = _name_rows(raw), _find_labels(raw)
     columns = _code_texts(raw, _find_cells(raw))
-    if not columns.names:
+    if not len(columns.names):
         remedy = f"Check {'the delimiter, the decimal sign and ' if raw.schema.delimiter else ''}which columns hold "
         raise DataError("there is no column of numbers", source=name, remedy=f"{remedy}names and groups.")
     constant = same_valued(columns.values)
@@ -175,7 +171,7 @@ def _code_texts(raw: RawTable, free: list[int]) -> Columns:
     Texts that all say yes or no are 1 and 0. Other columns of text are refused, left out, or each of their
     categories becomes a column "name=category" of 1 (it is this one), 0 (another) and NaN (missing).
     """
-    policy, headings = raw.options.categories, raw.schema.column_names
+    policy, headings = raw.options.categories, np.array(raw.schema.column_names, dtype=object)
     categories: list[int] = []
     for i in (i for i in free if i in raw.texts):
         words = [text.lower() for text in raw.texts[i]]
@@ -196,16 +192,13 @@ def _code_texts(raw: RawTable, free: list[int]) -> Columns:
     coded = {i: _code_one_hot(raw, i) for i in categories if i in free}
     if not coded:
         values = raw.values if len(free) == raw.schema.n_fields else raw.values[:, free]
-        return Columns(values, [headings[i] for i in free], free)
-    pieces = [coded.get(i, (raw.values[:, [i]], [headings[i]])) for i in free]
-    return Columns(
-        np.concatenate([values for values, _ in pieces], axis=1),
-        [name for _, names in pieces for name in names],
-        [i for i, (_, names) in zip(free, pieces, strict=True) for _ in names],
-    )
+        at = np.array(free, dtype=np.int64)
+        return Columns(values, headings[at], at)
+    pieces = [coded.get(i) or Columns(raw.values[:, [i]], headings[[i]], np.array([i])) for i in free]
+    return Columns._make(np.concatenate(parts, axis=-1) for parts in zip(*pieces, strict=True))
 
 
-def _code_one_hot(raw: RawTable, at: int) -> tuple[Floats, list[str]]:
+def _code_one_hot(raw: RawTable, at: int) -> Columns:
     column, name = raw.texts[at], raw.schema.column_names[at]
     texts = sorted(set(column) - {""})
     if len(texts) > MOST_CATEGORIES:
@@ -217,7 +210,7 @@ def _code_one_hot(raw: RawTable, at: int) -> tuple[Floats, list[str]]:
     names = [f"{name}={text}" for text in texts]
     told = f"The column {name!r} was coded as {plural(len(names), 'column')} of 0 and 1: {list_names(names)}."
     raw.note("one_hot", len(names), told, column=name)
-    return coded, names
+    return Columns(coded, np.array(names, dtype=object), np.full(len(names), at))
 
 
 def _category_fault(raw: RawTable, categories: list[int]) -> DataError:
@@ -233,17 +226,17 @@ def _category_fault(raw: RawTable, categories: list[int]) -> DataError:
 
 
 def _leave_out_constants(raw: RawTable, columns: Columns, constant: NDArray[np.bool_]) -> Columns:
-    which = columns.choose(constant).names
+    which = columns.names[constant].tolist()
     number = plural(len(which), "column")
     if raw.options.constants == "refuse" or constant.all():
         what = f"{number} {'has' if len(which) == 1 else 'have'} no two different values: {list_names(which)}"
-        place = raw.place(None, columns.origin[int(constant.argmax())])
+        place = raw.place(None, int(columns.origin[constant.argmax()]))
         remedy = "Leave constant columns out (constants='leave-out')."
         remedy = "Give a table in which the rows differ." if constant.all() else remedy
         raise DataError(what, **place, remedy=remedy)
     told = f"{number} without two different values: left out ({list_names(which)})."
     raw.note("constants", len(which), told, columns=which)
-    return columns.choose(~constant)
+    return Columns._make(part[..., ~constant] for part in columns)
 
 
 def _note_size(raw: RawTable, table: Table) -> None:

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.names import text_of
-from acvb_core.data.relation_schema import CORNER_NAMES, Records
+from acvb_core.data.relation_schema import CORNER_NAMES, Records, no_data_fault
 from acvb_core.data.report import Fact
 from acvb_core.data.schema import ColumnChoice, Schema
 from acvb_core.data.sources.containers import open_records, reading_facts
@@ -259,11 +258,6 @@ class RawTable:
         known = ["" if text.lower() in self.options.signs else text for text in stripped]
         self.texts[column] = np.array([*known, ""], dtype=object)[codes]
 
-    def take_as_text(self, column: int) -> None:
-        """Make a column of numbers one of texts; whole numbers lose their point."""
-        different, codes = np.unique(self.values[:, column], return_inverse=True)
-        self.take_texts(column, codes, [text_of(n) if n.is_integer() else str(n) for n in different.tolist()])
-
     def take_numbers(self, column: int) -> None:
         """Make a column of texts one of numbers if all of them are; DataError where only a few are not."""
         held = self.texts[column].tolist()
@@ -325,11 +319,7 @@ def read_columns(
     blocks: list[Floats] = []
     lines: list[NDArray[np.int64]] = []
     records = open_records(
-        source,
-        schema,
-        encoding=options.encoding,
-        block_bytes=options.block_bytes,
-        used=used,
+        source, schema, encoding=options.encoding, block_bytes=options.block_bytes, used=used
     )
     for batch in records:
         raw.lines = batch.lines.copy()
@@ -348,8 +338,7 @@ def read_columns(
         blocks.append(values)
         lines.append(raw.lines)
     if not blocks:
-        remedy = "Load a file with data in it, or say that its first line is data."
-        raise DataError("the file holds column names and no data", source=source.name, line=1, remedy=remedy)
+        raise no_data_fault(source.name)
     raw.facts += reading_facts(records, schema)
     raw.values, raw.lines = np.concatenate(blocks), np.concatenate(lines)
     for i, table in tables.items():
