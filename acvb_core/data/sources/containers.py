@@ -308,11 +308,10 @@ def _wanted_sheets(sheets: Sequence[str], choice: str | int | None, source: Byte
 
 def _count_rows(book: Any, names: Sequence[str]) -> dict[str, int]:
     """Return how many rows of each sheet are not blank."""
-    return {name: sum(any(map(_is_filled, row)) for _, row in _numbered_rows(book, name)) for name in names}
-
-
-def _is_filled(value: Any) -> bool:
-    return not isinstance(value, str) or bool(value.strip())
+    return {
+        name: sum(any(write_cell(value).strip() for value in row) for _, row in _numbered_rows(book, name))
+        for name in names
+    }
 
 
 def _usual_sheet(book: Any, counts: dict[str, int]) -> str | None:
