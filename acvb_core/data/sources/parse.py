@@ -329,7 +329,6 @@ class RecordReader(CountedRecords):
                 line = int(self._state[LINE])
                 self._leave_out(DataError(what, source=self._name, line=line, remedy=remedy))
             rest = block[done:].tobytes()
-        self._count()
 
     def _leave_out(self, error: DataError) -> None:
         """Have the line that the reader is at passed over, unless its error is raised."""
