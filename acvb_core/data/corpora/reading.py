@@ -90,12 +90,10 @@ class Reading:
         """Give the lines of a text; for one that would fill the memory comes one with a NUL (`unfit_line`)."""
         lines, _ = open_lines(self.file, self.encoding, whole=self.whole)
         while line := lines.readline(MAX_TEXT):
-            if len(line) < MAX_TEXT or line.endswith(("\n", "\r")):
-                yield line
-                continue
-            while line and not line.endswith(("\n", "\r")):
-                line = lines.readline(MAX_TEXT)
-            yield _TOO_LONG
+            end = line
+            while len(end) == MAX_TEXT and not end.endswith(("\n", "\r")):
+                end = lines.readline(MAX_TEXT)
+            yield line if end is line else _TOO_LONG
 
     def unfit_line(self, number: int, line: str) -> DataError:
         """Return the error for a line with a NUL, which stands for all that no text holds."""
@@ -153,10 +151,9 @@ class Reading:
         self._report(_READING + (1.0 - _READING) * share)
 
     def _report(self, share: float) -> None:
-        if self._progress is None or (time.monotonic() < self._next and share < 1.0):
-            return
-        self._next = time.monotonic() + _SECONDS
-        self._progress(share)
+        if self._progress is not None and (time.monotonic() >= self._next or share >= 1.0):
+            self._next = time.monotonic() + _SECONDS
+            self._progress(share)
 
 
 def offer_skipping(fault: DataError) -> DataError:
