@@ -219,8 +219,6 @@ def read_values(
     batch: RecordBatch, values: ValueReader, columns: Sequence[int]
 ) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
     """Return verdicts and numbers of some columns, record by record: one table of values serves all columns."""
-    if len(columns) == 1:
-        return values.read(batch, columns[0])
     try:
         return values.read(batch.interleave(*columns), 0)
     except DataError as problem:  # it names the line, but saw one field a record
