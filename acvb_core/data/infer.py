@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 from acvb_core.core.errors import AcvbError
@@ -68,7 +68,8 @@ def guess_encodings(content: bytes) -> list[EncodingGuess]:
             continue
         words = list(dict.fromkeys(match[0] for match in _FOREIGN_WORD.finditer(text)))[:_JUDGED]
         shown = [word for word in words if len(word) <= _LONGEST_SHOWN][:_SHOWN]
-        guesses.append((_score(words, encoding), EncodingGuess(encoding, tuple(shown))))
+        scores = [_score_word(word, encoding) for word in words] or [1.0]
+        guesses.append((sum(scores) / len(scores), EncodingGuess(encoding, tuple(shown))))
     guesses.sort(key=lambda guess: -guess[0])
     return [guess for _, guess in guesses]
 
@@ -81,13 +82,8 @@ def _decode(content: bytes, encoding: str) -> str | None:
         return None
 
 
-def _score(words: Iterable[str], encoding: str) -> float:
-    """Return how many of the words look like words of a language, from 0 to 1."""
-    scores = [_score_word(word, encoding) for word in words]
-    return sum(scores) / len(scores) if scores else 1.0
-
-
 def _score_word(word: str, encoding: str) -> float:
+    """Return how much a word with letters beyond ASCII looks like one of a language, from 0 to 1."""
     foreign = [letter for letter in word if letter > "\x7f"]
     letters = [letter for letter in word if letter.isalpha()]
     scripts = {_script(letter) for letter in letters}
@@ -201,9 +197,9 @@ def guess_kind(source: FileLike, filename: str, **looking: Any) -> KindGuess:
         return KindGuess("network", f"It is a {_title(relation.format)} file, which holds nodes and links.")
     if table is not None and (guess := _judge_table(table, relation)):
         return guess
-    return (
-        KindGuess("relation", "") if relation is None else _judge_links(source, filename, looking, relation)
-    )
+    if relation is None:
+        return KindGuess("relation", "")
+    return _judge_links(source, filename, looking, relation)
 
 
 def _try(inspect: Any, source: FileLike, filename: str, looking: dict[str, Any]) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -239,7 +240,7 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
     schema = schema.with_records(records, head.lines, header=header)
     chosen = options.columns[2]
     value = schema.value_column if chosen is None else schema.position(chosen)
-    values: Iterable[int] = () if value is None else (value,)
+    values: Collection[int] = () if value is None else (value,)
     if schema.format == "matrix":
         values = range(schema.row_column is not None, schema.n_fields)
     style = find_source_style(source, records[header:], values, options.decimal)
@@ -247,15 +248,14 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
 
 
 def find_source_style(
-    source: ByteSource | FrameSource, body: Records, columns: Iterable[int], decimal: str | None
+    source: ByteSource | FrameSource, body: Records, columns: Collection[int], decimal: str | None
 ) -> NumberStyle:
     """Return how numbers are written in some columns; plainly if a frame holds them as numbers."""
-    at = list(columns)
     if isinstance(source, FrameSource):
         types = column_types(source)
-        if not all(is_text_type(types[i]) for i in at if types):  # none without rows
+        if not all(is_text_type(types[i]) for i in columns if types):  # none without rows
             return PLAIN
-    return find_style(([record[i] for record in body] for i in at), decimal)
+    return find_style(([record[i] for record in body] for i in columns), decimal)
 
 
 def _check_frame(source: FrameSource, format: str | None, records: Records, skip: int) -> None:
@@ -419,14 +419,14 @@ def _heads_network(names: Sequence[str], body: Records) -> bool:
 
 def _network_columns(names: Sequence[str]) -> int | None:
     """Return the position of the first of two neighbouring columns that are named as those of a network."""
-    pairs = zip(names, names[1:], strict=False)
-    return next((i for i, pair in enumerate(pairs) if heading(*pair) and not _are_in_series(names, i)), None)
-
-
-def _are_in_series(names: Sequence[str], at: int) -> bool:
-    """Return whether more columns than two are numbered like this one: indicator 1, indicator 2, indicator 3."""
-    stems = [re.sub(r"[\W_]*\d+$", "", name) for name in lower_names(names)]
-    return names[at].strip()[-1:].isdigit() and stems.count(stems[at]) > 2
+    for at, pair in enumerate(itertools.pairwise(names)):
+        if not heading(*pair):
+            continue
+        stems = [re.sub(r"[\W_]*\d+$", "", name) for name in lower_names(names)]
+        # More columns than two may be numbered alike: indicator 1, indicator 2, indicator 3.
+        if not names[at].strip()[-1:].isdigit() or stems.count(stems[at]) < 3:
+            return at
+    return None
 
 
 def _named_in_one_way(labels: Sequence[str]) -> bool:

@@ -269,7 +269,7 @@ def _frame_schema(source: FrameSource, format: str | None, options: CorpusOption
     blank = Schema("corpus", "table", source.name, container=frame.container)
     header: CorpusOptions = {"header": True} if frame.named else {}
     head = source.read_head(_GUESS_RECORDS)
-    return _table_schema(source, blank, format, head, options | header, index=frame.has_index)
+    return _table_schema(source, blank, format, head, options | header)
 
 
 def _files_schema(source: ByteSource | TextFolder, options: CorpusOptions) -> Schema:
@@ -314,15 +314,9 @@ def _counts_schema(source: ByteSource | FrameSource, options: CorpusOptions, del
 
 
 def _table_schema(
-    source: ByteSource | FrameSource,
-    blank: Schema,
-    format: str | None,
-    table: Head,
-    options: CorpusOptions,
-    *,
-    index: bool = False,
+    source: ByteSource | FrameSource, blank: Schema, format: str | None, table: Head, options: CorpusOptions
 ) -> Schema:
-    """Propose how to read columns of texts, or of counts; the first one may be the `index` of a frame."""
+    """Propose how to read columns of texts, or of counts; the first one may be the index of a frame."""
     few = max(PREVIEW_ROWS + 1, _GUESS_CELLS // len(table.records[0]))
     records, header = table.records[:few], options.get("header")
     if format is None:
@@ -342,7 +336,8 @@ def _table_schema(
     else:
         text = _guess_text_column(called, columns)
         label = _guess_label_column(called, columns, {text})
-        name = 0 if index and text != 0 else _guess_name_column(called, columns, {text, label})
+        indexed = isinstance(source, FrameSource) and source.frame.has_index
+        name = 0 if indexed and text != 0 else _guess_name_column(called, columns, {text, label})
         roles = {"text_column": text, "name_column": name, "label_column": None if label == name else label}
     shown = [[field[:_PREVIEW_CHARACTERS] for field in record] for record in records[: PREVIEW_ROWS + first]]
     if header:
