@@ -341,10 +341,9 @@ class CutTexts:
             counts = sparse.hstack([counts, of_phrases], format="csr")
             words = np.concatenate([words, phrases])
             reasons = np.concatenate([reasons, np.full(len(phrases), "", dtype=object)])
-        totals = np.asarray(counts.sum(axis=0, dtype=np.int64)).ravel()
-        documents = np.bincount(counts.indices, minlength=len(words)).astype(np.int64)
-        everything = WordList(words, totals, documents)
-        kept, preview = apply_limits(everything, reasons, len(self._texts), tokeniser)
+        documents = np.bincount(counts.indices, minlength=len(words))
+        found = WordList(words, counts.sum(axis=0, dtype=np.int64), documents)
+        kept, preview = apply_limits(found, reasons, len(self._texts), tokeniser)
         counts = counts[:, kept]
         counts.sort_indices()
         empty = np.flatnonzero(np.diff(counts.indptr) == 0)
