@@ -51,13 +51,6 @@ def text_array(values: ArrayLike) -> NDArray[Any]:
     return np.array(texts if is_text("".join(texts)) else list(map(mend_text, texts)), dtype=object)
 
 
-def frame_labels(given: Any) -> tuple[list[str] | None, list[str] | None]:
-    """Return what a pandas frame calls its rows and columns; None, None for anything else."""
-    if not hasattr(given, "iloc") or getattr(given, "ndim", 0) != 2:
-        return None, None
-    return [text_of(label) for label in given.index], [text_of(label) for label in given.columns]
-
-
 def unique_names(
     names: ArrayLike | None, count: int, kind: str, source: str, *, first: int = 0
 ) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.names import frame_labels, mend_text, text_array, unique_names
+from acvb_core.data.names import mend_text, text_array, text_of, unique_names
 from acvb_core.data.sources.arrays import to_sparse
 from acvb_core.data.sources.values import checked_threshold
 
@@ -230,9 +230,9 @@ class Relation:
         '2 × 3 · 2 links'
         """
         links, unknown = read_links(ones, threshold, name)
-        of_rows, of_columns = frame_labels(ones)
-        row_labels = of_rows if row_labels is None else row_labels
-        column_labels = of_columns if column_labels is None else column_labels
+        if hasattr(ones, "iloc") and getattr(ones, "ndim", 0) == 2:  # a frame of pandas
+            row_labels = list(map(text_of, ones.index)) if row_labels is None else row_labels
+            column_labels = list(map(text_of, ones.columns)) if column_labels is None else column_labels
         if missing is not None:
             unknown = _add_marks(unknown, missing, name)
         if min(links.shape) == 0:
