@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -267,7 +268,7 @@ def find_style(columns: Iterable[Iterable[str]], decimal: str | None = None) -> 
         like = [text for text in known if _NUMBER_LIKE.fullmatch(text)]
         if 2 * len(like) > len(known):
             found.append(like)
-    if decimal is None and all(all(map(_compiled(PLAIN).fullmatch, texts)) for texts in found):
+    if decimal is None and all(map(_compiled(PLAIN).fullmatch, itertools.chain.from_iterable(found))):
         return PLAIN
     styles = [style for style in STYLES if decimal in (None, style.decimal)]
     read = [[np.array([style.number(text) for text in texts]) for texts in found] for style in styles]
@@ -420,9 +421,7 @@ class ValueReader:
             self._verdicts, self._numbers = self._verdicts[:0], self._numbers[:0]
         before = len(self._table)
         codes = self._table.codes(batch, column)
-        new = self._table.labels(before)
-        if new:
-            self._learn(new, before, column)
+        self._learn(self._table.labels(before), before, column)
         return self._verdicts[codes], self._numbers[codes]
 
     def _learn(self, texts: Sequence[str], before: int, column: int) -> None:
