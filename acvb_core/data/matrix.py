@@ -144,7 +144,6 @@ def read_matrix_market(source: ByteSource, options: ReadOptions) -> tuple[Relati
         remedy = f"{_WRITE_MARKET} or the program it comes from."
         raise source.fault(what, remedy, int(place[1]) if place else None) from None
     matrix = check_sparse(sparse.coo_array(matrix), source.name)
-    _check_sides(matrix.shape, matrix.nnz, options, {"source": source.name})
     relation, entries = _relation_of_matrix(matrix, source.name, options, "MatrixMarket file")
     if source.head.split(b"\n")[0].lower().split()[-1:] == [b"symmetric"]:
         entries.declared = Sides("one", "the file says that the matrix is symmetric", directed=False)

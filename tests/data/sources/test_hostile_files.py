@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import zipfile
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.sources import arrays, containers, parse
+from acvb_core.data.sources.arrays import check_size
 from acvb_core.data.table_build import load_table
 
 BOTH = pytest.mark.parametrize("load", [load_relation, load_table], ids=["relation", "table"])
@@ -306,3 +308,13 @@ def test_a_line_of_endless_fields_is_refused(load: Any) -> None:
     options = {"format": "table"} if load is load_corpus else {}
     with pytest.raises(DataError, match=r"2,000,001 fields; at most 2,000,000"):
         load(b"1,0," * (parse.MAX_FIELDS // 2) + b"1\n", filename="upload.csv", **options)
+
+
+def test_a_long_array_of_mostly_zeros_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its file lists every cell: none is claimed."""
+    monkeypatch.setattr("acvb_core.data.matrix.check_size", partial(check_size, allowed=100))
+    text = "%%MatrixMarket matrix array integer general\n200 1\n1\n" + "0\n" * 199
+    assert load_relation(text.encode(), filename="x.mtx").data.shape == (200, 1)
+    text = "%%MatrixMarket matrix coordinate integer general\n200 1 1\n1 1 1\n"
+    with pytest.raises(DataError, match="claims 200 rows"):
+        load_relation(text.encode(), filename="x.mtx")
