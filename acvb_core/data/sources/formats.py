@@ -127,9 +127,6 @@ def is_binary(head: bytes) -> bool:
     return len(head.translate(None, delete=_CONTROL)) < len(head)
 
 
-GZIP = b"\x1f\x8b"
-ZIP = b"PK\x03\x04"
-NPY = b"\x93NUMPY"
 #: Bytes that are looked at where the first ones do not decide.
 _LOOKED_AT = 1 << 20
 #: Lines of JSON Lines that must hold a value each.
@@ -256,8 +253,7 @@ def find_text_format(source: _Source) -> str | None:
 
 def _markup(text: str, whole: bool) -> str | None:
     """Return the format of XML or HTML; XML that is no graph goes to GraphML, whose reader refuses it."""
-    preamble = _PREAMBLE.match(text)
-    root = _GRAPH_ROOT.match(text, preamble.end() if preamble is not None else 0)
+    root = _GRAPH_ROOT.match(_PREAMBLE.sub("", text, count=1))
     if root is not None or text.startswith("<?xml"):
         return root[1] if root is not None else "graphml"
     while text.startswith("<!--"):

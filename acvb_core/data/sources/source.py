@@ -17,16 +17,9 @@ from typing import Any, BinaryIO, TextIO, cast
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.core.scratch import scratch_prefix
-from acvb_core.data.names import HALF_LETTER, is_text
+from acvb_core.data.names import is_text
 from acvb_core.data.schema import Kind
-from acvb_core.data.sources.formats import (
-    GZIP,
-    NPY,
-    ZIP,
-    find_text_format,
-    marked_encoding,
-    recognise_format,
-)
+from acvb_core.data.sources.formats import find_text_format, marked_encoding, recognise_format
 
 #: Bytes of a stream that are held in memory; where there are more, all go to a temporary file.
 SPOOL = 16 << 20
@@ -233,13 +226,13 @@ class ByteSource:
         self.stem = Path(without_gz).stem or self.name
         try:
             self.head = self._rewound().read(512)
-            self.gzipped = self.head.startswith(GZIP)
+            self.gzipped = self.head.startswith(b"\x1f\x8b")
             if self.gzipped:
                 self.head = self.open().read(512)
             if not self.head:
                 raise self.fault("the file is empty", "Load a file with data in it.")
-            self.is_array: bool = self.head.startswith(NPY)
-            self.is_zip: bool = self.head.startswith(ZIP)
+            self.is_array = self.head.startswith(b"\x93NUMPY")
+            self.is_zip = self.head.startswith(b"PK\x03\x04")
             self.text_format = find_text_format(self)
             self.format = recognise_format(self, kind, columns=columns)
         except DataError:
@@ -488,7 +481,8 @@ def parse_json(text: str, source: ByteSource, remedy: str, line: int | None = No
     else:
         if "\\u" in text and not is_text(json.dumps(value, ensure_ascii=False)):
             remedy = "Write the letter whole, or leave it out."
-            raise source.fault(f"{what} holds {HALF_LETTER}", remedy, line, shown)
+            half = "half of a letter (an escape such as \\ud83d without the other half)"
+            raise source.fault(f"{what} holds {half}", remedy, line, shown)
         return value
     told = f"{what} is {'not well-formed' if line is None else 'no'} JSON ({why})"
     raise source.fault(told, remedy, at, shown)
