@@ -88,7 +88,7 @@ PROMISED_KINDS = {".docx": "a Word document", ".pdf": "a PDF document", ".png": 
 
 
 class _Source(Protocol):
-    """What shows the format of a `ByteSource`, whose module imports this one."""
+    """The parts of a `ByteSource` that show its format; its module imports this one."""
 
     name: str
     head: bytes
