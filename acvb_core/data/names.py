@@ -14,8 +14,6 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.sources.values import MISSING_WORDS
 
 Test = Callable[[str], bool]
-#: Half of a surrogate pair, in words: JSON can say it, and no file can be written with it.
-HALF_LETTER = "half of a letter (an escape such as \\ud83d without the other half)"
 
 
 def mend_text(text: str) -> str:
