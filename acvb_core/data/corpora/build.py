@@ -20,7 +20,7 @@ from acvb_core.data.corpora.reading import (
     further_columns,
     name_facts,
 )
-from acvb_core.data.corpora.schema import choose_files, open_files, read_text
+from acvb_core.data.corpora.schema import choose_files, read_text
 from acvb_core.data.corpora.tokenise import NO_PATTERN, CutTexts, Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.names import make_unique, typed_column, typed_values
@@ -105,20 +105,19 @@ def _read_lines(reading: Reading, facts: list[Fact]) -> Iterator[Document]:
 
 def _read_files(reading: Reading, facts: list[Fact]) -> Iterator[Document]:
     """Give the .txt files of a zip archive or a folder, one in memory at a time."""
-    with open_files(reading.source) as files:
-        chosen, found = choose_files(files, reading.source)
-        facts += found
-        if reading.whole:
-            refuse_too_large(sum(file.size for file in chosen), reading.name)
-        folders = [str(file.place.parent) for file in chosen]
-        several = len(set(folders)) > 1
-        for file, folder in zip(chosen, folders, strict=True):
-            try:
-                text = read_text(file, reading.name, reading.encoding)
-            except DataError as fault:
-                reading.leave_out(fault)
-                continue
-            yield text, str(file.place.with_suffix("")), folder if several else None, ()
+    chosen, found = choose_files(reading.source)
+    facts += found
+    if reading.whole:
+        refuse_too_large(sum(file.size for file in chosen), reading.name)
+    folders = [str(file.place.parent) for file in chosen]
+    several = len(set(folders)) > 1
+    for file, folder in zip(chosen, folders, strict=True):
+        try:
+            text = read_text(file, reading.name, reading.encoding)
+        except DataError as fault:
+            reading.leave_out(fault)
+            continue
+        yield text, str(file.place.with_suffix("")), folder if several else None, ()
 
 
 def _open_table(reading: Reading, facts: list[Fact]) -> tuple[Sequence[str], Iterator[Document]]:

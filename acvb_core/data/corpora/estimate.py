@@ -26,7 +26,6 @@ from acvb_core.data.corpora.schema import (
     choose_files,
     inspect_source,
     open_corpus_source,
-    open_files,
 )
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.report import plural
@@ -184,8 +183,7 @@ def _measure_source(source: CorpusSource, head: _Head) -> tuple[float, int]:
             share = min(seen, share if source.frame.container == "json-lines" else 1.0)
         return share, round(read / share)
     if not isinstance(source, ByteSource) or source.is_zip:
-        with open_files(source) as files:
-            chosen, _ = choose_files(files, source)
+        chosen, _ = choose_files(source)
         return 1.0 if whole else head.rows / len(chosen), sum(file.size for file in chosen)
     unpacked = len(source.open().read(_HEAD_CHARACTERS)) if source.gzipped else 0
     return share, round(unpacked / source.position() * size) if source.gzipped else size

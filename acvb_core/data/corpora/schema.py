@@ -116,7 +116,7 @@ class TextFile(NamedTuple):
 
 
 class TextFolder:
-    """A folder in the place of a `ByteSource`: its files are read by `open_files`."""
+    """A folder in the place of a `ByteSource`: its files are listed by `list_files`."""
 
     gzipped = False
     cut_short: DataError | None = None
@@ -166,12 +166,10 @@ def open_corpus_source(
     return open_source(source, filename, kind="corpus", patient=patient, choices=choices)
 
 
-@contextmanager
-def open_files(source: CorpusSource) -> Iterator[list[TextFile]]:
-    """Give the files of an archive or a folder, which can be read for as long."""
+def list_files(source: CorpusSource) -> list[TextFile]:
+    """Return the files of an archive or a folder, which can be read as long as it is open."""
     if isinstance(source, TextFolder):
-        yield source.files()
-        return
+        return source.files()
     assert isinstance(source, ByteSource)
     with _report_damage(source.name):
         archive = source.archive()
@@ -179,7 +177,7 @@ def open_files(source: CorpusSource) -> Iterator[list[TextFile]]:
     if is_repeated(packed, unpacked):
         what = f"the zip archive has {packed:,} bytes and unpacks to {unpacked:,}, over and over the same"
         raise source.fault(what, "Check how it was made. To read it all the same, load the files in it.")
-    yield [
+    return [
         TextFile(file.filename or _NO_NAME, file.file_size, partial(_unpack, archive, file, source.name))
         for file in archive.infolist()
         if not file.filename.endswith("/")  # ZipInfo.is_dir fails at a blank name
@@ -207,9 +205,9 @@ def _report_damage(name: str) -> Iterator[None]:
         raise DataError(what, source=name, remedy="Copy, download or pack it again.") from None
 
 
-def choose_files(files: Sequence[TextFile], source: CorpusSource) -> tuple[list[TextFile], list[Fact]]:
+def choose_files(source: CorpusSource) -> tuple[list[TextFile], list[Fact]]:
     """Return the files that are documents, and the facts about them; no such file is a DataError."""
-    is_folder = isinstance(source, TextFolder)
+    files, is_folder = list_files(source), isinstance(source, TextFolder)
     what = "folder" if is_folder else "zip archive"
     chosen = [file for file in files if file.is_document]
     others = [file.path for file in files if not file.is_document]
@@ -273,8 +271,7 @@ def _frame_schema(source: FrameSource, format: str | None, options: CorpusOption
 
 
 def _files_schema(source: ByteSource | TextFolder, options: CorpusOptions) -> Schema:
-    with open_files(source) as files:
-        rows = tuple((file.path, f"{file.size:,}") for file in files[:PREVIEW_ROWS])
+    rows = tuple((file.path, f"{file.size:,}") for file in list_files(source)[:PREVIEW_ROWS])
     blank = Schema("corpus", "zip", source.name, source.gzipped, options.get("encoding"))
     return replace(blank, column_names=("file", "bytes"), rows=rows, n_fields=2)
 
