@@ -29,8 +29,8 @@ from acvb_core.data.relation_build import (
 from acvb_core.data.relation_schema import (
     COLUMN_FORMATS,
     GRAPH_FORMATS,
+    LIST_NAMES,
     ReadOptions,
-    heads_node_list,
     inspect,
     refuse_texts,
     with_choices,
@@ -89,7 +89,7 @@ def _read_node_list(nodes: NodeList | None, source: str, facts: list[Fact]) -> l
             source = opened.name
             records = _number_lines(RecordReader(Utf8Stream(opened), source, ONE_FIELD))
             labels = [(line, label) for line, (label,) in records]
-        if len(labels) > 1 and heads_node_list(labels[0][1]):
+        if len(labels) > 1 and labels[0][1].strip().lower() in LIST_NAMES:
             told = f"The first line of the node list {source} ({labels[0][1]}) was taken as its heading."
             facts.append(Fact("node_list_heading", 1, told))
             del labels[0]

@@ -143,8 +143,8 @@ def refuse_texts(schema: Schema) -> None:
     what = f"the column {called} holds long texts, so this may be documents or links"
     remedy = (
         f"To read documents, use load_corpus (text_column={text!r}). To read links, choose their columns: "
+        f"(row_column={row!r}) (column_column={column!r})."
     )
-    remedy += f"(row_column={row!r}) (column_column={column!r})."
     raise DataError(what, source=schema.filename, value=schema.rows[0][at], remedy=remedy)
 
 
@@ -181,9 +181,9 @@ _VALUE_NAMES = {"value", "values", "weight", "count", "counts", "freq", "frequen
 _VALUE_NAMES |= {"link", "linked", "number", "amount", "strength", "entry"}
 _OTHER_NAMES = {"time", "timestamp", "date", "year", "id", "name", "label", "node", "key", "type", "comment"}
 _KNOWN = _ROW_NAMES | _COLUMN_NAMES | _VALUE_NAMES | _OTHER_NAMES
-# What heads a list of objects.
-_LIST_NAMES = {"node", "nodes", "label", "labels", "name", "names", "object", "objects", "id", "row"}
-_LIST_NAMES |= {"column"}
+#: What heads a list of objects.
+LIST_NAMES = {"node", "nodes", "label", "labels", "name", "names", "object", "objects", "id", "row"}
+LIST_NAMES |= {"column"}
 #: What stands above the names of rows.
 CORNER_NAMES = {"", "id", "name", "label", "row", "rows", "node", "object"}
 # What heads a column that says whether links have a direction, and what it says.
@@ -316,11 +316,6 @@ def _says_direction(heading: str, fields: Sequence[str]) -> bool:
     return heading in _DIRECTION_NAMES and bool(said) and None not in said
 
 
-def heads_node_list(name: str) -> bool:
-    """Return whether the first line of a node list is a heading."""
-    return name.strip().lower() in _LIST_NAMES
-
-
 def heading(row: str, column: str) -> Heading:
     """Return whether the names of two columns are such as those of a network have, and give its links a direction.
 
@@ -351,9 +346,7 @@ def read_heading(schema: Schema, head: bytes) -> Heading:
     names = list(schema.column_names)
     if not schema.header:
         lines = head.decode("utf-8", errors="replace").splitlines()
-        comments = [
-            line.lstrip("#% \t").replace(",", " ").split() for line in lines if line[:1] in ("#", "%")
-        ]
+        comments = [line.lstrip("#% \t").replace(",", " ").split() for line in lines if line[:1] in "#%"]
         names = next((words for words in reversed(comments) if len(words) == schema.n_fields), [])
     if max(schema.row_column, schema.column_column) >= len(names):
         return None

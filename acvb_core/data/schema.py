@@ -53,9 +53,8 @@ class Schema:
     format: str  # a row of the table of formats; of a table also "sparse npz", "array" or "frame"
     filename: str  # name the user knows the source by
     gzipped: bool = False
-    encoding: str | None = (
-        None  # None if the format has none, as `delimiter`; of a zip archive, unless it was given
-    )
+    #: None if the format has none, as `delimiter`; of a zip archive, unless it was given.
+    encoding: str | None = None
     delimiter: str | None = None
     header: bool = False  # the first line holds names
     column_names: tuple[str, ...] = ()  # the header's fields, or names such as "column 1", "column 2", …

@@ -18,7 +18,7 @@ from acvb_core.data.report import Fact
 from acvb_core.data.schema import ColumnChoice, Schema
 from acvb_core.data.sources.containers import open_records, reading_facts
 from acvb_core.data.sources.frames import FrameChoices, FrameSource, column_types, is_text_type
-from acvb_core.data.sources.parse import BLOCK_BYTES, read_head
+from acvb_core.data.sources.parse import BLOCK_BYTES, GUESS_RECORDS, read_head
 from acvb_core.data.sources.source import ByteSource
 from acvb_core.data.sources.values import (
     MISSING_WORDS,
@@ -35,7 +35,6 @@ from acvb_core.data.table import LARGEST, ImageSize, find_infinite, parse_image_
 
 #: What stands for a missing cell, in lower case: the other readers' signs and some that only tables of numbers have.
 MISSING = MISSING_WORDS | {"-", "--", ".", "n.a.", "#n/a", "none", "<na>"}
-Header = Literal["auto"] | bool | None
 CategoryPolicy = Literal["refuse", "one-hot", "leave-out"]
 ConstantPolicy = Literal["refuse", "leave-out"]
 #: Of the first records, whether each field is a number; None where it is missing.
@@ -45,8 +44,6 @@ _COUNTED = 4
 _COUNT = re.compile(r"\s*[0-9]{1,18}\s*")
 #: Ends the name of a column of ids: id, customer_id, userId; not paid.
 _ID_NAME = re.compile(r"(^|[\W_])(id|ID|Id)$|[a-z](Id|ID)$")
-#: Rows of a frame that are looked at.
-_LOOKED_AT = 50
 #: Columns that are left out and kept as metadata, and different values in all of them, at most: about 300 MB.
 MOST_METADATA, _MOST_DIFFERENT = 50, 2_000_000
 
@@ -56,7 +53,7 @@ class TableOptions:
     """The arguments of `load_table`, checked; what there may be several of is a tuple."""
 
     name: str | None = None
-    header: Header = None
+    header: Literal["auto"] | bool | None = None
     row_labels: ColumnChoice | Literal[False] | None = None
     label_column: ColumnChoice | None = None
     missing: Iterable[str] = ()
@@ -97,7 +94,7 @@ def inspect_columns(source: ByteSource | FrameSource, options: TableOptions) -> 
     """Guess from the first rows of a text or a frame how it is read; what the options say is taken as given."""
     header, typed = options.header, set[int]()
     if isinstance(source, FrameSource):
-        container, head = source.frame.container, source.read_head(_LOOKED_AT)
+        container, head = source.frame.container, source.read_head(GUESS_RECORDS)
         typed = {i for i, kind in enumerate(column_types(source)) if not is_text_type(kind)}
         header = True if source.frame.named else header
     else:
