@@ -394,5 +394,6 @@ def _read_array(
     raw = RawTable(schema, options, texts.get("rows"), texts.get("labels"), size, cells)
     what = plural(n_columns, "column") if size is None else f"pictures of {size[0]:,} x {size[1]:,} pixels"
     raw.note("array", n_rows, f"Read an array of {plural(n_rows, 'row')}: {what}.")
+    raw.drop_codes(raw.values)
     raw.refuse_infinite()
     return raw

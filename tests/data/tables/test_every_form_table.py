@@ -277,3 +277,11 @@ def test_a_square_frame_without_names_has_no_further_column(index: Any) -> None:
     for table in (load_table(frame).data, Table.build(frame)):
         assert (table.columns.tolist(), table.values.tolist()) == (["0", "1"], [[1, 2], [3, 4]])
         assert table.rows.tolist() == [str(row) for row in frame.index]
+
+
+def test_signs_for_missing_cells_are_those_of_arrays_too() -> None:
+    cells = np.array([[1.0, -999], [2, 5], [-999, 6], [4, 7]])
+    for given in (cells, pd.DataFrame(cells), sparse.csr_array(cells)):
+        found = load_table(given, missing=[-999]).data
+        assert np.isnan(found.values).nonzero()[0].tolist() == [0, 2]
+        assert found.n_missing == 2
