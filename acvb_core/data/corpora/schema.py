@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
+from statistics import fmean
 from typing import Any, Literal, NamedTuple, TypedDict, cast
 
 from acvb_core.core.errors import DataError, ParameterError
@@ -416,16 +417,12 @@ def _is_counts(records: Records) -> bool:
 def _is_table(head: Head, filename: str, block: bytes) -> bool:
     """Return whether lines cut at a delimiter are a table, and not prose that holds the delimiter."""
     records = head.records
-    if _has_text_header(records):
-        return True
-    if len(records[0]) < 2:
-        return False
-    named = any(name in WORD_NAMES for name in lower_names(records[0]))
-    if named or filename.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
-        return True
+    named = not set(WORD_NAMES).isdisjoint(lower_names(records[0]))
+    named |= filename.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
     # In prose a comma is followed by a blank.
     prose = head.delimiter == "," and 2 * block.count(b", ") >= block.count(b",")
-    return len(records) > 1 and head.share > 0.9 and not prose
+    even = len(records) > 1 and head.share > 0.9 and not prose
+    return _has_text_header(records) or (len(records[0]) > 1 and (named or even))
 
 
 def _has_text_header(records: Records) -> bool:
@@ -437,7 +434,7 @@ def _has_text_header(records: Records) -> bool:
     columns = list(zip(*records[1:], strict=True))
     if len(columns) < 2 or not all(names) or len(set(names)) < len(names) or any(map(_is_number, names)):
         return False
-    return max(map(_mean_length, columns)) > 5 * max(map(len, names))
+    return max(fmean(map(len, values)) for values in columns) > 5 * max(map(len, names))
 
 
 def _guess_text_column(names: Sequence[str], columns: Records) -> int | None:
@@ -445,7 +442,7 @@ def _guess_text_column(names: Sequence[str], columns: Records) -> int | None:
     called = _find_called(names, TEXT_NAMES, set())
     if called is not None or not columns:
         return called
-    lengths = [_mean_length(values) for values in columns]
+    lengths = [fmean(map(len, values)) for values in columns]
     longest = lengths.index(max(lengths))
     lettered = any(c.isalpha() for value in columns[longest] for c in value)
     return longest if lettered and (len(columns) == 1 or lengths[longest] >= _TEXT_LIKE) else None
@@ -458,7 +455,7 @@ def _guess_name_column(names: Sequence[str], columns: Records, taken: set[int | 
         return called
     first = columns[0]
     unique = len(first) > 1 and len(set(first)) == len(first) and all(first)
-    return 0 if unique and _mean_length(first) <= _SHORT else None
+    return 0 if unique and fmean(map(len, first)) <= _SHORT else None
 
 
 def _guess_label_column(names: Sequence[str], columns: Records, taken: set[int | None]) -> int | None:
@@ -471,7 +468,7 @@ def _guess_label_column(names: Sequence[str], columns: Records, taken: set[int |
     if called is not None:
         return called
     for column, values in enumerate(columns):
-        short = column not in taken | single and len(values) > 9 and _mean_length(values) <= _SHORT
+        short = column not in taken | single and len(values) > 9 and fmean(map(len, values)) <= _SHORT
         if short and 1 < len(set(values)) <= 2 * math.sqrt(len(values)) and not all(map(_is_number, values)):
             return column
     return None
@@ -492,7 +489,3 @@ def _is_whole(field: str) -> bool:
     if text.isdecimal():
         return text.isascii()
     return text[:1].isdigit() and any(style.number(text).is_integer() for style in STYLES)
-
-
-def _mean_length(values: Sequence[str]) -> float:
-    return sum(map(len, values)) / len(values)
