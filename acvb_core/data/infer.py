@@ -17,7 +17,7 @@ from acvb_core.data.report import Fact
 from acvb_core.data.schema import Schema, lower_names
 from acvb_core.data.sources.formats import FORMATS, marked_encoding
 from acvb_core.data.sources.source import ByteSource, FileLike
-from acvb_core.data.sources.values import value_kind
+from acvb_core.data.sources.values import read_value, value_kind
 from acvb_core.data.table_build import inspect_table
 
 #: Tried in this order: of two that give equally good words, the first is proposed.
@@ -254,7 +254,7 @@ def _judge_counts(corpus: Schema) -> KindGuess | None:
         return KindGuess("counts", told) if named else None
     words = [at for at in range(corpus.n_fields) if at not in corpus.roles.values()]
     cells = [row[at] for row in corpus.rows for at in words]
-    sparse = 2 * sum(float(cell) == 0.0 for cell in cells) > len(cells)
+    sparse = 2 * sum(read_value(cell).number == 0.0 for cell in cells) > len(cells)
     wordy = 2 * sum(names[at].isalpha() for at in words) > len(words)
     named = corpus.document_column == 0 and names[0] in _DOCUMENT_NAMES | {"id"}
     if named and sparse and wordy and value_kind(cells) == "counts":

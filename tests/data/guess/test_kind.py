@@ -98,6 +98,12 @@ def saved(save: object, *arguments: object) -> bytes:
             "table",
             "3 of its 5",
         ),
+        (
+            "big.csv",
+            "id,fox,dog,cat\na,0,0,9 000\nb,0,1,0\nc,0,0,1\n",
+            "counts",
+            "words",
+        ),
     ],
 )
 def test_text_files_are_recognised_with_the_reason(name: str, content: str, kind: str, reason: str) -> None:
