@@ -107,7 +107,14 @@ FAULTS = {
     ),
     "negative index": (b"0,1\n-1,2\n", {"shape": (3, 7)}, 2, 1, "-1", "an index from 0 to 2"),
     "no index": (b"0,1\n1,x\n", {"shape": (3, 7)}, 2, 2, "x", "an index from 0 to 6"),
-    "huge index": (b"0,1\n1,99999999999999999999\n", {"shape": (3, 7)}, 2, 2, "9" * 20, "an index from 0 to 6"),
+    "huge index": (
+        b"0,1\n1,99999999999999999999\n",
+        {"shape": (3, 7)},
+        2,
+        2,
+        "9" * 20,
+        "an index from 0 to 6",
+    ),
     "label not in the list": (
         b"row,col\na,x\nb,y\nz,y\n",
         {"row_nodes": ["a", "b"]},

@@ -449,7 +449,9 @@ def test_ids_beside_a_matrix_are_names() -> None:
     frame = pd.DataFrame(cells, pd.Index(range(100, 112), name="userId"), range(1, 9))
     for form in (frame, frame.reset_index(), frame.to_csv().encode()):
         assert_same(load_relation(form).data, users, items, cells)
-    assert acvb_core.fit(frame, "vb", k_rows=2, k_cols=2, max_sweeps=2).rows["object"].tolist()[0] in frame.index
+    assert (
+        acvb_core.fit(frame, "vb", k_rows=2, k_cols=2, max_sweeps=2).rows["object"].tolist()[0] in frame.index
+    )
 
 
 def test_whole_numbers_are_one_id_with_and_without_a_fraction() -> None:
@@ -511,7 +513,10 @@ AMOUNTS = "buyer,goods,amount\nann,tea,1\nann,jam,167\nbob,tea,40\nbob,jam,-3\nc
 
 def test_what_is_given_up_of_amounts_is_said_first() -> None:
     matrix = ",tea,jam\nann,1,167\nbob,40,-3\ncyd,0,\n"
-    told = "Values from -3 to 167 are used as linked or not linked only: 3 above 0 as linked, 1 other than 0 as not linked."
+    told = (
+        "Values from -3 to 167 are used as linked or not linked only: 3 above 0 as linked, "
+        "1 other than 0 as not linked."
+    )
     stored = sparse.coo_array(([1.0, 167, 40, -3, 0], ([0, 0, 1, 1, 2], [0, 1, 0, 1, 0])))
     for form in (
         AMOUNTS.encode(),

@@ -32,7 +32,9 @@ def upload(app: AppTest, name: str, content: bytes | str) -> AppTest:
     return bring(app, name, content, "table")
 
 
-@pytest.mark.parametrize(("index", "said"), [(99_999_999, "indices must be < 2"), (-1, "indices must be >= 0")])
+@pytest.mark.parametrize(
+    ("index", "said"), [(99_999_999, "indices must be < 2"), (-1, "indices must be >= 0")]
+)
 def test_a_sparse_file_whose_index_points_outside_is_refused(open_app: Open, index: int, said: str) -> None:
     out = io.BytesIO()
     parts = {"shape": [2, 2], "data": [1.0, 1.0], "indices": [0, index], "indptr": [0, 1, 2]}
