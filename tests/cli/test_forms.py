@@ -185,7 +185,7 @@ READ = {
     "a crosstab of numbered ids": ("userId,1,2,3\n100,1,0,1\n101,0,1,1\n102,1,1,0\n", (), "3 x 3"),
     "ids with a point": ("user,item\n1.0,a\n1,b\n2.0,a\n", (), "2 x 2"),
     "a column of directions": ("Source,Target,Type\na,b,Undirected\nb,c,Undirected\nc,d,Undirected\n", (), "4 x 4"),
-    "sorted pairs": (PAIRS, ("--undirected",), "6 x 6"),
+    "sorted pairs": (PAIRS, ("--undirected",), "4 x 4"),
     "European amounts": ("Kunde;Ware;Betrag\nA;x;1.234,50\nB;y;12,00\nA;y;3.000,00\n", (), "2 x 2"),
     "a quantile": ("a,b,n\nr,x,1\ns,y,9\nr,y,5\ns,x,7\n", ("--threshold", "50%"), "2 x 2"),
     "a heading": ("Buyer,Ware\nAnn,x\nBob,x\nAnn,y\nBob,y\n", ("--header",), "2 x 2"),
