@@ -236,6 +236,29 @@ def test_a_first_line_that_is_most_likely_a_heading_is_asked_about(
     assert people() == wanted
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "wanted"),
+    [
+        ("pivot.csv", "userId,1,2,3\n100,1,0,1\n101,0,1,1\n102,1,1,0\n", ["100", "101", "102"]),
+        ("ids.csv", "user,item\n1.0,a\n1,b\n2.0,a\n", ["1", "2"]),
+        ("gephi.csv", "Source,Target,Type\na,b,Directed\nc,b,Directed\na,c,Directed\n", ["a", "c", "b"]),
+        ("sales.csv", "Sales of May\n\nperson,event\nAnn,Fair\nBob,Ball\nAnn,Ball\n", ["Ann", "Bob"]),
+        ("amounts.csv", "Kunde;Ware;Betrag\nMüller;x;1.234,50\nJahn;y;12,00\n".encode("cp1252"), ["Müller", "Jahn"]),
+        (
+            "twice.gml",
+            'graph [ node [ id 0 label "Ann" ] node [ id 1 label "Ann" ] edge [ source 0 target 1 ] ]\n',
+            ["Ann (0)", "Ann (1)"],
+        ),
+    ],
+)  # fmt: skip
+def test_a_file_is_read_as_what_it_says(
+    open_app: Open, name: str, content: str | bytes, wanted: list[str]
+) -> None:
+    app = press(bring(open_app("data"), name, content), "load")
+    assert not app.exception
+    assert people() == wanted
+
+
 @pytest.mark.parametrize("sheet", [False, True])
 def test_first_lines_have_the_numbers_of_the_file(open_app: Open, sheet: bool) -> None:
     lines = ["Outings of 2020", "", "person,event", "Ann,Fair", "", "Bob,Fair", "Bob,Ball"]
