@@ -361,8 +361,8 @@ def read_edge_list(
     rows = links.build_side(0, options.row_nodes)
     columns = rows if options.same_nodes else links.build_side(1, options.column_nodes)
     row_kind, column_kind = (reader.header[i] for i in links.at) if reader.header else ("", "")
-    entries.facts = [*reading_facts(reader, schema), *links.facts, *entries.facts]
     entries.declared, entries.heading = links.find_direction(), read_heading(schema, source.head)
+    entries.facts = [*reading_facts(reader, schema), *links.facts, *entries.facts]
     relation = assemble(
         entries,
         (rows, columns),
@@ -388,6 +388,9 @@ class _LinkList:
         self.facts: list[Fact] = []
         self._source, self._schema, self._options = source, schema, options
         self._directions, table = LabelTable(), LabelTable()
+        self._n_saying: NDArray[np.int64] = np.zeros(
+            0, dtype=np.int64
+        )  # lines by what they say of directions
         self._tables = (table, table if options.same_nodes else LabelTable())
         self._unit = source.frame.unit if isinstance(source, FrameSource) else "line"
 
@@ -400,7 +403,10 @@ class _LinkList:
                 remedy = "Give every object a name, or remove the line."
                 raise DataError("a label is blank", source=name, line=line, column=i + 1, remedy=remedy)
         if self._schema.direction_column is not None:
-            self._directions.codes(batch, self._schema.direction_column)
+            codes = self._directions.codes(batch, self._schema.direction_column)
+            counts = np.bincount(codes, minlength=len(self._directions))
+            counts[: len(self._n_saying)] += self._n_saying
+            self._n_saying = counts
         if self._options.same_nodes:
             both = self._tables[0].codes(batch.interleave(*self.at), 0)
             return both[0::2], both[1::2]
@@ -419,6 +425,10 @@ class _LinkList:
         if len(set(said.values())) == 1 and None not in said.values():
             return Sides("one", f"the column {heading!r} says so", directed=next(iter(said.values())))
         if self._options.directed is not None or not said:
+            n = sum(int(self._n_saying[code]) for code, directed in said.items() if directed is False)
+            told = "{link has no direction: it is|links have no direction: they are} read from the first object to "
+            told += "the second only."
+            self.facts += tell_count("undirected_as_directed", n if self._options.directed else 0, told)
             return None
         first = next(iter(said))
         code = next(code for code in said if said[code] is None or said[code] is not said[first])

@@ -23,6 +23,7 @@ _CHANGES: dict[str, tuple[str, ...]] = {
     "one_way": ("directed",),
     "denied_one_way": ("directed",),
     "known_one_way": ("directed",),
+    "undirected_as_directed": (),
     "self_links_left_out": ("self_links",),
     "unused_columns": (
         *("row_column", "column_column", "value_column", "source", "target", "value"),

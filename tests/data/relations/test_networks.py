@@ -219,3 +219,16 @@ def test_ends_of_sorted_pairs_give_no_direction_by_themselves(names: str) -> Non
     assert load_relation(f"{names}\n0,1\n0,2\n1,2\n{'9' * 5000},1\n2,0\n".encode()).data.n_links == 5
     denied = f"{names},value\n1,2,1\n2,3,1\n3,4,1\n2,1,0\n"
     assert load_relation(denied.encode()).data.network == Network(True)
+
+
+def test_links_without_a_direction_in_a_directed_network_are_told_of() -> None:
+    links = b"Source,Target,Type\na,b,Directed\nb,c,Undirected\nc,d,Undirected\nd,a,Directed\n"
+    found = load_relation(links, directed=True)
+    assert found.report.count("undirected_as_directed") == 2
+    assert (
+        "2 links have no direction: they are read from the first object to the second only."
+        in found.report.lines()
+    )
+    assert load_relation(links, directed=False).report.count("undirected_as_directed") == 0
+    plain = load_relation(links.replace(b"Undirected", b"Directed"), directed=True)
+    assert plain.report.count("undirected_as_directed") == 0
