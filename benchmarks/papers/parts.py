@@ -177,7 +177,7 @@ def _load(table: PaperTable, source: PaperSource, path: Path | None) -> Any:
 @lru_cache(maxsize=4)
 def _read_file(kind: str, path: Path, options: tuple[tuple[str, Any], ...]) -> Any:
     """Return what a file holds; the tables of a paper share files."""
-    return getattr(getattr(acvb_core, f"load_{kind}")(path, **dict(options)), kind)
+    return getattr(acvb_core, f"load_{kind}")(path, **dict(options)).data
 
 
 def _take_first(data: Any, n: int) -> Any:

@@ -135,11 +135,13 @@ class LdaCases:
             assert all_between(one["probability"], 0, 1 + 1e-6)
             if data.n_words <= 50:
                 assert_close(one["probability"].sum(), 1.0, rtol=1e-5)
-        assert list(documents.columns) == ["document", *(f"topic_{i + 1}" for i in range(k))]
+        assert list(documents.columns) == ["document", "tokens", *(f"topic_{i + 1}" for i in range(k))]
         assert documents["document"].tolist() == data.documents.tolist()
-        shares = documents.drop(columns="document").to_numpy()
-        assert (shares >= 0).all()
-        assert_close(shares.sum(axis=1), 1.0, rtol=1e-5)
+        assert documents["tokens"].tolist() == data.lengths.tolist()
+        shares = documents.drop(columns=["document", "tokens"]).to_numpy()
+        assert np.isnan(shares[data.lengths == 0]).all()
+        assert (shares[data.lengths > 0] >= 0).all()
+        assert_close(shares[data.lengths > 0].sum(axis=1), 1.0, rtol=1e-5)
 
     def check_predictions(self, probability: Array, data: Corpus) -> None:
         by_document = probability.reshape(data.shape)
