@@ -37,7 +37,7 @@ class Option:
     formats: tuple[str, ...] = ()  #: in which it makes sense; none: in all
     choices: Mapping[Any, str] = field(default_factory=dict)  #: values, in words; the page proposes the first
     none: str = ""  #: words for no column, where there need not be one
-    auto: str = ""  #: words for leaving the choice to the reader, where that is proposed
+    auto: str = ""  #: words for leaving the choice to the reader, if the page proposes that
     flags: tuple[str, ...] = ()  #: other names on the command line; of yes or no, the one that says no
     hint: str = ""  #: shown in an empty field; after a flag
     advanced: bool = False  #: out of sight until asked for
@@ -260,11 +260,11 @@ def list_formats(kind: Kind, container: str = "text") -> dict[str, str]:
 def parse_shape(text: str) -> tuple[int, int]:
     """Return the two sides of 1892x1892.
 
-    Raises ParameterError: it is no size.
+    Raises ParameterError: the text is not a size.
     """
     sides = re.fullmatch(r"(\d+)\s*[x×,]\s*(\d+)", text.strip().lower())
     if not sides:
-        raise ParameterError(f"{text!r} is no size; write it as 1892x1892.")
+        raise ParameterError(f"{text!r} is not a size; write it as 1892x1892.")
     return int(sides[1]), int(sides[2])
 
 

@@ -388,9 +388,8 @@ class _LinkList:
         self.facts: list[Fact] = []
         self._source, self._schema, self._options = source, schema, options
         self._directions, table = LabelTable(), LabelTable()
-        self._n_saying: NDArray[np.int64] = np.zeros(
-            0, dtype=np.int64
-        )  # lines by what they say of directions
+        # Of each text in the column of directions, the number of its lines.
+        self._n_saying: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._tables = (table, table if options.same_nodes else LabelTable())
         self._unit = source.frame.unit if isinstance(source, FrameSource) else "line"
 

@@ -320,8 +320,8 @@ class Format:
     kinds: tuple[Kind, ...]  # the data that its files can hold
     family: Family = "text"
     endings: tuple[str, ...] = ()  # of file names, in lower case, if they say something
-    #: Whether the first bytes of a source are of this format. None: it is text (`find_text_format`); delimited and
-    #: plain text are told apart by the first records.
+    #: Whether the first bytes of a source are of this format. None: it is text (`find_text_format`); the first
+    #: records distinguish delimited from plain text.
     recognise: Callable[[_Source], bool] | None = None
     options: tuple[str, ...] = ()  # arguments of the readers that say how its files are read
     called: str = ""  # what a file of it is, with an article (default: "a <title> file")

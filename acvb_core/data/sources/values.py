@@ -322,7 +322,7 @@ def ask_style(text: str, style: NumberStyle) -> str:
 
 
 def parse_numbers(fields: Any, style: NumberStyle, missing: frozenset[str] = MISSING_WORDS) -> Floats:
-    """Return Arrow strings as the doubles that float() gives: NaN where one is missing, infinite where it is no number.
+    """Return Arrow strings as the doubles that float() gives: NaN for a missing one, infinity for any other text.
 
     `missing` holds the signs for a missing cell in lower case.
     """

@@ -87,7 +87,7 @@ class Reader(ABC):
     def prepare(self, opened: OpenFile) -> Draft:
         """Draw further settings, and their effect, and return how the file would be loaded.
 
-        Raises AcvbError: it cannot be read so.
+        Raises AcvbError: the file cannot be read with these options.
         """
 
     def carry_over(self, before: Any, data: Any) -> Any:
