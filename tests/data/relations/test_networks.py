@@ -222,7 +222,7 @@ def test_ends_of_sorted_pairs_give_no_direction_by_themselves(names: str) -> Non
 
 
 def test_links_without_a_direction_in_a_directed_network_are_told_of() -> None:
-    links = b"Source,Target,Type\na,b,Directed\nb,c,Undirected\nc,d,Undirected\nd,a,Directed\n"
+    links = b"Source,Target,Type\na,b,Directed\nb,c,Undirected\nc,d,Undirected\nd,a,Directed\nd,b,Directed\n"
     found = load_relation(links, directed=True)
     assert found.report.count("undirected_as_directed") == 2
     assert (
