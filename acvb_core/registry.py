@@ -11,7 +11,7 @@ from acvb_core.core.rows import MethodSpec, ModelSpec
 #: Folders of `acvb_core/models`, in the order in which their models are shown. A new model is one more name.
 FOLDERS = ("irm", "lda", "lfm")
 
-_ROWS = [import_module(f"acvb_core.models.{folder}.rows") for folder in FOLDERS]
+_ROWS = [import_module(f"acvb_core.models.{folder}.spec") for folder in FOLDERS]
 MODELS: tuple[ModelSpec, ...] = tuple(row for rows in _ROWS for row in rows.MODELS)
 METHODS: tuple[MethodSpec, ...] = tuple(row for rows in _ROWS for row in rows.METHODS)
 

@@ -25,12 +25,11 @@ import numpy as np
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.threads import one_thread
-from acvb_core.models.lda.cells import Cells
 from acvb_core.models.lda.cvb import sum_counts
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, zeroth_order
 from acvb_core.models.lda.start import random_responsibilities
-from acvb_core.models.lda.state import Tokens
+from acvb_core.models.lda.state import Cells, Tokens
 from acvb_core.registry import method_row
 
 FLOOR_DOCUMENTS, FLOOR_REPEATS = 20, 40

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from acvb_core.core.kernel_cache import lock_cache
-from acvb_core.models.irm.gibbs import chain
+from acvb_core.models.irm import gibbs as chain
 
 # Examples are the same on every run, so that a failure is met by whoever changed something and can be met again. To
 # look further than that: HYPOTHESIS_PROFILE=explore. Times are not judged: the first example may compile a kernel.

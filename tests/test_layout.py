@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "acvb_core"
 
 # A module imports from the lines above its own, and from its own room. Names that share a line do not import each
-# other. Each folder with a rows.py is a model.
+# other. Each folder with a spec.py is a model.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("core.errors", "core.printable", "core.references", "core.versions", "core.array_files"),
     ("core.protocols", "core.parameters", "core.special", "core.slice_sampling", "core.kernel_cache"),
@@ -33,7 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("shards",),
     ("data",),
     ("evaluate", "samples"),
-    tuple(f"models.{path.parent.name}" for path in sorted((ROOT / PACKAGE / "models").glob("*/rows.py"))),
+    tuple(f"models.{path.parent.name}" for path in sorted((ROOT / PACKAGE / "models").glob("*/spec.py"))),
     ("registry",),
     ("engine",),
     ("store",),
@@ -382,7 +382,7 @@ def test_a_model_may_be_named_in_its_own_rooms() -> None:
     assert rules.foreign_names("acvb_core/engine/run.py", source) == ["lda", "network"]
     assert rules.foreign_names("pages/ui/shared/format.py", source) == ["lda", "network"]
     assert rules.foreign_names("acvb_core/data/relation.py", source) == ["lda"]
-    assert rules.foreign_names("acvb_core/models/lda/rows.py", source) == []
+    assert rules.foreign_names("acvb_core/models/lda/spec.py", source) == []
     assert rules.foreign_names("pages/ui/lda/upload_texts.py", source) == []
 
 

@@ -177,7 +177,7 @@ def test_constants_named_in_the_text() -> None:
     from acvb_core.core.rows import BURN_IN_CAP
     from acvb_core.engine.stopping import worst_case_sweeps
     from acvb_core.evaluate.split import MAX_ENTRIES
-    from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM
+    from acvb_core.models.irm.spec import MOVES_EVERY, MOVES_FROM
 
     flat = " ".join(TEXT.split())
     assert f"{worst_case_sweeps(1e-5):,} sweeps for 1e-5" in flat

@@ -46,8 +46,8 @@ import acvb_core
 from acvb_core.evaluate.alignment import align_topics
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.table import Table
-from acvb_core.models.lda.evaluate.topic_map import topic_map
-from acvb_core.models.irm.moves.schedule import MOVES_FROM
+from acvb_core.models.lda.topics import topic_map
+from acvb_core.models.irm.moves import MOVES_FROM
 from acvb_core.registry import MODELS, methods_of
 from acvb_core.samples.planted_mixtures import planted_topics
 

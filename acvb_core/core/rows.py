@@ -207,7 +207,7 @@ class ModelSpec:
 
     def warm_up(self) -> WarmUp:
         """Return the tiny run by which the model's compiled functions are made ready."""
-        case: WarmUp = self.part("warmup").CASES[self.name]
+        case: WarmUp = self.part("model").CASES[self.name]
         return case
 
     def part(self, name: str) -> ModuleType:

@@ -13,8 +13,27 @@ from acvb_core.store.files import Arrays
 
 #: Only classes of this package are made when a state is read.
 _PACKAGE = "acvb_core."
+_MODELS = _PACKAGE + "models."
 _PLAIN = (type(None), bool, int, float, str)
 _SEQUENCES: dict[str, type[Any]] = {"tuple": tuple, "list": list, "set": set, "frozenset": frozenset}
+#: Modules whose classes have moved since states were first kept, by the name that such a state has for them.
+_MOVED = {
+    "irm.gibbs.gibbs": "irm.gibbs",
+    "irm.layout": "irm.kernels",
+    "irm.moves.moves": "irm.moves",
+    "irm.moves.rejected_moves": "irm.split",
+    "irm.sweeps.rest": "irm.state",
+    "lda.streams.state": "lda.online.stream",
+    "lfm.feature_mean": "lfm.ibp",
+    "lfm.ibp.best": "lfm.ibp",
+    "lfm.ibp.ibp": "lfm.ibp",
+    "lfm.ibp.weights": "lfm.ibp",
+    "lfm.least_squares": "lfm.state",
+    "lfm.meibp.meibp": "lfm.meibp",
+    "lfm.meibp.state": "lfm.meibp",
+    "lfm.vb.sizes": "lfm.vb",
+    "lfm.vb.state": "lfm.vb",
+}
 
 
 def encode_state(state: Any) -> tuple[Any, Arrays]:
@@ -94,6 +113,8 @@ def _part_names(cls: type, value: Any) -> list[str]:
 def _build(name: str, parts: dict[str, Any]) -> Any:
     """Return the object of a class that has these parts; nothing of the class is called."""
     module, _, qualified = name.partition(":")
+    moved = _MOVED.get(module.removeprefix(_MODELS))
+    module = module if moved is None else _MODELS + moved
     if not module.startswith(_PACKAGE):
         raise ValueError(f"no class of a state: {name}")
     cls: Any = import_module(module)

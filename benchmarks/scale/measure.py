@@ -23,7 +23,7 @@ from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.run import run as sweeps
-from acvb_core.models.lda.sharded.costs import driver_bytes, worker_bytes
+from acvb_core.models.lda.memory import driver_bytes, worker_bytes
 from acvb_core.models.lda.state import BEGINNING
 
 _TICKS = os.sysconf("SC_CLK_TCK")

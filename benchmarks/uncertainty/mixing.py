@@ -16,8 +16,8 @@ import pandas as pd
 from acvb_core.core.protocols import no_poll
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.evaluate.chains import FEWEST_EFFECTIVE, MOST_R_HAT, ChainReport
-from acvb_core.models.irm.evaluate.sampled import read_chain
-from acvb_core.models.irm.gibbs import chain
+from acvb_core.models.irm import gibbs as chain
+from acvb_core.models.irm.scores import read_chain
 from acvb_core.samples.catalogue import load_sample
 
 DATA = (

@@ -12,9 +12,9 @@ import pytest
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.relation import Relation
 from acvb_core.evaluate.split import HeldOut
-from acvb_core.models.irm.evaluate.sampled import count_samples
-from acvb_core.models.irm.moves.moves import MoveMemory
-from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM
+from acvb_core.models.irm.moves import MoveMemory
+from acvb_core.models.irm.scores import count_samples
+from acvb_core.models.irm.spec import MOVES_EVERY, MOVES_FROM
 from acvb_core.samples.planted_relations import large_relation, planted_relation
 
 from .closeness import all_between, assert_close
@@ -40,7 +40,7 @@ class IrmCases:
     )
     learned: ClassVar[dict[str, Any]] = {"hyper": "tied", "alpha": 1.7, "a": 0.3, "b": 2.5}
     sizes = tuple({"k_rows": k, "k_cols": c} for k, c in ((1, 1), (1, 5), (6, 1), (40, 30), (2, 9)))
-    pieces = ("acvb_core.models.irm.domain.chunk_length", "acvb_core.models.irm.gibbs.sampling.chunk_length")
+    pieces = ("acvb_core.models.irm.sweep.chunk_length", "acvb_core.models.irm.gibbs.chunk_length")
     whole = MOVES_EVERY + 2
     fewest = 1
     has_loo = True

@@ -10,9 +10,8 @@ import numpy as np
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.corpus import Corpus
 from acvb_core.evaluate.corpus_split import HeldOutWords
-from acvb_core.models.lda.rows import LEARN_FROM
-from acvb_core.models.lda.streams.limits import FROZEN
-from acvb_core.models.lda.streams.state import StreamState
+from acvb_core.models.lda.online.stream import StreamState
+from acvb_core.models.lda.spec import FROZEN, LEARN_FROM
 from acvb_core.samples.planted_mixtures import planted_topics
 
 from .closeness import all_between, assert_close
@@ -44,9 +43,7 @@ class LdaCases:
     )
     learned: ClassVar[dict[str, Any]] = {"hyper": "minka", "alpha": 0.7, "beta": 0.3, "burn_in": 15}
     sizes = tuple({"k": k} for k in (1, 2, 3, 7, 16, 40))
-    pieces = tuple(
-        f"acvb_core.models.lda.{name}.chunk_pairs" for name in ("state", "gibbs", "streams.stream")
-    )
+    pieces = tuple(f"acvb_core.models.lda.{name}.chunk_pairs" for name in ("state", "gibbs", "online.stream"))
     whole = LEARN_FROM + 2
     fewest = 1
     has_loo = True

@@ -9,7 +9,7 @@ import pytest
 
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.relation import Network, Relation
-from acvb_core.models.irm.moves.schedule import MOVES_FROM
+from acvb_core.models.irm.spec import MOVES_FROM
 from acvb_core.samples.planted_relations import sparse_relation
 
 from .cases_irm import IrmCases
@@ -65,8 +65,8 @@ class NetworkCases(IrmCases):
     )
     sizes = tuple({"k_rows": k} for k in (1, 2, 6, 40))
     pieces = (
-        "acvb_core.models.irm.network.model.NetworkPass.chunk_length",
-        "acvb_core.models.irm.gibbs.sampling.chunk_length",
+        "acvb_core.models.irm.network.NetworkPass.chunk_length",
+        "acvb_core.models.irm.gibbs.chunk_length",
     )
 
     def data(self) -> dict[str, Relation]:

@@ -18,9 +18,9 @@ from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import Schedule, run
 from acvb_core.engine.threads import one_thread
-from acvb_core.models.irm import memory
-from acvb_core.models.irm.gibbs import chain
-from acvb_core.models.irm.moves.schedule import starting_clusters
+from acvb_core.models.irm import gibbs as chain
+from acvb_core.models.irm import model as memory
+from acvb_core.models.irm.spec import starting_clusters
 from acvb_core.registry import METHODS
 from acvb_core.samples.planted_mixtures import planted_topics
 from acvb_core.samples.planted_relations import large_relation
@@ -41,8 +41,8 @@ from .cases import (
 
 #: Some of the compiled functions, to see that they are found.
 KERNELS = (
-    "lda.kernels.zeroth_order", "irm.kernels.zeroth_order", "irm.network.kernels.zeroth_order_network",
-    "irm.network.kernels_second.second_order_network",
+    "lda.kernels.zeroth_order", "irm.kernels.zeroth_order", "irm.network.zeroth_order_network",
+    "irm.network.second_order_network",
 )  # fmt: skip
 
 

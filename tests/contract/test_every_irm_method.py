@@ -11,8 +11,8 @@ from acvb_core.core.clusters import order_by_size
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.rows import MethodSpec
 from acvb_core.data.relation import Network, Relation
-from acvb_core.models.irm.layout import TWO_DOMAINS, network_layout
-from acvb_core.models.irm.moves.schedule import MOVES_EVERY
+from acvb_core.models.irm.kernels import TWO_DOMAINS, network_layout
+from acvb_core.models.irm.spec import MOVES_EVERY
 from acvb_core.models.irm.state import block_counts
 from acvb_core.registry import methods_of, model_row
 from acvb_core.samples.planted_relations import PlantedRelation, planted_relation, sparse_relation

@@ -11,7 +11,7 @@ import pytest
 
 from acvb_core.core.rows import MethodSpec
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.streams.state import Prior, StreamState
+from acvb_core.models.lda.online.stream import Prior, StreamState
 from acvb_core.registry import method_row, methods_of, model_row
 from tests.oracles.dense_lda import log_joint, tokens_of
 from tests.oracles.lda_cases import triplets_of

@@ -29,9 +29,9 @@ OPERATION = re.compile(
 INLINED = re.compile(r"_v\d+_")
 KNOWN = {
     # The first expected counts of a document: once a document, not once a word.
-    "acvb_core.models.lda.streams.scvb0.infer_documents: expected[k] = length / n_topics + alpha[k]",
+    "acvb_core.models.lda.online.methods.infer_scvb0: expected[k] = length / n_topics + alpha[k]",
     # The trigamma function is in double precision.
-    "acvb_core.models.lda.evaluate.evidence._trigamma_sum: "
+    "acvb_core.models.lda.kernels._trigamma_sum: "
     "total += trigamma(concentration[k] + (n if n > 0.0 else 0.0)) * weight[k]",
 }
 

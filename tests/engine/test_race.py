@@ -23,7 +23,7 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.state import RunState
-from acvb_core.models.irm.moves.schedule import MOVES_FROM
+from acvb_core.models.irm.spec import MOVES_FROM
 from acvb_core.registry import METHODS
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import planted_features, planted_topics

@@ -55,7 +55,7 @@ def check_contained(app: Any, caplog: pytest.LogCaptureFixture, *still_there: st
 def test_topics_without_their_map(
     open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("acvb_core.models.lda.evaluate.answer.topic_map", broken)
+    monkeypatch.setattr("acvb_core.models.lda.topics.topic_map", broken)
     app = opened(open_app, fitted())
     check_contained(app, caplog, "Download", "exclusivity")
 

@@ -354,7 +354,7 @@ def test_a_part_that_came_after_a_state_was_stored_has_its_default(monkeypatch: 
         (["object", "os:_wrap_close", []], "no class of a state"),
         (["object", "acvb_core.store.states:import_module", []], "no class of a state"),
         (
-            ["object", "acvb_core.models.irm.gibbs.gibbs:GibbsState", [["labels", 1]]],
+            ["object", "acvb_core.models.irm.gibbs:GibbsState", [["labels", 1]]],
             "this version has labels, hyper",
         ),
         ({"a": 1}, "no value of a state"),

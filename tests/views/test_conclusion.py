@@ -14,7 +14,7 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.heldout import LinkScore
-from acvb_core.models.lda.evaluate.alike_topics import count_alike_topics
+from acvb_core.models.lda.topics import count_alike_topics
 from acvb_core.models.lda.trained import trained_topics
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import planted_features

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
-from acvb_core.models.irm.evaluate.sampled import count_samples
+from acvb_core.models.irm.scores import count_samples, likely_links, surprising_links
 from acvb_core.store.export import csv_text, has_heading
 from acvb_core.store.files import labels_bytes
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 import numba as nb
 import numpy as np
 
-from acvb_core.core.special import digamma, lbeta, trigamma
-from acvb_core.models.irm.kernels import OPTIONS, Floats
-from acvb_core.models.irm.layout import TWO_DOMAINS
+from acvb_core.core.special import OPTIONS, digamma, lbeta, trigamma
+from acvb_core.models.irm.kernels import TWO_DOMAINS, Floats
 
 #: Fixed points run towards 0 or infinity where the data say nothing; they are held between these.
 _LOW, _HIGH = 1e-4, 1e6

@@ -1,34 +1,147 @@
-"""Compiled inner loops of the collapsed methods for the two-domain IRM.
-
-Each kernel updates a run of objects of one domain while the other domain stays fixed, and returns to Python in
-well under 100 ms when the run is chosen by `chunk_length`. The sums over an object's links and unknown entries
-(`neighbours.py`) are the same for the whole pass, so they come in ready-made.
-
-Notation in formulas: k is a cluster of the domain that is swept, l one of the other; n ones and N zeros of block
-(k, l), Beta prior (a, b); n+ and N+ what an object itself brings.
-"""
+"""Compiled inner loops for two-domain relations: sums over links, block terms, CVB0 updates."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from acvb_core.core.special import OPTIONS, lbeta, lbeta_large, log
-from acvb_core.models.irm.sweeps.bounds import (
-    OUT_OF_REACH,
-    Bounds,
-    Floats,
-    Singles,
-    bound_weights,
-    tabulate_cluster,
-)
+from acvb_core.core.parallel import map_together
+from acvb_core.core.protocols import Poll, no_poll
+from acvb_core.core.special import OPTIONS, lbeta, lbeta_large, lgamma_two, log
+from acvb_core.data.relation import Relation
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+#: A cluster whose bound is so many nats below the weight of another is taken not to hold any of the object: e^-40 is
+#: nothing beside 1 in double precision, and the tables' single precision is far better than what is left.
+OUT_OF_REACH = 40.0
+#: Ones at a node of the chords are so many times those at the node before.
+_STEP = 4.0
+#: Fewer objects or clusters are weighed sooner than the tables are made.
+_FEWEST_OBJECTS, _FEWEST_CLUSTERS = 24, 5
+
+
+class Bounds(NamedTuple):
+    """Tables of g for the blocks as they are; clusters of the swept domain are the last axis."""
+
+    sizes: Floats  #: shape (L,); M
+    nodes: Floats  #: shape (L, J); ones at the nodes, M at most
+    empty: Singles  #: shape (L, K); g(0, M)
+    whole: Singles  #: shape (K,); the sum of `empty` over l
+    chords: Singles  #: shape (J, L, K); g(n, M - n) - g(0, M) at each node
+    slopes: Singles  #: shape (K,); the sum over l of the slopes of the chords before the first node
+    stale: Floats  #: shape (K,); how much of objects came or went since a cluster's tables were made
+
+
+def make_bounds(ones: Floats, zeros: Floats, links: Floats, sizes: Floats, n_objects: int) -> Bounds:
+    """Return the tables for blocks with counts `ones` and `zeros`, shape (K, L), priors included.
+
+    They are empty where they would be of no use.
+
+    `links`: shape (N, L); the objects' ones. `sizes`: shape (L,); M, at least the ones and zeros of any object.
+    `n_objects`: how many of them will be visited.
+    """
+    n_own, n_other = ones.shape
+    if n_objects < _FEWEST_OBJECTS or n_own < _FEWEST_CLUSTERS:
+        n_own = n_other = 0
+    nodes = [1.0]
+    while n_own and nodes[-1] < links.max(initial=0.0):
+        nodes.append(nodes[-1] * _STEP)
+    table = np.minimum(nodes, np.maximum(sizes, 1e-6)[:n_other, None])
+    bounds = Bounds(
+        sizes[:n_other],
+        table,
+        np.empty((n_other, n_own), np.float32),
+        np.empty(n_own, np.float32),
+        np.empty((len(nodes), n_other, n_own), np.float32),
+        np.empty(n_own, np.float32),
+        np.zeros(n_own),
+    )
+    for k in range(n_own):
+        tabulate_cluster(k, ones[k], zeros[k], bounds)
+    return bounds
+
+
+@nb.njit(**OPTIONS)
+def tabulate_cluster(k: int, ones: Floats, zeros: Floats, bounds: Bounds) -> None:
+    """Bring the tables of cluster k up to date."""
+    sizes, nodes, empty, whole, chords, slopes, stale = bounds
+    n_other = sizes.shape[0]
+    out = np.empty(n_other)
+    for m in range(n_other):
+        both = ones[m] + zeros[m]
+        out[m] = lgamma_two(zeros[m] + sizes[m], both) - lgamma_two(zeros[m], both + sizes[m])
+    total = 0.0
+    for m in range(n_other):
+        total += out[m]
+        empty[m, k] = out[m]
+    whole[k] = total
+    before = np.empty(n_other)
+    for m in range(n_other):
+        before[m] = lgamma_two(ones[m], zeros[m] + sizes[m])
+    for j in range(nodes.shape[1]):
+        for m in range(n_other):
+            out[m] = lgamma_two(ones[m] + nodes[m, j], zeros[m] + sizes[m] - nodes[m, j]) - before[m]
+        for m in range(n_other):
+            chords[j, m, k] = out[m]
+    total = 0.0
+    for m in range(n_other):
+        total += np.float64(chords[0, m, k]) / nodes[m, 0]
+    slopes[k] = total
+    stale[k] = 0.0
+
+
+@nb.njit(**OPTIONS)
+def bound_weights(links: Floats, zeros: Floats, bounds: Bounds, out: Singles) -> None:
+    """Write an upper bound on the log probability of an object's links and zeros, for each cluster that it may join."""
+    sizes, nodes, empty, whole, chords, slopes, _ = bounds
+    n_own = whole.shape[0]
+    # Up to the first node a chord is straight, so what an object has of every cluster is bounded for all at once. The
+    # start spreads a share of the links over all clusters: cluster by cluster, it would take K L additions an object.
+    spread = np.inf
+    for m in range(sizes.shape[0]):
+        observed = min((links[m] + zeros[m]) / max(sizes[m], 1e-12), 1.0)
+        spread = min(spread, links[m], observed * nodes[m, 0])
+    spread = spread if spread > 1e-9 else 0.0
+    shared = np.float32(spread)
+    for k in range(n_own):
+        out[k] = whole[k] + shared * slopes[k]
+    for m in range(sizes.shape[0]):
+        n = links[m]
+        observed = (n + zeros[m]) / max(sizes[m], 1e-12)
+        if observed < 1.0 - 1e-9:
+            less = np.float32(observed - 1.0)
+            for k in range(n_own):
+                out[k] += less * empty[m, k]
+        if n > spread + 1e-9:
+            n = min(n / observed, nodes[m, nodes.shape[1] - 1])
+            j = 0
+            while nodes[m, j] < n:
+                j += 1
+            before = nodes[m, j - 1] if j else 0.0
+            near = (n - before) / (nodes[m, j] - before)
+            upper = np.float32(observed * near)
+            if j:
+                lower = np.float32(observed * (1.0 - near))
+                for k in range(n_own):
+                    out[k] += lower * chords[j - 1, m, k] + upper * chords[j, m, k]
+            else:
+                for k in range(n_own):
+                    out[k] += upper * chords[j, m, k]
+            if spread > 0.0:
+                shared = np.float32(spread / nodes[m, 0])
+                for k in range(n_own):
+                    out[k] -= shared * chords[0, m, k]
+
 
 __all__ = ["OPTIONS", "Floats"]
-
 #: Responsibilities and their changes below this are taken as zero in the counts (rebuilt in every pass).
 NEGLIGIBLE = 1e-12
 #: Least value of a + n and b + N; every prior is larger.
@@ -283,3 +396,208 @@ def zeroth_order(
                     if bounds.stale[k] > tolerance * (1.0 + mass[k]):
                         tabulate_cluster(k, beta_ones[k], beta_zeros[k], bounds)
     return log_normaliser
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the clusterings of a model lie along the sides of its relation."""
+
+    #: Domain of the row objects and of the column objects; the same one where these are the same objects.
+    axes: tuple[str, str] = ("rows", "cols")
+    #: Blocks (k, l) and (l, k) are one, with one strength (undirected networks). The counts are stored as a symmetric
+    #: matrix, each unordered pair of objects counted once.
+    symmetric: bool = False
+
+    @property
+    def one_domain(self) -> bool:
+        """Return whether one clustering serves both sides."""
+        return self.axes[0] == self.axes[1]
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """The domains, each once."""
+        return self.axes[:1] if self.one_domain else self.axes
+
+    def distinct(self, n_clusters: int) -> NDArray[np.float64]:
+        """Return what a sum over blocks takes each of them by, shape (K, K) or (1, 1): 0 for a block's mirror image."""
+        if not self.symmetric:
+            return np.ones((1, 1))
+        return np.triu(np.ones((n_clusters, n_clusters)))
+
+
+#: Row objects and column objects have clusters of their own.
+TWO_DOMAINS = Layout()
+_DIRECTED, _UNDIRECTED = Layout(("rows", "rows")), Layout(("rows", "rows"), symmetric=True)
+
+
+def network_layout(relation: Relation) -> Layout:
+    """Return the layout of one clustering for both sides of a relation; without a `network` it counts as directed."""
+    undirected = relation.network is not None and not relation.network.directed
+    return _UNDIRECTED if undirected else _DIRECTED
+
+
+#: Additions a kernel call may do: some 10 ms.
+_ADDITIONS = 2_000_000
+#: Rows that are added up at least at a time.
+_ROWS = 10_000
+#: Below this share of non-negligible responsibilities the compressed form is the faster one.
+_COMPRESS_BELOW = 0.4
+
+
+def neighbour_sums(pattern: sparse.csr_array, responsibilities: Floats, poll: Poll = no_poll) -> Floats:
+    """Return pattern @ responsibilities, shape (N, K), for values in [0, 1]; those below 1e-12 may count as zero."""
+    responsibilities = np.ascontiguousarray(responsibilities, dtype=np.float64)
+    even, n_counted = count_apart(responsibilities)
+    if pattern.nnz == 0 or n_counted > _COMPRESS_BELOW * responsibilities.size:
+        return pattern_product(pattern, responsibilities, poll)
+    out = np.zeros((pattern.shape[0], responsibilities.shape[1]))
+    pairs, shares, starts, clusters, values = compress(responsibilities, n_counted, even)
+    per_link = max(n_counted / len(responsibilities), 1.0)
+
+    add = partial(
+        _add_compressed, pattern.indptr, pattern.indices, pairs, shares, starts, clusters, values, out
+    )
+    map_together(add, _runs_of_rows(pattern.indptr, int(_ADDITIONS / per_link)), poll)
+    if even:
+        out += even * np.diff(pattern.indptr)[:, None]
+    return out
+
+
+def cluster_sums(responsibilities: Floats, values: Floats) -> Floats:
+    """Return responsibilities.T @ values, shape (K, L), for values of any size; see `neighbour_sums`."""
+    even, n_counted = count_apart(responsibilities)
+    if n_counted > _COMPRESS_BELOW * responsibilities.size:
+        return np.asarray(responsibilities.T @ values)
+    responsibilities, values = np.ascontiguousarray(responsibilities), np.ascontiguousarray(values)
+
+    def add(rows: slice) -> Floats:
+        out = np.zeros((responsibilities.shape[1], values.shape[1]))
+        _add_to_clusters(responsibilities[rows], values[rows], even, out)
+        return out
+
+    step = max(_ROWS, len(values) // 8 + 1)
+    sums = sum(map_together(add, [slice(at, at + step) for at in range(0, max(len(values), 1), step)]))
+    return np.asarray(sums + even * values.sum(axis=0) if even else sums)
+
+
+def pattern_product(pattern: sparse.csr_array, values: Floats, poll: Poll = no_poll) -> Floats:
+    """Return pattern @ values for any values, shape (N, K)."""
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    out = np.zeros((pattern.shape[0], values.shape[1]))
+    if pattern.nnz == 0:
+        return out
+
+    add = partial(_add_dense, pattern.indptr, pattern.indices, values, out)
+    map_together(add, _runs_of_rows(pattern.indptr, _ADDITIONS // values.shape[1]), poll)
+    return out
+
+
+def _runs_of_rows(indptr: NDArray[np.int32], links_per_run: int) -> list[tuple[int, int]]:
+    """Cut rows into runs of at most about `links_per_run` stored entries (a single row may hold more)."""
+    n_rows = len(indptr) - 1
+    if indptr[-1] <= links_per_run:
+        return [(0, n_rows)]
+    marks = np.arange(links_per_run, int(indptr[-1]), links_per_run)
+    edges = np.unique(np.concatenate([[0], np.searchsorted(indptr, marks, side="left"), [n_rows]]))
+    return [(int(begin), int(end)) for begin, end in zip(edges[:-1], edges[1:], strict=True)]
+
+
+def count_apart(responsibilities: Floats) -> tuple[float, int]:
+    """Return the share that every object has of every cluster, and how many responsibilities are larger.
+
+    It is looked for, and may be more than zero, only where most responsibilities are worth counting.
+    """
+    n_counted = count_large(responsibilities, 0.0)
+    if n_counted <= _COMPRESS_BELOW * responsibilities.size:
+        return 0.0, n_counted
+    even = float(responsibilities.min())
+    return even, count_large(responsibilities, even)
+
+
+@nb.njit(**OPTIONS)
+def count_large(responsibilities: Floats, even: float) -> int:
+    """Return how many responsibilities are not negligible beside what all have."""
+    count = 0
+    for i in range(responsibilities.shape[0]):
+        for k in range(responsibilities.shape[1]):
+            if responsibilities[i, k] - even > NEGLIGIBLE:
+                count += 1
+    return count
+
+
+@nb.njit(**OPTIONS)
+def compress(responsibilities: Floats, count: int, even: float):  # type: ignore[no-untyped-def]
+    """Return the non-negligible responsibilities: clusters and values of two of each object, and then the rest.
+
+    Values are what there is beyond `even`.
+
+    Most objects have one or two, and reading two without asking is faster than a loop of one or two steps. A missing
+    second one is a zero in the first one's cluster.
+    """
+    n = responsibilities.shape[0]
+    pairs, shares = np.zeros((n, 2), np.int32), np.zeros((n, 2))
+    starts = np.zeros(n + 1, np.int32)
+    clusters = np.empty(count, np.int32)
+    values = np.empty(count)
+    at = 0
+    for i in range(n):
+        n_found = 0
+        for k in range(responsibilities.shape[1]):
+            share = responsibilities[i, k] - even
+            if share > NEGLIGIBLE:
+                if n_found < 2:
+                    shares[i, n_found] = share
+                    pairs[i, 1] = k
+                    if n_found == 0:
+                        pairs[i, 0] = k
+                else:
+                    clusters[at] = k
+                    values[at] = share
+                    at += 1
+                n_found += 1
+        starts[i + 1] = at
+    return pairs, shares, starts, clusters, values
+
+
+@nb.njit(**OPTIONS)
+def _add_to_clusters(responsibilities: Floats, values: Floats, even: float, out: Floats) -> None:
+    for i in range(responsibilities.shape[0]):
+        for k in range(responsibilities.shape[1]):
+            share = responsibilities[i, k] - even
+            if share > NEGLIGIBLE:
+                for m in range(values.shape[1]):
+                    out[k, m] += share * values[i, m]
+
+
+@nb.njit(**OPTIONS)
+def _add_dense(
+    indptr: NDArray[np.int32], indices: NDArray[np.int32], values: Floats, out: Floats, rows: tuple[int, int]
+) -> None:
+    n_columns = values.shape[1]
+    for i in range(rows[0], rows[1]):
+        row = out[i]
+        for p in range(indptr[i], indptr[i + 1]):
+            other = values[indices[p]]
+            for k in range(n_columns):
+                row[k] += other[k]
+
+
+@nb.njit(**OPTIONS)
+def _add_compressed(
+    indptr: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    pairs: NDArray[np.int32],
+    shares: Floats,
+    starts: NDArray[np.int32],
+    clusters: NDArray[np.int32],
+    values: Floats,
+    out: Floats,
+    rows: tuple[int, int],
+) -> None:
+    for i in range(rows[0], rows[1]):
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            out[i, pairs[j, 0]] += shares[j, 0]
+            out[i, pairs[j, 1]] += shares[j, 1]
+            for e in range(starts[j], starts[j + 1]):
+                out[i, clusters[e]] += values[e]

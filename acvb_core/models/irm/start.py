@@ -1,7 +1,8 @@
-"""Initial responsibilities: spectral co-clustering, or the papers' uniform random ones."""
+"""Initial responsibilities: spectral co-clustering, or uniform random ones as in the papers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,37 @@ from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.kernels import Floats
-from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
-from acvb_core.models.irm.moves.neighbours import pattern_product
-from acvb_core.models.irm.moves.subspace import leading_vectors
+from acvb_core.models.irm.kernels import TWO_DOMAINS, Floats, Layout, network_layout, pattern_product
+
+Product = Callable[[Floats], Floats]
+
+
+def leading_vectors(
+    forward: Product,
+    backward: Product,
+    shape: tuple[int, int],
+    width: int,
+    iterations: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats, Floats]:
+    """Return leading left singular vectors, singular values and right singular vectors by subspace iteration.
+
+    `forward` and `backward` multiply the matrix of that `shape`, and its transpose, with a block of vectors; `width`
+    vectors are carried along, some more than are wanted, the last ones being inexact.
+
+    Reference: Halko, Martinsson and Tropp, SIAM Review 2011.
+    """
+    width = min(width, *shape)
+    basis = _orthonormal(forward(rng.standard_normal((shape[1], width))))
+    for _ in range(iterations):
+        basis = _orthonormal(forward(_orthonormal(backward(basis))))
+    right, values, within = np.linalg.svd(backward(basis), full_matrices=False)
+    return basis @ within.T, values, right
+
+
+def _orthonormal(vectors: Floats) -> Floats:
+    return np.linalg.qr(vectors)[0]
+
 
 #: Subspace iterations, and vectors carried along beside those asked for: k-means can tell no finer ones (measured on
 #: planted and real relations), and products with a whole block of vectors cost a tenth of ARPACK's one by one.

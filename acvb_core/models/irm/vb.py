@@ -9,12 +9,10 @@ import numpy as np
 
 from acvb_core.core.protocols import Poll
 from acvb_core.core.rows import Values
-from acvb_core.models.irm.kernels import Floats
-from acvb_core.models.irm.moves.neighbours import cluster_sums
-from acvb_core.models.irm.network.model import NetworkPass
-from acvb_core.models.irm.network.vb import coordinate_ascent
+from acvb_core.models.irm.cvb import VariationalMethod, read_variational_settings
+from acvb_core.models.irm.kernels import Floats, cluster_sums
+from acvb_core.models.irm.network import NetworkPass, coordinate_ascent
 from acvb_core.models.irm.state import IrmState, block_counts, observed_sums
-from acvb_core.models.irm.sweeping import VariationalMethod, read_variational_settings
 
 #: Nanoseconds of a multiplication and addition of the network's kernel, by which its calls are cut.
 _NS = 1.0

@@ -14,16 +14,25 @@ from acvb_core.core.clusters import Order, renormalise
 from acvb_core.core.protocols import Poll, Posterior, Responsibilities, SweepInfo, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.data.disk import Shard
-from acvb_core.models.lda.cells import CellPass, Cells, choose_cells
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning
-from acvb_core.models.lda.kernels import Counts, Floats, Singles, add_counts, multiply_absences, zeroth_order
-from acvb_core.models.lda.kernels_second import second_order
+from acvb_core.models.lda.kernels import (
+    Counts,
+    Floats,
+    Singles,
+    add_counts,
+    multiply_absences,
+    second_order,
+    zeroth_order,
+)
 from acvb_core.models.lda.start import random_responsibilities, warm_responsibilities
 from acvb_core.models.lda.state import (
     TOPICS,
+    CellPass,
+    Cells,
     Tokens,
     VariationalMethod,
     build_posterior,
+    choose_cells,
     copy_counts,
     is_beginning,
     padded_copy,

@@ -17,7 +17,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.evaluate.pyldavis import pyldavis_data
+from acvb_core.models.lda.pyldavis import pyldavis_data
 from acvb_core.models.lda.topics import build_topics, document_table, word_probability
 from acvb_core.models.lda.transform import fold_in
 from acvb_core.store.export import csv_text, has_heading

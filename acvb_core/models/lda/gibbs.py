@@ -15,8 +15,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.core.special import log, log_single
-from acvb_core.models.lda.evaluate.sampled_prior import sample_concentrations
-from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step
+from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, sample_concentrations
 from acvb_core.models.lda.kernels import (
     GAP,
     OPTIONS,

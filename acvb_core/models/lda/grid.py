@@ -20,7 +20,7 @@ from acvb_core.engine.prepared import PreparedRun, RunSpec, memory_needed, prepa
 from acvb_core.engine.reading import read_data
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import top_words
-from acvb_core.models.lda.evaluate.coherence import coherence, topic_diversity
+from acvb_core.models.lda.topics import coherence, topic_diversity
 from acvb_core.registry import method_row, model_row
 
 MODEL = "lda"

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import psi
+from scipy.special import gammaln, psi
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import Array
 from acvb_core.core.rows import Values
+from acvb_core.core.slice_sampling import draw_slice
 from acvb_core.core.special import digamma
-from acvb_core.models.lda.kernels import OPTIONS, Floats, SinglePrior
-from acvb_core.models.lda.rows import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, START_TOTAL
+from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, SinglePrior, log_gamma_gain
+from acvb_core.models.lda.spec import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, START_TOTAL
 
 #: Fixed points run towards 0 where the data say nothing; they are held between these.
 LOW, HIGH = 1e-4, 1e4
@@ -169,3 +171,27 @@ def check_concentrations(data: Any, values: Values) -> None:
         raise ParameterError(
             f"alpha is {values['alpha']:g}; it must be 0, for {START_TOTAL:g} / k, or at least {LOW:g}."
         )
+
+
+def sample_concentrations(given: Concentrations, counts: Counts, rng: np.random.Generator) -> Concentrations:
+    """Draw one alpha for all topics, then beta, by slice sampling of their logarithms under Gamma(1, 1) priors.
+
+    `counts`: of a sample, whole numbers.
+    """
+    alpha = _draw(float(given.alpha.mean()), counts.by_document, rng)
+    beta = _draw(given.beta, np.ascontiguousarray(counts.by_word.T), rng)
+    return Concentrations.symmetric(len(given.alpha), alpha, beta)
+
+
+def _draw(value: float, counts: Array, rng: np.random.Generator) -> float:
+    """Draw the concentration of rows of counts, each from a symmetric Dirichlet-multinomial."""
+    sizes, width = counts.sum(axis=1, dtype=np.float64), counts.shape[1]
+
+    def log_density(log_value: float) -> float:
+        concentration = math.exp(log_value)
+        total = width * concentration
+        gain = log_gamma_gain(counts, np.full(width, concentration))
+        gain -= float((gammaln(sizes + total) - gammaln(total)).sum())
+        return gain - concentration + log_value  # the last: the change to logarithms
+
+    return float(np.clip(math.exp(draw_slice(log_density, math.log(value), rng)), LOW, HIGH))

@@ -1,18 +1,4 @@
-"""Compiled inner loops of the collapsed methods for LDA.
-
-There is one responsibility row q for each unique (document, word) pair, shared by its c tokens; leaving one
-token out removes one q, not c of them. Responsibilities and the counts by document and by word are in single
-precision; the totals of the topics are in double precision and are brought up to date once a document (kept
-in single precision and changed at every token they drift by several per cent in 200 sweeps). Inside a
-document the totals are those of its start.
-
-Arrays that a loop reads and writes lie a kilobyte from one another (`workspace`, `state.padded_zeros`). Compiled loops
-test first whether their arrays lie too close together for vector instructions; with small arrays on the heap that is a
-matter of chance, and the same run would not give the same bits twice.
-
-Constants are written in single precision throughout: one integer or double among them would have the compiler
-carry the whole loop in double precision, at less than half the speed.
-"""
+"""Compiled inner loops of the collapsed methods for LDA, and sums of log Gamma over all counts."""
 
 from __future__ import annotations
 
@@ -24,22 +10,22 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
+from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import Array
-from acvb_core.core.special import FAST, log, log_single
+from acvb_core.core.special import FAST, exp_single, lgamma, log, log_single, trigamma
 from acvb_core.data.disk import Shard
 
 Singles = NDArray[np.float32]
 Floats = NDArray[np.float64]
 Integers = NDArray[Any]
-
 OPTIONS = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy"}
-
 GAP = 256
 _LINE = 16  # single-precision numbers in a cache line
 _VECTORS = 32  # single-precision numbers that a loop takes at a time
 _AHEAD = 2  # pairs that the counts of a word are fetched ahead of their use
-_ZERO, _ONE = np.float32(0), np.float32(1)
+_ZERO, _ONE, _HALF = np.float32(0), np.float32(1), np.float32(0.5)
 #: Probabilities below it are as good as none; their products stay normal numbers, which are fast.
 _FAINT = np.float32(1e-15)
 
@@ -293,3 +279,161 @@ def leave_one_out(
         if length > 0.0:
             loo -= length * log(length - 1.0 + concentration)
     return loo
+
+
+@nb.njit(**OPTIONS)
+def second_order(
+    begin: int,
+    end: int,
+    documents: Shard,
+    q: Singles,
+    expected: Counts,
+    variances: Counts,
+    prior: SinglePrior,
+) -> tuple[float, float]:
+    """Update the pairs of documents `begin` to `end` (CVB), in place.
+
+    The zeroth-order q times exp{ -v_dk / (2 (alpha + n_dk)^2) - v_wk / (2 (beta + n_wk)^2)
+    + v_k / (2 (V beta + n_k)^2) }, with one token left out of every mean n and variance v.
+
+    `variances`: sums of c q (1 - q).
+    Returns `moved, loo`: as `zeroth_order` gives them; the predictive probability is that without the correction.
+    """
+    pointers, words, counts = documents
+    by_document, by_word, totals = expected
+    spread_document, spread_word, spread_totals = variances
+    alpha, beta, all_beta = prior
+    n_topics = q.shape[1]
+    rows = workspace(5, n_topics, np.float32)
+    p, total, spread_total, own, spread = rows[1], rows[2], rows[3], rows[4], rows[5]
+    concentration = 0.0
+    for k in range(n_topics):
+        concentration += alpha[k]
+    moved = 0.0
+    loo = 0.0
+    for d in range(begin, end):
+        for k in range(n_topics):
+            total[k] = totals[k] + all_beta
+            spread_total[k] = spread_totals[k]
+            own[k] = by_document[d, k]
+            spread[k] = spread_document[d, k]
+        length = 0.0
+        moved_here: Any = _ZERO
+        for e in range(pointers[d], pointers[d + 1]):
+            row = q[e]
+            word = by_word[words[e]]
+            word_spread = spread_word[words[e]]
+            c = counts[e]
+            s = _ZERO
+            plain = _ZERO
+            for k in range(n_topics):
+                old = row[k]
+                variance = old * (_ONE - old)
+                a = own[k] - old
+                b = word[k] - old
+                a = (a if a > _ZERO else _ZERO) + alpha[k]
+                b = (b if b > _ZERO else _ZERO) + beta
+                t = total[k] - old
+                va = spread[k] - variance
+                vb = word_spread[k] - variance
+                vt = spread_total[k] - variance
+                va = va if va > _ZERO else _ZERO
+                vb = vb if vb > _ZERO else _ZERO
+                vt = vt if vt > _ZERO else _ZERO
+                ia, ib, it = _ONE / a, _ONE / b, _ONE / t
+                value = a * b * it
+                plain += value
+                value *= exp_single(_HALF * (vt * it * it - va * ia * ia - vb * ib * ib))
+                p[k] = value
+                s += value
+            inverse = _ONE / s
+            loo += c * log_single(plain)
+            length += c
+            for k in range(n_topics):
+                new = p[k] * inverse
+                old = row[k]
+                step = c * (new - old)
+                wider = c * (new * (_ONE - new) - old * (_ONE - old))
+                row[k] = new
+                own[k] += step
+                word[k] += step
+                spread[k] += wider
+                word_spread[k] += wider
+                moved_here += abs(step)
+        moved += moved_here
+        if length > 0.0:
+            loo -= length * log(length - 1.0 + concentration)
+        for k in range(n_topics):
+            totals[k] += own[k] - by_document[d, k]
+            spread_totals[k] += spread[k] - spread_document[d, k]
+            by_document[d, k] = own[k]
+            spread_document[d, k] = spread[k]
+    return moved, loo
+
+
+_AT_ONCE = 4_000_000  # counts in one call of a kernel: some 50 ms
+
+
+class DocumentTerms(NamedTuple):
+    """Sums over documents that the bound is made of, in nats."""
+
+    gain: float  #: of lgamma(alpha_k + n_dk) - lgamma(alpha_k), over all topics
+    lengths: float  #: of lgamma(alpha_. + n_d.) - lgamma(alpha_.)
+    entropy: float | None = None  #: of the responsibilities of their tokens; None where it is not known
+
+
+def document_terms(by_document: Array, alpha: Floats, entropy: float | None = None) -> DocumentTerms:
+    """Return the sums of some documents, `by_document` their counts, shape (D, K)."""
+    lengths, total = by_document.sum(axis=1, dtype=np.float64), alpha.sum()
+    of_lengths = float((gammaln(lengths + total) - gammaln(total)).sum())
+    return DocumentTerms(log_gamma_gain(by_document, alpha), of_lengths, entropy)
+
+
+def log_gamma_gain(counts: Array, concentration: Floats) -> float:
+    """Return the sum over counts n of lgamma(c + n) - lgamma(c); counts that rounding left below zero are 0.
+
+    `counts`: shape (n, K).
+    `concentration`: shape (K,); c, one for each column.
+    """
+    return sum(map_together(lambda part: _log_gamma_gain(counts[part], concentration), _row_slices(counts)))
+
+
+def trigamma_sum(counts: Array, concentration: Floats, weights: Array) -> float:
+    """Return the sum over counts n of psi1(c + n) times a weight; `weights` has the shape of the counts."""
+
+    def add_up(part: slice) -> float:
+        return float(_trigamma_sum(counts[part], concentration, weights[part]))
+
+    return sum(map_together(add_up, _row_slices(counts)))
+
+
+def _row_slices(counts: Array) -> list[slice]:
+    step = max(1, _AT_ONCE // counts.shape[1])
+    return [slice(begin, begin + step) for begin in range(0, len(counts), step)]
+
+
+@nb.njit(**OPTIONS)
+def _log_gamma_gain(counts: Array, concentration: Floats) -> float:
+    n_columns = concentration.shape[0]
+    base = np.empty(n_columns)
+    for k in range(n_columns):
+        base[k] = lgamma(concentration[k])
+    total = 0.0
+    for i in range(counts.shape[0]):
+        row = counts[i]
+        for k in range(n_columns):
+            n = np.float64(row[k])
+            total += lgamma(concentration[k] + (n if n > 0.0 else 0.0)) - base[k]
+    return total
+
+
+@nb.njit(**OPTIONS)
+def _trigamma_sum(counts: Array, concentration: Floats, weights: Array) -> float:
+    total = 0.0
+    for i in range(counts.shape[0]):
+        row = counts[i]
+        weight = weights[i]
+        for k in range(concentration.shape[0]):
+            n = np.float64(row[k])
+            total += trigamma(concentration[k] + (n if n > 0.0 else 0.0)) * weight[k]
+    return total

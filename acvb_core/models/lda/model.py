@@ -1,4 +1,4 @@
-"""LDA seen from outside: lower bound, pseudo leave-one-out, predictions, result tables."""
+"""LDA as the engine sees it: lower bound, pseudo leave-one-out score, predictions, result tables, memory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,34 +23,40 @@ from acvb_core.core.protocols import (
     Responsibilities,
     no_poll,
 )
+from acvb_core.core.rows import Values, WarmUp
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.evaluate.completion import Completion
 from acvb_core.evaluate.corpus_split import HeldOutWords
 from acvb_core.evaluate.heldout import WordScore, score_words
 from acvb_core.evaluate.products import pair_products
-from acvb_core.models.lda.cells import Cells, Piece
 from acvb_core.models.lda.cvb import sum_counts
-from acvb_core.models.lda.evaluate.alike_topics import measure_spread
-from acvb_core.models.lda.evaluate.evidence import (
+from acvb_core.models.lda.documents import StoredRows
+from acvb_core.models.lda.exact import ExactResponsibilities, collapsed_excess
+from acvb_core.models.lda.hyper import Concentrations
+from acvb_core.models.lda.kernels import (
+    Counts,
     DocumentTerms,
     document_terms,
+    entropies,
+    leave_one_out,
     log_gamma_gain,
     trigamma_sum,
 )
-from acvb_core.models.lda.exact.transforms import ExactResponsibilities, collapsed_excess
-from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.kernels import Counts, entropies, leave_one_out
-from acvb_core.models.lda.state import TOPICS, Tokens
+from acvb_core.models.lda.spec import LEARN_FROM
+from acvb_core.models.lda.state import TOPICS, Cells, Piece, Tokens
 from acvb_core.models.lda.topics import (
     Topics,
     build_topics,
     document_share,
     document_table,
+    measure_spread,
+    topic_map,
     topics_in_use,
     word_probability,
     word_table,
 )
+from acvb_core.models.lda.trained import TrainedTopics
 from acvb_core.models.lda.transform import FixedTopics, fold_in, infer_topic_counts
 
 #: Documents of a corpus on disk that are shown.
@@ -305,3 +312,33 @@ def _totals(by_word: Array) -> Array:
 
 def _singles(counts: Array) -> Array:
     return np.ascontiguousarray(counts, dtype=np.float32)
+
+
+def tiny_corpus() -> tuple[Corpus, Values]:
+    """Return two topics of five words each, some repeated in a document, and the settings of a run."""
+    counts = [[(1 + (i + j) % 3) * (i % 2 == j // 5) for j in range(10)] for i in range(12)]
+    return Corpus.build(counts, name="tiny"), {"k": 3}
+
+
+def start_from(method: str, values: Values, posterior: Posterior, train: Corpus) -> TrainedTopics:
+    """Return the topics of a run as those that another run continues from."""
+    sizes, documents = train.frequencies.astype(np.float64), float(train.n_documents)
+    return TrainedTopics(posterior, train.vocabulary, sizes, documents, train.name, method, values=values)
+
+
+def use_model(model: Any, posterior: Posterior, train: Corpus) -> None:
+    """Find the topics of documents that were not fitted, and keep responsibilities in half the memory."""
+    rows = StoredRows(Tokens.of(train), 3, short=True)
+    for piece in rows.pieces():
+        rows.put(piece)
+    model.transform(posterior, train)
+    model.completion(posterior, train)
+
+
+def use_figures() -> None:
+    """Place topics on a map."""
+    topic_map(np.full((2, 3), 1 / 3))
+
+
+#: The concentrations are learned in the last sweep.
+CASES = {"lda": WarmUp(tiny_corpus, LEARN_FROM + 1, use_model, use_figures, start_from)}

@@ -7,10 +7,9 @@ import numpy as np
 
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.data.disk import Shard
-from acvb_core.models.lda.cells import Cells
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, Singles
-from acvb_core.models.lda.state import Tokens, padded_zeros
+from acvb_core.models.lda.state import Cells, Tokens, padded_zeros
 from acvb_core.models.lda.transform import fold_in_documents
 
 _NUMBERS = 1 << 22  # drawn between two polls

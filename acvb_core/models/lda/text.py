@@ -12,8 +12,8 @@ from acvb_core.core.printable import printable
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.report import plural
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.evaluate.alike_topics import count_repeats
 from acvb_core.models.lda.export import write_document_topics
+from acvb_core.models.lda.topics import count_repeats
 
 #: Words of a topic that are shown.
 TOP_WORDS = 8

@@ -1,16 +1,25 @@
-"""Topics as probabilities: what a posterior's counts say of words and documents."""
+"""Topics as probabilities, and what is measured of them: documents, coherence, a map, agreement between runs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from acvb_core.core.clusters import Order, order_by_size
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk import DiskCorpus
+from acvb_core.evaluate.distributions import jensen_shannon
+from acvb_core.evaluate.ranking import check_topics, top_words
+from acvb_core.evaluate.stability import stability
 
 #: Words of each topic in the table of topics.
 TABLE_WORDS = 50
@@ -99,3 +108,466 @@ def document_table(document_share: Array, corpus: Corpus) -> pd.DataFrame:
     frame.insert(0, "tokens", corpus.lengths)
     frame.insert(0, "document", corpus.documents)
     return frame
+
+
+DocumentOrder = Literal["share", "tokens"]
+
+
+def top_documents(
+    document_share: ArrayLike,
+    lengths: ArrayLike,
+    topic: int,
+    n: int = 10,
+    *,
+    by: DocumentOrder = "share",
+    min_length: int = 1,
+) -> pd.DataFrame:
+    """Return the documents that have most of a topic.
+
+    `document_share`: shape (D, K); share of each topic in each document.
+    `lengths`: shape (D,); number of tokens of each document.
+    `topic`: 0-based.
+    `n`: at most so many documents.
+    `by`: the share of the topic in the document, or the number of tokens expected of it. Short documents are quickly
+      of one topic alone; long ones lead by tokens.
+    `min_length`: documents with fewer tokens are left out.
+    Returns: one row for each document, the one with most first, ties in the order of the corpus: document (0-based),
+      share (NaN if it has no tokens), tokens (expected), length.
+    """
+    shares = np.asarray(document_share)
+    length = np.asarray(lengths)
+    share = shares[:, check_topics(topic, shares.shape[1])[0]] * (length > 0.0)
+    if by not in ("share", "tokens"):
+        raise ParameterError(f"Documents are ordered by share or tokens, not by {by!r}.")
+    long_enough = np.flatnonzero(length >= min_length)
+    tokens = share * length
+    document = long_enough
+    if len(long_enough):
+        document = long_enough[top_words((share if by == "share" else tokens)[long_enough], n)]
+    return pd.DataFrame(
+        {
+            "document": document,
+            "share": np.where(length[document] > 0, share[document], np.nan),
+            "tokens": tokens[document],
+            "length": length[document],
+        }
+    )
+
+
+#: Places along an axis that differ by less than this share of its length count as equally far out.
+_TIE = 1e-6
+
+
+class TopicMap(NamedTuple):
+    """Places of topics on a plane."""
+
+    #: Shape (K, 2); in units of the Jensen-Shannon distance (base 2); the mean is at the origin.
+    positions: NDArray[np.float64]
+    shown: float  #: share of the squared distances that the plane shows, between 0 and 1
+    distances: NDArray[np.float64]  #: shape (K, K); the distances themselves
+
+
+def topic_map(word_probability: ArrayLike) -> TopicMap:
+    """Place topics on a plane by classical scaling of their Jensen-Shannon distances.
+
+    `word_probability`: shape (K, V); distribution of each topic over words.
+    """
+    distances = jensen_shannon(word_probability)
+    positions, shown = classical_scaling(distances)
+    return TopicMap(positions, shown, distances)
+
+
+def classical_scaling(
+    distances: NDArray[np.float64], dimensions: int = 2
+) -> tuple[NDArray[np.float64], float]:
+    """Return points whose Euclidean distances come close to the ones given (Torgerson 1952).
+
+    `distances`: shape (K, K); symmetric, zero on the diagonal.
+    `dimensions`: axes beyond those the points need are zero.
+    Returns `positions`: shape (K, dimensions); principal axes, the longest first, the mean at the origin. On each axis
+      the point farthest out (the first of several) lies on the positive side, so that the same distances give the same
+      picture.
+    Returns `shown`: sum of the eigenvalues shown over the sum of all positive ones; 1 when all points are in one
+      place.
+    """
+    n = len(distances)
+    squared = distances**2
+    centred = squared - squared.mean(axis=0) - squared.mean(axis=1)[:, None] + squared.mean()
+    values, vectors = np.linalg.eigh(-0.5 * centred)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    # What rounding leaves of an eigenvalue of zero is no axis.
+    values = np.where(values > n * np.finfo(np.float64).eps * max(float(squared.max()), 0.0), values, 0.0)
+    used = min(dimensions, n)
+    positions = np.zeros((n, dimensions))
+    positions[:, :used] = vectors[:, :used] * np.sqrt(values[:used])
+    for axis in positions.T:
+        reach = np.abs(axis)
+        if axis[int((reach >= reach.max() * (1.0 - _TIE)).argmax())] < 0.0:
+            axis *= -1.0
+    positions += 0.0  # no negative zeros
+    total = float(values.sum())
+    return positions, float(values[:used].sum()) / total if total > 0.0 else 1.0
+
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Coherence:
+    """How often the top words of each topic stand in the same documents."""
+
+    #: Shape (K,); mean normalised pointwise mutual information of the pairs of top words, from -1 (never in the same
+    #: document) over 0 (independent) to 1 (always together). NaN where there is no pair.
+    npmi: Floats
+    #: Shape (K,); mean over the pairs of log((D(v, u) + 1) / D(u)), u the word that ranks higher; nats. NaN where
+    #: there is no pair.
+    u_mass: Floats
+    #: Shape (K,); number of top words that stand in no document; they are in no pair.
+    unused: NDArray[np.int64]
+
+
+def coherence(
+    counts: Any, words: ArrayLike, *, npmi_smoothing: float = 0.0, u_mass_smoothing: float = 1.0
+) -> Coherence:
+    """Measure the coherence of topics over a corpus: two words go together when documents use both.
+
+    `counts`: shape (D, V); word counts of documents; only whether a word is there counts. All D documents are the
+      population, empty ones included.
+    `words`: shape (K, n); top words of each topic, best first (`ranking.top_words`).
+    `npmi_smoothing`: added to the probability that a document has both words. With 0 a pair that is never together has
+      the limit, -1; with the 1e-12 of Röder, Both and Hinneburg 2015 -1 + log(p1 p2) / log(1e-12), some -0.5: the
+      rarer the words, the less it costs them.
+    `u_mass_smoothing`: number of documents added to those that have both words.
+    Returns: means over the pairs, so that figures for different n can be compared (Mimno et al. take the sum).
+    Reference: Bouma 2009; Lau, Newman and Baldwin 2014 (NPMI). Mimno et al. 2011, eq. 1 (u_mass).
+    """
+    top = _check_words(counts, words)
+    used, place = np.unique(top, return_inverse=True)
+    # Only the columns of top words; column by column, since each topic needs a few of them.
+    columns = sparse.csc_array(sparse.csr_array(counts)[:, used])
+    columns.eliminate_zeros()
+    npmi, u_mass, unused = [], [], []
+    for at in place.reshape(top.shape):
+        # Dense: top words stand in many documents, and single precision counts these exactly up to 2^24.
+        chosen = np.zeros((columns.shape[0], len(at)), dtype=np.float32)
+        for position, word in enumerate(at):
+            chosen[columns.indices[columns.indptr[word] : columns.indptr[word + 1]], position] = 1.0
+        together = (chosen.T @ chosen).astype(np.float64)
+        alone = together.diagonal()
+        # Pairs (higher, lower) of words that the corpus uses.
+        higher, lower = np.triu_indices(len(at), 1)
+        there = (alone[higher] > 0) & (alone[lower] > 0)
+        higher, lower = higher[there], lower[there]
+        both = together[higher, lower]
+        share = np.array([alone[higher], alone[lower], both]) / columns.shape[0]
+        npmi.append(_mean(_npmi(share[0], share[1], share[2], npmi_smoothing)))
+        u_mass.append(_mean(_log(both + u_mass_smoothing) - np.log(alone[higher])))
+        unused.append(int((alone == 0).sum()))
+    return Coherence(np.array(npmi), np.array(u_mass), np.array(unused, dtype=np.int64))
+
+
+def _npmi(one: Floats, other: Floats, both: Floats, smoothing: float) -> Floats:
+    """Return log(p12 / (p1 p2)) / -log p12 of each pair."""
+    joint = both + smoothing
+    out = np.full(len(joint), -1.0)
+    # Two words that every document has are together by necessity: that says nothing, like independence.
+    out[joint >= 1.0] = 0.0
+    inside = (joint > 0.0) & (joint < 1.0)
+    log_joint = np.log(joint[inside])
+    out[inside] = (log_joint - np.log(one[inside]) - np.log(other[inside])) / -log_joint
+    return out
+
+
+def _log(x: Floats) -> Floats:
+    """Return log x, minus infinity at 0."""
+    return np.log(x, out=np.full_like(x, -np.inf), where=x > 0.0)
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def _check_words(counts: Any, words: ArrayLike) -> NDArray[np.int64]:
+    top = np.asarray(words, dtype=np.int64)
+    n_words = counts.shape[1]
+    if top.ndim != 2 or 0 in top.shape:
+        raise ParameterError(f"Top words must be an array (topics, words), not one of the shape {top.shape}.")
+    if top.min() < 0 or top.max() >= n_words:
+        raise DataError(
+            "a top word is not in the vocabulary of the corpus",
+            value=str(int(top.min() if top.min() < 0 else top.max())),
+            remedy=f"Give numbers of words from 0 to {n_words - 1:,}.",
+        )
+    return top
+
+
+def topic_diversity(words: ArrayLike) -> float:
+    """Return the share of different words among the top words of all topics (Dieng, Ruiz and Blei 2020).
+
+    `words`: shape (K, n).
+    Returns: 1 when no word is among the top words of two topics, 1 / K when all topics have the same ones.
+    """
+    top = np.asarray(words)
+    return len(np.unique(top)) / top.size
+
+
+def uniqueness(words: ArrayLike) -> Floats:
+    """Return for each topic the mean over its top words of 1 / number of topics that have it among theirs, shape (K,).
+
+    `words`: shape (K, n); no word twice in a topic.
+    Reference: Nan et al. 2019 ("topic uniqueness"). Its mean over the topics is `topic_diversity`.
+    """
+    top = np.asarray(words)
+    _, place, times = np.unique(top, return_inverse=True, return_counts=True)
+    out: Floats = (1.0 / times)[place].reshape(top.shape).mean(axis=1)
+    return out
+
+
+def mean_exclusivity(word_probability: ArrayLike, words: ArrayLike) -> Floats:
+    """Return for each topic the mean over its top words of phi over the sum of phi of all topics, shape (K,).
+
+    `word_probability`: shape (K, V).
+    `words`: shape (K, n).
+    """
+    phi, top = np.asarray(word_probability, dtype=np.float64), np.asarray(words)
+    own, total = np.take_along_axis(phi, top, axis=1), phi.sum(axis=0)[top]
+    out: Floats = np.divide(own, total, out=np.zeros_like(own), where=total > 0.0).mean(axis=1)
+    return out
+
+
+#: Similarity of topics that count as the same: about half of their top words are, and more of the frequent ones.
+ALIKE = 0.6
+#: Bhattacharyya coefficient of two topics of one run from which on they are one topic twice: a similarity of 0.95. The
+#: second is not found again anywhere.
+SAME = 0.998
+#: Top words of a topic that are looked for in other runs.
+TOP_WORDS = 10
+
+
+def count_alike_topics(posteriors: Sequence[Posterior]) -> tuple[int, int]:
+    """Return how many topics of the first run come back in all the others, and how many it has.
+
+    Empty topics do not count. Of topics that are all but the same (`SAME`), only the largest comes back. Topics over
+    different words cannot be compared: that gives (0, 0).
+    """
+    topics = [_read(posterior)[0] for posterior in posteriors]
+    if len({one.shape[1] for one in topics}) > 1:
+        return 0, 0
+    back = (stability(topics).minimum >= ALIKE) & ~_find_repeats(topics[0])
+    return int(back.sum()), len(topics[0])
+
+
+def count_repeats(posterior: Posterior) -> int:
+    """Return how many topics in use are all but the same as a larger one (`SAME`)."""
+    return int(_find_repeats(_read(posterior)[0]).sum())
+
+
+def measure_spread(posteriors: Sequence[Posterior], vocabulary: NDArray[Any]) -> dict[str, pd.DataFrame]:
+    """Return how far the topics of the first run depend on the run, as the frames `topics` and `words`.
+
+    topics: topic (from 1, largest first), share, low, high, found, runs.
+    words: topic, rank, word, probability, low, high, in_top_ten, for the ten most probable words of each topic.
+
+    A topic is found in a run that has a topic with a similarity of `ALIKE` or more; `found` counts these runs, the
+    first included, of the number in `runs`. A topic that repeats a larger one of its run (`SAME`) is found nowhere
+    else. `low` and `high` are the least and the largest value over the runs that have the topic; NaN where no other run
+    has it. `in_top_ten` counts the runs in which the topic has the word among its ten most probable ones.
+
+    `posteriors`: of runs on the same words, as their methods gave them; one or more.
+    """
+    phi, share = _read(posteriors[0])
+    top, repeats = top_words(phi, TOP_WORDS), _find_repeats(phi)
+    shares, probabilities = [share], [np.take_along_axis(phi, top, axis=1)]
+    found, in_top = np.ones(len(phi), np.int64), np.ones(top.shape, np.int64)
+    for posterior in posteriors[1:]:
+        other, other_share = _read(posterior)
+        pairs = stability([phi, other])
+        alike, partner = (pairs.similarity[0] >= ALIKE) & ~repeats, pairs.partner[0]
+        shares.append(np.where(alike, other_share[partner], np.nan))
+        probabilities.append(np.where(alike[:, None], other[partner[:, None], top], np.nan))
+        there = (top[:, :, None] == top_words(other, TOP_WORDS)[partner][:, None, :]).any(axis=2)
+        found, in_top = found + alike, in_top + (alike[:, None] & there)
+    numbers, n_words = np.arange(1, len(phi) + 1), top.shape[1]
+    low, high = _range_over_runs(shares, found > 1)
+    topics = {"topic": numbers, "share": share, "low": low, "high": high, "found": found}
+    low, high = _range_over_runs(probabilities, np.broadcast_to(found[:, None] > 1, top.shape))
+    words = {
+        "topic": np.repeat(numbers, n_words),
+        "rank": np.tile(np.arange(1, n_words + 1), len(phi)),
+        "word": vocabulary[top.ravel()],
+        "probability": probabilities[0].ravel(),
+        "low": low.ravel(),
+        "high": high.ravel(),
+        "in_top_ten": in_top.ravel(),
+    }
+    return {"topics": pd.DataFrame(topics | {"runs": len(posteriors)}), "words": pd.DataFrame(words)}
+
+
+def _read(posterior: Posterior) -> tuple[Array, Array]:
+    """Return the word probabilities of the topics in use, the largest first, and their shares."""
+    used = topics_in_use(posterior)
+    share = topic_share(posterior)[used]
+    return word_probability(posterior)[used], share / share.sum()
+
+
+def _find_repeats(phi: Array) -> NDArray[np.bool_]:
+    """Return which topics, shape (K, V), are all but the same as one before them, shape (K,)."""
+    root = np.sqrt(phi)
+    return np.asarray((np.tril(root @ root.T, -1) >= SAME).any(axis=1))
+
+
+def _range_over_runs(values: Sequence[Array], known: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Return the least and the largest value over runs, NaN where it is not known."""
+    low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+#: Top words that the measures of a topic look at, and those that identify a topic which the user has named.
+MEASURED, IDENTIFYING = 10, 20
+
+
+@dataclass(frozen=True, eq=False)
+class TopicQuality:
+    """The quality of each topic, shape (K,) each, and the share of different words among all top words."""
+
+    npmi: NDArray[np.float64]
+    u_mass: NDArray[np.float64]
+    uniqueness: NDArray[np.float64]
+    exclusivity: NDArray[np.float64]
+    diversity: float
+
+
+@dataclass(frozen=True, eq=False)
+class TopicAnswer:
+    """The topics of one posterior; topics are numbered from 1, words and documents from 0."""
+
+    topics: Topics
+    corpus: Corpus  #: the documents that can be looked at: all, or some of those on disk or held out
+    data: Corpus | DiskCorpus  #: all documents of the run
+
+    @property
+    def n_topics(self) -> int:
+        """Number of topics."""
+        return len(self.topics.share)
+
+    @property
+    def tokens(self) -> NDArray[np.float64]:
+        """Expected number of words of each topic in all documents, shape (K,)."""
+        return np.asarray(self.topics.share * self.data.n_tokens)
+
+    @property
+    def is_partial(self) -> bool:
+        """The run has more documents than can be looked at."""
+        return self.corpus.n_documents < self.data.n_documents
+
+    @cached_property
+    def identifying_words(self) -> NDArray[np.int64]:
+        """Words that a topic's name goes with, shape (K, n)."""
+        return top_words(self.topics.word_probability, IDENTIFYING)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Number of each word."""
+        return {word: number for number, word in enumerate(self.corpus.vocabulary)}
+
+    @cached_property
+    def map(self) -> TopicMap:
+        """Positions of the topics on a plane."""
+        return topic_map(self.topics.word_probability)
+
+    @cached_property
+    def quality(self) -> TopicQuality:
+        """Coherence over the documents that can be looked at, and how the topics differ."""
+        words = self.identifying_words[:, :MEASURED]
+        coherent = coherence(self.corpus.counts, words)
+        return TopicQuality(
+            coherent.npmi,
+            coherent.u_mass,
+            uniqueness(words),
+            mean_exclusivity(self.topics.word_probability, words),
+            topic_diversity(words),
+        )
+
+    def mean_quality(self, name: str) -> float:
+        """Return the mean over the topics of a measure of `TopicQuality`, NaN if no topic has a finite value."""
+        values = getattr(self.quality, name)
+        finite = values[np.isfinite(values)]
+        return float(finite.mean()) if len(finite) else float("nan")
+
+    def list_top_words(self, n: int) -> list[list[str]]:
+        """Return the `n` most probable words of each topic."""
+        vocabulary = self.corpus.vocabulary
+        return [vocabulary[words].tolist() for words in top_words(self.topics.word_probability, n)]
+
+    def find_words(self, text: str, most: int) -> list[int]:
+        """Return at most `most` words that contain a text: the word itself first, then the most frequent ones."""
+        low = text.lower()
+        words = (
+            [number for number, word in enumerate(self.corpus.vocabulary) if low in word.lower()]
+            if low
+            else []
+        )
+        other = [self.corpus.vocabulary[number].lower() != low for number in words]
+        if not words:
+            return []
+        order = np.lexsort((-self.data.frequencies[words], other))
+        return [words[at] for at in order[:most]]
+
+    def topics_of_word(self, word: int, least: float) -> list[tuple[int, float, float]]:
+        """Return the topics with at least a share `least` of a word's tokens, largest share first.
+
+        Returns: topic, its share of the word's tokens, and the word's probability in it.
+        """
+        probability = self.topics.word_probability[:, word]
+        share = self.topics.share * probability
+        share = share / share.sum()
+        order = np.argsort(-share, kind="stable")
+        return [(int(k) + 1, float(share[k]), float(probability[k])) for k in order if share[k] >= least]
+
+    def document_words(self, document: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the words of a document, the most frequent first, and how often each stands there."""
+        return frequent_words(self.corpus, document)
+
+    def find_documents(self, topic: int, n: int, by: DocumentOrder, text: str = "") -> pd.DataFrame:
+        """Return the `n` documents with most of a topic, among those whose name contains a text.
+
+        Returns: as `top_documents` gives it; the document with that very name comes first.
+        """
+        shares, lengths = self.topics.document_share, self.corpus.lengths
+        if not text:
+            return top_documents(shares, lengths, topic - 1, n, by=by)
+        low, names = text.lower(), [str(name).lower() for name in self.corpus.documents]
+        matching = np.array([number for number, name in enumerate(names) if low in name], dtype=np.int64)
+        if not len(matching):
+            return pd.DataFrame({"document": matching, "share": [], "tokens": [], "length": matching})
+        best = top_documents(shares[matching], lengths[matching], topic - 1, n, by=by, min_length=0)
+        best = best.assign(document=matching[best["document"]])
+        other = [names[number] != low for number in best["document"]]
+        return best.iloc[np.argsort(other, kind="stable")].reset_index(drop=True)
+
+    @cached_property
+    def label_shares(self) -> pd.DataFrame:
+        """Share of each topic in the words of each known label's documents: topics by labels, largest label first."""
+        labels: Any = self.corpus.labels
+        shares = pd.DataFrame(self.topics.document_share * self.corpus.lengths[:, None])
+        shares.columns = np.arange(1, self.n_topics + 1)
+        sums = shares.groupby(np.asarray(labels, dtype=object), sort=False).sum()
+        totals = sums.sum(axis=1)
+        order = np.argsort(-totals.to_numpy(), kind="stable")
+        positive = totals.iloc[order].where(lambda total: total > 0, np.nan)
+        return sums.iloc[order].div(positive, axis=0).T
+
+
+def frequent_words(corpus: Corpus, document: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the words (0-based) of a document, the most frequent first, and how often each stands there."""
+    counts = corpus.counts
+    begin, end = counts.indptr[document], counts.indptr[document + 1]
+    words, times = counts.indices[begin:end], counts.data[begin:end]
+    order = np.argsort(-times, kind="stable")
+    return words[order].astype(np.int64), times[order].astype(np.int64)
+
+
+def share_vocabulary(answers: Sequence[TopicAnswer]) -> bool:
+    """Return whether the topics of several answers are distributions over the same words."""
+    first = answers[0].corpus.vocabulary
+    return all(np.array_equal(answer.corpus.vocabulary, first) for answer in answers[1:])

@@ -20,14 +20,14 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.evaluate.completion import Completion
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Floats, Singles
+from acvb_core.models.lda.online.kernels import PAPER
+from acvb_core.models.lda.online.stream import Prior, StreamState
 from acvb_core.models.lda.state import TOPICS, padded_zeros
-from acvb_core.models.lda.streams.kernels_prior import PAPER
-from acvb_core.models.lda.streams.state import Prior, StreamState
 from acvb_core.models.lda.topics import topics_in_use, word_probability, word_table
 from acvb_core.models.lda.transform import FixedTopics
 
 if TYPE_CHECKING:
-    from acvb_core.models.lda.streams.stream import StreamMethod
+    from acvb_core.models.lda.online.stream import StreamMethod
 
 #: The last extension of each corpus: runs that continue from the same topics have the same split then.
 _extended: WeakKeyDictionary[Any, tuple[list[str], Any]] = WeakKeyDictionary()

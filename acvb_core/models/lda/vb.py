@@ -17,7 +17,6 @@ from acvb_core.core.protocols import Poll, Posterior, SweepInfo, no_poll
 from acvb_core.core.rows import Values
 from acvb_core.core.special import digamma, log
 from acvb_core.data.disk import Shard
-from acvb_core.models.lda.cells import choose_cells, cut_documents
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning
 from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, workspace
 from acvb_core.models.lda.start import draw_noisy_counts, draw_random_counts
@@ -26,7 +25,9 @@ from acvb_core.models.lda.state import (
     Tokens,
     VariationalMethod,
     build_posterior,
+    choose_cells,
     chunk_end,
+    cut_documents,
     is_beginning,
     padded_copy,
     padded_room,

@@ -1,8 +1,8 @@
-"""The features that a run found, in the units of the columns: tables, weights, and the objects that carry a feature."""
+"""The features of a run in the columns' units, objects as sums of features, and agreement between runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from acvb_core.core.clusters import Order, order_by_size, pair_clusters
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.table import Table
-from acvb_core.models.lfm.cells import Floats
-from acvb_core.models.lfm.reconstruction import ObjectSteps, object_steps, reconstruct
+from acvb_core.models.lfm.kernels import Floats
 
 #: Most cells for which the strength of a feature in each object is computed.
 MOST_CELLS = 10_000_000
@@ -184,3 +185,290 @@ def are_in_order(columns: Iterable[object]) -> bool:
     except ValueError:
         return False
     return len(numbers) > 1 and all(one < other for one, other in pairwise(numbers))
+
+
+#: Least probability of a feature that is a step of its own.
+LEAST_PROBABILITY = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstruction:
+    """An object as a sum of features, in the units of the columns."""
+
+    row: int  #: the object's position, from 0
+    baseline: Floats  #: shape (D,); values of an object without features
+    activations: Floats  #: shape (K,); probability that the object has each feature, largest feature first
+    weights: Floats  #: shape (K, D); what each feature adds to an object that has it
+
+    @property
+    def contributions(self) -> Floats:
+        """Contribution of each feature to this object: its probability times its weights, shape (K, D)."""
+        return np.asarray(self.activations[:, None] * self.weights)
+
+    @property
+    def total(self) -> Floats:
+        """Expected values of the object: the baseline and all contributions, shape (D,)."""
+        return np.asarray(self.baseline + self.contributions.sum(axis=0))
+
+    def table(self, table: Table) -> pd.DataFrame:
+        """Return a row a column: column, value (NaN where missing), baseline, feature_1 …, total, residual.
+
+        The values are those of `table`, in which cells that were held out in the fit may be known.
+        """
+        features = {f"feature_{k + 1}": added for k, added in enumerate(self.contributions)}
+        value, total = table.values[self.row], self.total
+        parts = {"column": table.columns, "value": value, "baseline": self.baseline, **features}
+        return pd.DataFrame(parts | {"total": total, "residual": value - total})
+
+
+def reconstruct(table: Table, posterior: Posterior, row: int | str) -> Reconstruction:
+    """Return one object as a sum of features.
+
+    `table`: the fitted one: held-out cells are missing in it.
+    `posterior`: on the scale that the method worked on.
+    `row`: the object: its position from 0, or its name.
+    Raises ParameterError: there is no such object.
+    """
+    position, scale = row_position(table, row), table.scale
+    activations = np.array(posterior["objects"][position], dtype=np.float64)
+    baseline, weights = scale.undo(posterior["bias"]), scale.undo_weights(posterior["weights"])
+    return Reconstruction(position, baseline, activations, weights)
+
+
+def row_position(table: Table, row: int | str) -> int:
+    """Return the position of an object, from 0; a ParameterError if there is no such object."""
+    if isinstance(row, str):
+        places = np.flatnonzero(table.rows == row)
+        if not len(places):
+            raise ParameterError(
+                f"there is no object {row!r} in {table.name}; its first is called {str(table.rows[0])!r}."
+            )
+        return int(places[0])
+    if isinstance(row, bool) or not isinstance(row, int | np.integer):
+        raise ParameterError(f"an object is given by its position or its name, not by {row!r}.")
+    if not 0 <= row < table.n_rows:
+        raise ParameterError(
+            f"there is no object {row}; {table.name} has {table.n_rows:,}, counted from 0 to {table.n_rows - 1}."
+        )
+    return int(row)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Contribution of one feature to an object, or of several together."""
+
+    features: tuple[int, ...]  #: numbers, from 1
+    probability: float  #: of the object to have the feature; NaN for several
+    added: Floats  #: shape (D,); probability times weight, in the table's units
+
+    @property
+    def name(self) -> str:
+        """Return "feature 3" or "5 others"."""
+        n = len(self.features)
+        return f"feature {self.features[0]}" if n == 1 else f"{n:,} others"
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectSteps:
+    """An object of a table and the steps that lead to its reconstruction, all in the table's units."""
+
+    value: Floats  #: shape (D,); NaN where missing
+    baseline: Floats  #: shape (D,)
+    #: The largest first; the last one holds all that have no step of their own. They add up to reconstruction -
+    #: baseline.
+    steps: tuple[Step, ...]
+    scale: Floats  #: shape (D,); unit of differences: the standard deviation of each column
+    standardised: bool = True  #: False: the table is not, and the scale is 1
+
+    @property
+    def reconstruction(self) -> Floats:
+        """Baseline and all steps."""
+        return self.baseline + sum((step.added for step in self.steps), np.zeros(len(self.baseline)))
+
+    @property
+    def residual(self) -> Floats:
+        """Value - reconstruction, NaN where the value is missing."""
+        return self.value - self.reconstruction
+
+    @property
+    def explained(self) -> float:
+        """Share of the squared distance from the baseline that the features explain in the known cells.
+
+        In standard deviations; NaN for an object that is the baseline or has no known cell.
+        """
+        before = np.nansum(((self.value - self.baseline) / self.scale) ** 2)
+        after = np.nansum((self.residual / self.scale) ** 2)
+        return float(1.0 - after / before) if before > 0 else float("nan")
+
+
+def object_steps(
+    parts: Reconstruction, value: ArrayLike, *, scale: ArrayLike | None = None, most: int = 6
+) -> ObjectSteps:
+    """Return the steps from the baseline to an object.
+
+    `value`: shape (D,); the object's cells in the table's units, NaN where missing.
+    `scale`: shape (D,); standard deviation of each column; None for a table that is not standardised. Steps are sorted
+      by the length of what they add, in this unit.
+    `most`: most features with a step of their own. Those below a probability of 5 % have none either.
+    """
+    z, added = parts.activations, parts.contributions
+    sd = np.ones(len(parts.baseline)) if scale is None else np.asarray(scale, dtype=np.float64)
+    length = np.sqrt(((added / sd) ** 2).sum(axis=1))
+    order = np.lexsort((-length, z < LEAST_PROBABILITY))
+    n_own = min(int((z >= LEAST_PROBABILITY).sum()), max(most, 1))
+    # One feature more is shown, not called "1 others".
+    n_own += len(order) == n_own + 1
+    own, rest = order[:n_own], np.sort(order[n_own:])
+    steps = [Step((int(k) + 1,), float(z[k]), added[k]) for k in own]
+    if len(rest):
+        steps.append(Step(tuple(int(k) + 1 for k in rest), float("nan"), added[rest].sum(axis=0)))
+    values = np.asarray(value, dtype=np.float64)
+    return ObjectSteps(values, parts.baseline, tuple(steps), sd, scale is not None)
+
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMatch:
+    """The features of two runs in pairs, in the order of the first run's features; all numbers are 0-based."""
+
+    #: `one`, `other`: shape (n_pairs,); features of the first run and their partners in the other.
+    one: Integers
+    other: Integers
+    #: Shape (n_pairs,); of the activations of each pair, -1 to 1. Below 0: objects have one feature or the other,
+    #: which says the same.
+    correlation: Floats
+    #: `unmatched_one`, `unmatched_other`: features without a partner: one of these is empty.
+    unmatched_one: Integers
+    unmatched_other: Integers
+    correlations: Floats  #: shape (K, L); of all features of the first run with all of the other
+
+    @property
+    def alike(self) -> Floats:
+        """Similarity of each pair, 0 to 1: the size of the correlation."""
+        return np.abs(self.correlation)
+
+    def table(self) -> pd.DataFrame:
+        """Return the pairs as a table: feature and other_feature numbered from 1, correlation; least alike first."""
+        pairs = {"feature": self.one + 1, "other_feature": self.other + 1, "correlation": self.correlation}
+        return pd.DataFrame(pairs).iloc[np.argsort(self.alike, kind="stable")].reset_index(drop=True)
+
+
+#: Correlation of features that count as the same.
+ALIKE = 0.8
+
+
+def match_features(objects: ArrayLike, other_objects: ArrayLike) -> FeatureMatch:
+    """Pair the features of two runs so that the correlations within pairs are largest in all, whatever their signs.
+
+    `objects`, `other_objects`: shapes (N, K) and (N, L); probability that each object has each feature, of the same
+      objects. K and L may differ: min(K, L) pairs are made. A feature that all objects have alike correlates with no
+      other.
+    Raises DataError: the runs have different numbers of objects.
+    """
+    one, other = np.asarray(objects, dtype=np.float64), np.asarray(other_objects, dtype=np.float64)
+    if one.ndim != 2 or other.ndim != 2 or len(one) != len(other):
+        raise DataError(
+            f"activations of the shapes {one.shape} and {other.shape} are not of the same objects",
+            remedy="Give those of two runs on one table.",
+        )
+    correlations = correlate_features(one, other)
+    pairs = pair_clusters(np.abs(correlations))
+    return FeatureMatch(
+        pairs.rows,
+        pairs.columns,
+        correlations[pairs.rows, pairs.columns],
+        pairs.lone_rows,
+        pairs.lone_columns,
+        correlations,
+    )
+
+
+def count_alike_features(posteriors: Sequence[Posterior]) -> tuple[int, int]:
+    """Return how many features of the first run come back in all the others, and how many it has."""
+    first, *others = (np.asarray(posterior["objects"]) for posterior in posteriors)
+    back = np.ones(first.shape[1], dtype=bool)
+    for other in others:
+        match = match_features(first, other)
+        paired = np.zeros(len(back), dtype=bool)
+        paired[match.one] = match.alike >= ALIKE
+        back &= paired
+    return int(back.sum()), len(back)
+
+
+def measure_spread(posteriors: Sequence[Posterior], table: Table) -> dict[str, pd.DataFrame]:
+    """Return how far the features of the first run depend on the run, as the frames `features` and `weights`.
+
+    features: feature (from 1, largest first), share, low, high, found, runs, in_samples.
+    weights: feature, column, weight (in the column's units), low, high, sd.
+
+    A feature is found in a run that has it with a correlation of `ALIKE` or more, of either sign: a flipped feature has
+    its weights with the other sign, and the other share. `found` counts these runs, the first included, of the number
+    in `runs`. `low` and `high` are the least and the largest value over the runs that have the feature; NaN where no
+    other run has it. Of the first run alone are `in_samples`, the share of a sampler's kept samples that have the
+    feature, and `sd`, the standard deviation of a weight given this run's features; NaN for methods without them.
+
+    `posteriors`: of runs on one table, as their methods gave them; one or more.
+    `table`: the fitted one.
+    """
+    first, order = posteriors[0], _order_by_size(posteriors[0])
+    objects, weights = _read(first)
+    in_samples, sd = np.full(len(weights), np.nan), np.full(weights.shape, np.nan)
+    if "in_samples" in first.arrays:
+        in_samples = first["in_samples"][order]
+    if "weight_variance" in first.arrays:
+        sd = table.scale.undo_weights(np.sqrt(first["weight_variance"][order]))
+    shares, added, found = [objects.mean(axis=0)], [weights], np.ones(len(weights), np.int64)
+    for posterior in posteriors[1:]:
+        other, other_weights = _read(posterior)
+        match = match_features(objects, other)
+        same = match.alike >= ALIKE
+        one, partner, flipped = match.one[same], match.other[same], match.correlation[same] < 0.0
+        share, weight = np.full(len(weights), np.nan), np.full(weights.shape, np.nan)
+        share[one] = np.where(flipped, 1.0 - other[:, partner].mean(axis=0), other[:, partner].mean(axis=0))
+        weight[one] = np.where(flipped, -1.0, 1.0)[:, None] * other_weights[partner]
+        shares, added = [*shares, share], [*added, weight]
+        found[one] += 1
+    numbers, own = np.arange(1, len(weights) + 1), table.scale.undo_weights(np.array(added))
+    low, high = _range_over_runs(np.array(shares), found > 1)
+    features = {"feature": numbers, "share": shares[0], "low": low, "high": high, "found": found}
+    low, high = _range_over_runs(own, np.broadcast_to(found[:, None] > 1, weights.shape))
+    of_columns = {
+        "feature": np.repeat(numbers, table.n_columns),
+        "column": np.tile(table.columns, len(numbers)),
+        "weight": own[0].ravel(),
+        "low": low.ravel(),
+        "high": high.ravel(),
+        "sd": sd.ravel(),
+    }
+    features |= {"runs": np.full(len(numbers), len(posteriors)), "in_samples": in_samples}
+    return {"features": pd.DataFrame(features), "weights": pd.DataFrame(of_columns)}
+
+
+def _read(posterior: Posterior) -> tuple[Floats, Floats]:
+    """Return the activations (N, K) and the weights (K, D) of a run, the largest feature first."""
+    order = _order_by_size(posterior)
+    return posterior["objects"][:, order].astype(np.float64), posterior["weights"][order].astype(np.float64)
+
+
+def _order_by_size(posterior: Posterior) -> Order:
+    return order_by_size(posterior.masses()["features"])
+
+
+def _range_over_runs(values: Floats, known: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return the least and the largest value over runs, NaN where it is not known."""
+    low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+def correlate_features(one: Floats, other: Floats) -> Floats:
+    """Return the correlations of all activations (N, K) with all others (N, L); 0 for a constant feature."""
+    units = []
+    for activations in (one, other):
+        centred = activations - activations.mean(axis=0) if len(activations) else activations
+        length = np.sqrt((centred**2).sum(axis=0))
+        # Rounding leaves a constant column a tiny length.
+        varies = length > 1e-9 * np.sqrt(max(len(activations), 1))
+        units.append(np.where(varies, centred / np.where(varies, length, 1.0), 0.0))
+    return np.asarray(units[0].T @ units[1])

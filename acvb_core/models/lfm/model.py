@@ -1,4 +1,4 @@
-"""The latent feature model seen from outside: bound, predictions, result tables."""
+"""The latent feature model as the engine sees it: bound, predictions, result tables."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.protocols import Array, Poll, Posterior, Responsibilities, no_poll
+from acvb_core.core.rows import Values, WarmUp
 from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore, score_cells
 from acvb_core.evaluate.split import HeldOut
-from acvb_core.models.lfm.answer import result_tables
-from acvb_core.models.lfm.cells import Floats
-from acvb_core.models.lfm.feature_match import measure_spread
-from acvb_core.models.lfm.kernels import cell_moments
-from acvb_core.models.lfm.reconstruction import Reconstruction, reconstruct
+from acvb_core.models.lfm.answer import Reconstruction, measure_spread, reconstruct, result_tables
+from acvb_core.models.lfm.kernels import Floats, cell_moments
 from acvb_core.models.lfm.state import FEATURES
 
 _LOG_2PI = math.log(2.0 * math.pi)
@@ -148,3 +146,15 @@ class LfmModel:
     def reconstruction(self, posterior: Posterior, row: int | str) -> Reconstruction:
         """Return what the features make of one object, given by position or name (see `reconstruct`)."""
         return reconstruct(self.table, posterior, row)
+
+
+def tiny_table() -> tuple[Table, Values]:
+    """Return two features in four columns with some noise, and the settings of a run."""
+    values = np.random.default_rng(0).normal(size=(24, 4))
+    values[::2, :2] += 4.0
+    values[::3, 2:] += 4.0
+    return Table.build(values, name="tiny"), {"k_max": 3}
+
+
+#: Features are merged and dropped within these sweeps.
+CASES = {"lfm": WarmUp(tiny_table, 16)}

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from acvb_core.core.protocols import Poll, no_poll
-from acvb_core.models.lfm.cells import Cells, Floats
+from acvb_core.models.lfm.kernels import Cells, Floats
 
 #: Objects from which independent components and their two sides are computed; the others follow.
 _SAMPLE = 20_000

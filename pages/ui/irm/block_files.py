@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.evaluate.node_layout import why_too_large
 from acvb_core.models.irm.export import responsibilities_frame
 from acvb_core.models.irm.figures.arrangement import Arrangement, Window
 from acvb_core.models.irm.figures.block_png import block_png
 from acvb_core.models.irm.figures.blocks import block_figure
 from acvb_core.models.irm.figures.cluster_table import cluster_table
+from acvb_core.models.irm.figures.network_layout import why_too_large
 from acvb_core.store import export
 from acvb_core.store.export import add_known_labels, compare_known_labels, csv_text
 from acvb_core.views.theme import to_html

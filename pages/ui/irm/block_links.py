@@ -7,8 +7,7 @@ import streamlit as st
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
-from acvb_core.models.irm.evaluate.sampled import count_samples
+from acvb_core.models.irm.scores import count_samples, likely_links, surprising_links
 from acvb_core.store.export import csv_text
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width

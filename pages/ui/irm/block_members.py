@@ -7,9 +7,9 @@ from functools import partial
 import streamlit as st
 
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.evaluate.sampled import count_samples, range_of_clusters
 from acvb_core.models.irm.figures.arrangement import Arrangement
 from acvb_core.models.irm.figures.company import company_figure
+from acvb_core.models.irm.scores import count_samples, range_of_clusters
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure

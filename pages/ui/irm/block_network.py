@@ -5,9 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.evaluate.group_graph import GroupGraph, group_graph
-from acvb_core.models.irm.evaluate.node_layout import why_too_large
 from acvb_core.models.irm.figures.group_graph import group_graph_figure
+from acvb_core.models.irm.figures.network_layout import GroupGraph, group_graph, why_too_large
 from acvb_core.models.irm.figures.node_link import node_link_figure
 from acvb_core.views.theme import Figure
 from pages.ui.shared.charts import show_figure

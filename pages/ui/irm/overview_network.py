@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.evaluate.sides import n_components
+from acvb_core.models.irm.scores import n_components
 from pages.ui.irm.known_labels import show_known_labels
 from pages.ui.irm.overview_relation import show_degrees, show_first_links, show_picture
 from pages.ui.shared import format as say

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from acvb_core.models.irm.moves.schedule import (
-    MOVES_EVERY,
-    MOVES_FROM,
-    MOVES_UNTIL,
-    MOVES_UNTIL_AFTER_CHAIN,
-)
+from acvb_core.models.irm.spec import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL, MOVES_UNTIL_AFTER_CHAIN
 from pages.ui.shared.words import Curve, ModelWords
 
 _CURVES = (

@@ -10,9 +10,8 @@ import streamlit as st
 
 from acvb_core.evaluate.alignment import Alignment, align_topics
 from acvb_core.evaluate.stability import Stability, stability
-from acvb_core.models.lda.evaluate.alike_topics import ALIKE, count_alike_topics
-from acvb_core.models.lda.evaluate.answer import share_vocabulary
 from acvb_core.models.lda.figures.topic_pairs import pair_distance_figure
+from acvb_core.models.lda.topics import ALIKE, count_alike_topics, share_vocabulary
 from acvb_core.views.conclusion import describe_found, order_compared
 from acvb_core.views.labels import plain_name
 from acvb_core.views.similarity import similarity_figure

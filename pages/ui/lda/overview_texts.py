@@ -8,12 +8,12 @@ import streamlit as st
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.free_memory import available_memory
-from acvb_core.models.lda.evaluate.answer import frequent_words
 from acvb_core.models.lda.figures.corpus_figures import (
     document_lengths_figure,
     frequent_words_figure,
     zipf_figure,
 )
+from acvb_core.models.lda.topics import frequent_words
 from acvb_core.views.theme import Figure
 from pages.ui.lda.storage_choice import batch_memory, describe_need
 from pages.ui.shared import format as say

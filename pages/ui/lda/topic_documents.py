@@ -7,7 +7,7 @@ import html
 import pandas as pd
 import streamlit as st
 
-from acvb_core.models.lda.evaluate.topic_documents import DocumentOrder
+from acvb_core.models.lda.topics import DocumentOrder
 from acvb_core.store.topic_names import Names
 from pages.ui.lda.topic_text import Spans, show_share_bars, show_tinted_text
 from pages.ui.lda.topic_view import TOPIC, TopicView

@@ -10,8 +10,8 @@ import streamlit as st
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import depends_on_seed
-from acvb_core.models.lda.evaluate.alike_topics import ALIKE
 from acvb_core.models.lda.figures.topic_bars import quality_figure, quality_table, topic_shares_figure
+from acvb_core.models.lda.topics import ALIKE
 from acvb_core.store.export import csv_text
 from acvb_core.store.topic_names import Names
 from acvb_core.views.labels import plain_name, user_name

@@ -13,7 +13,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import Ranking, ranked_words
-from acvb_core.models.lda.evaluate.answer import TopicAnswer
+from acvb_core.models.lda.topics import TopicAnswer
 from acvb_core.store.files import StoreError
 from acvb_core.store.topic_names import Names, TopicNames
 from pages.ui.shared import services

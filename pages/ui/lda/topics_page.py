@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from acvb_core.engine.job import Job
-from acvb_core.models.lda.evaluate.alike_topics import count_repeats
+from acvb_core.models.lda.topics import count_repeats
 from pages.ui.lda.topic_documents import show_documents
 from pages.ui.lda.topic_files import show_topic_files
 from pages.ui.lda.topic_list import show_all_topics, show_known_labels, show_quality, show_spread

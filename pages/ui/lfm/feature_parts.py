@@ -8,8 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.engine.job import Job
-from acvb_core.models.lfm.answer import are_in_order
-from acvb_core.models.lfm.feature_match import ALIKE
+from acvb_core.models.lfm.answer import ALIKE, ObjectSteps, are_in_order
 from acvb_core.models.lfm.figures.feature_course import feature_course_figure
 from acvb_core.models.lfm.figures.feature_images import feature_images_figure
 from acvb_core.models.lfm.figures.feature_matrix import feature_matrix_figure
@@ -17,7 +16,6 @@ from acvb_core.models.lfm.figures.feature_words import Units
 from acvb_core.models.lfm.figures.heat_maps import weight_map_figure
 from acvb_core.models.lfm.figures.reconstruction_bars import reconstruction_bars_figure
 from acvb_core.models.lfm.figures.reconstruction_images import reconstruction_images_figure
-from acvb_core.models.lfm.reconstruction import ObjectSteps
 from acvb_core.views.narrow import stack_panels
 from acvb_core.views.theme import Figure
 from pages.ui.lfm.feature_view import FEATURE, FeatureView

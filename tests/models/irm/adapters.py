@@ -10,7 +10,7 @@ import numpy as np
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.cvb import CollapsedIrm
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.moves.moves import Moves
+from acvb_core.models.irm.moves import Moves
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import IrmState, block_counts
 from tests.oracles.cases import Case

@@ -8,8 +8,8 @@ import pytest
 from acvb_core.core.clusters import order_by_size
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.model import IrmModel
+from acvb_core.models.irm.second_order import count_variances
 from acvb_core.models.irm.state import posterior_of
-from acvb_core.models.irm.variance import count_variances
 from acvb_core.models.irm.vb import update_domain
 from tests.models.irm.adapters import ORACLE_UPDATES, collapsed, hyper_of, oracle_sweep, relation_of, state_of
 from tests.oracles.cases import Case, random_case

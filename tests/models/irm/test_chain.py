@@ -17,17 +17,23 @@ from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.chains import measure_mixing
-from acvb_core.models.irm import sweeping
+from acvb_core.models.irm import cvb as sweeping
+from acvb_core.models.irm import gibbs as chain
 from acvb_core.models.irm.cvb import build_cvb0
-from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
-from acvb_core.models.irm.evaluate.sampled import SampledPairs, count_samples
-from acvb_core.models.irm.gibbs import chain
-from acvb_core.models.irm.gibbs.chain import keep_clusters, pack_samples, run_chain, take_sample
-from acvb_core.models.irm.gibbs.gibbs import GibbsIrm, GibbsState
-from acvb_core.models.irm.gibbs.sampling import count_blocks, one_hot
+from acvb_core.models.irm.gibbs import (
+    GibbsIrm,
+    GibbsState,
+    count_blocks,
+    keep_clusters,
+    one_hot,
+    pack_samples,
+    run_chain,
+    take_sample,
+)
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
-from acvb_core.models.irm.moves.merge import merge_clusters
+from acvb_core.models.irm.kernels import TWO_DOMAINS, Layout, network_layout
+from acvb_core.models.irm.moves import merge_clusters
+from acvb_core.models.irm.scores import SampledPairs, count_samples, likely_links, surprising_links
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import block_counts, hyper_of, lower_bound
 from acvb_core.registry import method_row
@@ -94,7 +100,7 @@ def _average(sampled: SampledPairs, i: int, j: int) -> float:
 def test_pairs_and_bands_are_means_over_samples(
     sampled: SampledPairs, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acvb_core.models.irm.evaluate.sampled._AT_ONCE", at_once)
+    monkeypatch.setattr("acvb_core.models.irm.scores._AT_ONCE", at_once)
     rows, columns = np.array([0, 22, 5, 5]), np.array([16, 0, 3, 3])
     expected = [_average(sampled, i, j) for i, j in zip(rows, columns, strict=True)]
     np.testing.assert_allclose(sampled.of(rows, columns), expected, rtol=1e-6)

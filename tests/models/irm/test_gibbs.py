@@ -12,16 +12,17 @@ from scipy.special import betaln, gammaln
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
-from acvb_core.models.irm.gibbs import log_gammas
-from acvb_core.models.irm.gibbs.gibbs import (
+from acvb_core.models.irm import gibbs_kernels as log_gammas
+from acvb_core.models.irm.gibbs import (
     GibbsIrm,
+    count_blocks,
+    draw_side,
     sample_beta_prior,
     sample_concentration,
 )
-from acvb_core.models.irm.gibbs.kernels import Side
-from acvb_core.models.irm.gibbs.sampling import count_blocks, draw_side
+from acvb_core.models.irm.gibbs_kernels import Side
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.layout import TWO_DOMAINS
+from acvb_core.models.irm.kernels import TWO_DOMAINS
 from acvb_core.models.irm.start import Start
 from acvb_core.samples.planted_relations import planted_relation
 from tests.models.irm.adapters import relation_of

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import betaln
 
 from acvb_core.models.irm.hyper import _HIGH, _LOW, Hyper, climb_beta, update_beta, update_hyper
-from acvb_core.models.irm.layout import Layout
+from acvb_core.models.irm.kernels import Layout
 
 
 def evidence(a: float, b: float, ones: np.ndarray, entries: np.ndarray, distinct: np.ndarray | None) -> float:

@@ -10,10 +10,9 @@ import pytest
 from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.models.irm.domain import DomainPass
-from acvb_core.models.irm.kernels import log_prior
-from acvb_core.models.irm.layout import TWO_DOMAINS
+from acvb_core.models.irm.kernels import TWO_DOMAINS, log_prior
 from acvb_core.models.irm.start import Start
+from acvb_core.models.irm.sweep import DomainPass
 from acvb_core.models.irm.vb import VariationalIrm
 from acvb_core.samples.planted_relations import planted_relation, synth1
 from tests.models.irm.adapters import NO_MOVES, collapsed, counted, hyper_of, relation_of, state_of

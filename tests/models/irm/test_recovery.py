@@ -6,7 +6,7 @@ import pytest
 
 from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.models.irm.moves import schedule
+from acvb_core.models.irm import spec as schedule
 from acvb_core.samples.planted_relations import large_relation
 from tests.models.irm.moves.adapters import VARIATIONAL, directed_network, mixed_network, two_domains
 

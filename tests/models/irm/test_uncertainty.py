@@ -13,12 +13,10 @@ from scipy.special import betaln, gammaln, logsumexp
 import acvb_core
 from acvb_core.core.protocols import Posterior, no_poll
 from acvb_core.data.relation import Network, Relation
-from acvb_core.models.irm.evaluate.sampled import SampledStrengths, count_sampled_clusters, share_company
-from acvb_core.models.irm.gibbs.chain import KEPT, run_chain
-from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
-from acvb_core.models.irm.gibbs.sampling import count_blocks, one_hot
+from acvb_core.models.irm.gibbs import KEPT, GibbsIrm, count_blocks, one_hot, run_chain
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
+from acvb_core.models.irm.kernels import TWO_DOMAINS, Layout, network_layout
+from acvb_core.models.irm.scores import SampledStrengths, count_sampled_clusters, share_company
 from acvb_core.models.irm.start import Start
 from tests.models.irm.evaluate.test_links import NETWORKS, case
 from tests.oracles.enumeration import Partition, canonical_partition, partitions

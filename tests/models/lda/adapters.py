@@ -11,12 +11,11 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 from acvb_core.core.protocols import Posterior, Responsibilities
-from acvb_core.models.lda.cells import Cells
 from acvb_core.models.lda.cvb import CollapsedLda, CollapsedState, SweepBuffers, sum_counts
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Counts
 from acvb_core.models.lda.model import LdaModel
-from acvb_core.models.lda.state import Tokens, build_posterior
+from acvb_core.models.lda.state import Cells, Tokens, build_posterior
 from acvb_core.models.lda.vb import VariationalLda, VariationalState
 from tests.oracles.dense_lda import Statistics, Triplets, entropy, expected_counts
 from tests.oracles.dense_stats import Array

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from acvb_core.evaluate.corpus_split import HeldOutWords
-from acvb_core.models.lda.cells import Cells
 from acvb_core.models.lda.cvb import sum_counts
 from acvb_core.models.lda.kernels import multiply_absences
-from acvb_core.models.lda.state import zero_counts
+from acvb_core.models.lda.state import Cells, zero_counts
 from acvb_core.models.lda.topics import build_topics
 from tests.models.lda.adapters import (
     ORDERS,

@@ -16,14 +16,13 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import StopRun, run
 from acvb_core.evaluate import products
-from acvb_core.models.lda import cells as cells_module
+from acvb_core.models.lda import kernels as evidence
+from acvb_core.models.lda import state as cells_module
 from acvb_core.models.lda import vb
-from acvb_core.models.lda.cells import Cells, choose_cells
 from acvb_core.models.lda.cvb import CollapsedLda, sum_counts
-from acvb_core.models.lda.evaluate import evidence
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.model import LdaModel
-from acvb_core.models.lda.state import Tokens
+from acvb_core.models.lda.state import Cells, Tokens, choose_cells
 from acvb_core.models.lda.vb import VariationalLda
 from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import planted_topics

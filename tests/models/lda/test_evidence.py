@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, polygamma
 
-from acvb_core.models.lda.evaluate import evidence
-from acvb_core.models.lda.evaluate.evidence import log_gamma_gain, trigamma_sum
+from acvb_core.models.lda import kernels as evidence
+from acvb_core.models.lda.kernels import log_gamma_gain, trigamma_sum
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -20,8 +20,8 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.evaluate.pyldavis import pyldavis_data
 from acvb_core.models.lda.export import pyldavis_json
+from acvb_core.models.lda.pyldavis import pyldavis_data
 from acvb_core.registry import method_row
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import run_json, write_run

@@ -25,7 +25,7 @@ from acvb_core.models.lda.hyper import (
     minka_step_of_gains,
     should_keep_learning,
 )
-from acvb_core.models.lda.rows import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL
+from acvb_core.models.lda.spec import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL
 from acvb_core.samples.planted_mixtures import PlantedTopics, topics_10
 
 

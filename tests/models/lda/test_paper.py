@@ -9,14 +9,14 @@ import pytest
 from scipy.special import gammaln
 
 from acvb_core.engine.prepared import prepare_run
-from acvb_core.models.lda import cvb, hyper, kernels, kernels_second, start
+from acvb_core.models.lda import cvb, hyper, kernels, start
+from acvb_core.models.lda import kernels as kernels_second
 from acvb_core.models.lda import state as lda_state
-from acvb_core.models.lda.evaluate.sampled_prior import sample_concentrations
-from acvb_core.models.lda.hyper import Concentrations
+from acvb_core.models.lda.hyper import Concentrations, sample_concentrations
 from acvb_core.models.lda.kernels import Counts
 from acvb_core.samples.planted_mixtures import planted_topics
 from tests.models.lda.adapters import run_in_double
-from tests.models.lda.streams.adapters import BETA, first_state, some_words, swept
+from tests.models.lda.online.adapters import BETA, first_state, some_words, swept
 from tests.oracles import dense_lda as dense
 from tests.oracles import dense_stream as plain
 from tests.oracles.lda_cases import LdaCase, small_case, triplets_of

@@ -16,11 +16,10 @@ from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lda import cvb
-from acvb_core.models.lda.cells import Cells
 from acvb_core.models.lda.cvb import CollapsedLda
-from acvb_core.models.lda.evaluate.topic_map import topic_map
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.state import Tokens
+from acvb_core.models.lda.state import Cells, Tokens
+from acvb_core.models.lda.topics import topic_map
 from acvb_core.registry import method_row, methods_of
 from acvb_core.samples.planted_mixtures import planted_topics
 from tests.contract.cases import arrays_in, known

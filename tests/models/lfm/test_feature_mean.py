@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
-from acvb_core.models.lfm.feature_mean import FeatureMean, place_features
+from acvb_core.models.lfm.ibp import FeatureMean, place_features
 from acvb_core.models.lfm.state import AXES
 
 N, D = 40, 5

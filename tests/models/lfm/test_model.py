@@ -10,8 +10,8 @@ from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore
 from acvb_core.evaluate.split import HeldOut, hold_out_cells
 from acvb_core.models.lfm import model as under_test
-from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.fab.fab import Fab
+from acvb_core.models.lfm.fab import Fab
+from acvb_core.models.lfm.kernels import Cells
 from acvb_core.models.lfm.model import LfmModel
 from acvb_core.models.lfm.state import build_posterior
 from acvb_core.samples.planted_mixtures import planted_features

@@ -8,8 +8,7 @@ import pytest
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.table import Table
-from acvb_core.models.lfm.answer import own_units
-from acvb_core.models.lfm.reconstruction import Reconstruction, reconstruct, row_position
+from acvb_core.models.lfm.answer import Reconstruction, own_units, reconstruct, row_position
 from acvb_core.models.lfm.state import build_posterior
 
 

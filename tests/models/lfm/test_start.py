@@ -8,7 +8,7 @@ import pytest
 from acvb_core import fit
 from acvb_core.data.table import Table
 from acvb_core.models.lfm import start
-from acvb_core.models.lfm.cells import Cells
+from acvb_core.models.lfm.kernels import Cells
 from acvb_core.models.lfm.start import (
     count_components,
     find_components,

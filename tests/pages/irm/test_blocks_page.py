@@ -12,7 +12,7 @@ from acvb_core.engine.background import Status
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.evaluate.sampled import range_of_clusters
+from acvb_core.models.irm.scores import range_of_clusters
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace

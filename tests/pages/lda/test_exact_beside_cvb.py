@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from acvb_core.engine.fitting import fit
-from acvb_core.models.lda.evaluate.alike_topics import ALIKE
+from acvb_core.models.lda.topics import ALIKE
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import services
 from tests.pages.session import WORKSPACE, Open, texts

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.core.display import write_number
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.evaluate.alike_topics import ALIKE
+from acvb_core.models.lda.topics import ALIKE
 from acvb_core.registry import methods_of
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.views.convergence import live_figure

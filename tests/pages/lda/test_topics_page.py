@@ -19,8 +19,7 @@ from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.ranking import ranked_words, top_words
-from acvb_core.models.lda.evaluate.answer import IDENTIFYING
-from acvb_core.models.lda.topics import Topics
+from acvb_core.models.lda.topics import IDENTIFYING, Topics
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.lda.topic_documents import OPENED
 from pages.ui.lda.topic_files import list_document_files, list_words

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.core.display import write_number
 from acvb_core.engine.fitting import fit
-from acvb_core.models.lfm.feature_match import match_features
+from acvb_core.models.lfm.answer import match_features
 from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
 from pages.ui.lfm.compare_features import list_pairs

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.evaluate.sides import (
+from acvb_core.models.irm.figures.binning import count_in_bins
+from acvb_core.models.irm.scores import (
     ShownStrengths,
     block_shape,
     has_directions,
@@ -21,7 +22,6 @@ from acvb_core.models.irm.evaluate.sides import (
     sides,
     without_diagonal,
 )
-from acvb_core.models.irm.figures.binning import count_in_bins
 
 Window = tuple[int, int, int, int]
 _LEAST_SELECTION = 2  # objects a side; less than that is a click

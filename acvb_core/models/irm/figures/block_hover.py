@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from acvb_core.models.irm.evaluate.sides import is_mirrored, without_diagonal
 from acvb_core.models.irm.figures.arrangement import Arrangement, Window
 from acvb_core.models.irm.figures.binning import bins_of, count_in_bins
+from acvb_core.models.irm.scores import is_mirrored, without_diagonal
 from acvb_core.views.theme import escape
 
 

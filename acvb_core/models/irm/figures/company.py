@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from acvb_core.core.protocols import Posterior
-from acvb_core.models.irm.evaluate.sampled import measure_company
 from acvb_core.models.irm.figures.arrangement import Side
+from acvb_core.models.irm.scores import measure_company
 from acvb_core.views.axes import axis_title
 from acvb_core.views.heat_map import heat_map
 from acvb_core.views.theme import BORDER, Figure, b64, base_layout, colour_bar, escape

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.models.irm.evaluate.group_graph import GroupEdge, GroupGraph, separate_discs
 from acvb_core.models.irm.figures.marks import caption, keep_opacity, plan_layout, scatter
+from acvb_core.models.irm.figures.network_layout import GroupEdge, GroupGraph, separate_discs
 from acvb_core.views.labels import ink_on
 from acvb_core.views.theme import MUTED, PAPER, TEXT, Figure, cluster_colour, escape, percent, rgba
 

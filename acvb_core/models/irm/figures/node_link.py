@@ -10,12 +10,11 @@ from PIL import Image
 
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.evaluate.group_graph import GroupGraph
-from acvb_core.models.irm.evaluate.node_layout import node_layout
-from acvb_core.models.irm.evaluate.sides import has_directions, links_of
 from acvb_core.models.irm.figures.arrangement import degrees
 from acvb_core.models.irm.figures.marks import keep_opacity, legend_entry, plan_layout, scatter
+from acvb_core.models.irm.figures.network_layout import GroupGraph, node_layout
 from acvb_core.models.irm.figures.number_places import number_places
+from acvb_core.models.irm.scores import has_directions, links_of
 from acvb_core.views.heat_map import png_uri
 from acvb_core.views.labels import ink_on, text_room
 from acvb_core.views.theme import MUTED, PAPER, TEXT, Figure, b64, cluster_colour, escape, rgba

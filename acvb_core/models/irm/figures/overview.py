@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.evaluate.sides import is_mirrored
 from acvb_core.models.irm.figures.arrangement import arrange_as_read, degrees
 from acvb_core.models.irm.figures.marks import scatter
 from acvb_core.models.irm.figures.raster import matrix_image, rasterise
+from acvb_core.models.irm.scores import is_mirrored
 from acvb_core.views.axes import axis_title, panel_title
 from acvb_core.views.theme import GRID, LINE, Figure, base_layout, escape
 

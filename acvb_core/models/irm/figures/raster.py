@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.evaluate.sides import without_diagonal
 from acvb_core.models.irm.figures.binning import bins_of, count_in_bins
+from acvb_core.models.irm.scores import without_diagonal
 from acvb_core.views.heat_map import png_uri
 from acvb_core.views.theme import INK, UNKNOWN, Figure
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.evaluate.sides import (
+from acvb_core.models.irm.figures.block_hover import pair_name
+from acvb_core.models.irm.scores import (
     block_matrix,
     block_shape,
     has_directions,
@@ -13,7 +14,6 @@ from acvb_core.models.irm.evaluate.sides import (
     one_clustering,
     shown_strengths,
 )
-from acvb_core.models.irm.figures.block_hover import pair_name
 from acvb_core.views.axes import axis_title
 from acvb_core.views.heat_map import heat_map
 from acvb_core.views.theme import (

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.models.lfm.reconstruction import ObjectSteps
+from acvb_core.models.lfm.answer import ObjectSteps
 from acvb_core.views.axes import axis_title
 from acvb_core.views.labels import MOST_CHARACTERS
 from acvb_core.views.theme import GRID, LINE, MUTED, Figure, base_layout, escape, percent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.models.lfm.answer import ObjectSteps, Step
 from acvb_core.models.lfm.figures.feature_words import (
     Names,
     bare_axis,
@@ -19,7 +20,6 @@ from acvb_core.models.lfm.figures.feature_words import (
     value_axis,
     value_text,
 )
-from acvb_core.models.lfm.reconstruction import ObjectSteps, Step
 from acvb_core.views.labels import text_room
 from acvb_core.views.theme import (
     LINE,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.models.lfm.answer import ObjectSteps
 from acvb_core.models.lfm.figures.feature_words import object_heading, signed_text, value_text
 from acvb_core.models.lfm.figures.pictures import (
     ABOVE,
@@ -21,7 +22,6 @@ from acvb_core.models.lfm.figures.pictures import (
     tiles_figure,
     tones,
 )
-from acvb_core.models.lfm.reconstruction import ObjectSteps
 from acvb_core.views.theme import LINE, MUTED, Figure, cluster_colour, percent
 
 if TYPE_CHECKING:

@@ -10,8 +10,15 @@ from scipy import sparse
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Network, Relation
-from acvb_core.models.irm.evaluate.group_graph import GroupEdge, group_graph, group_positions, separate_discs
-from acvb_core.models.irm.evaluate.node_layout import MOST_NODES, node_layout, why_too_large
+from acvb_core.models.irm.figures.network_layout import (
+    MOST_NODES,
+    GroupEdge,
+    group_graph,
+    group_positions,
+    node_layout,
+    separate_discs,
+    why_too_large,
+)
 
 
 def blocks_of(ones: np.ndarray, entries: np.ndarray, *, upper: bool) -> pd.DataFrame:

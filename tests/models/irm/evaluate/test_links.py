@@ -13,8 +13,8 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Network, Relation
 from acvb_core.evaluate.split import HeldOut, hold_out
-from acvb_core.models.irm.evaluate import links
-from acvb_core.models.irm.evaluate.links import likely_links, surprising_links
+from acvb_core.models.irm import scores as links
+from acvb_core.models.irm.scores import likely_links, surprising_links
 
 NETWORKS = {
     "two sides": None,

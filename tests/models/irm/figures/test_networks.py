@@ -19,13 +19,12 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import label_agreement
-from acvb_core.models.irm.evaluate.group_graph import GroupGraph, group_graph
-from acvb_core.models.irm.evaluate.node_layout import MOST_NODES
 from acvb_core.models.irm.figures.arrangement import arrange_as_read, arrange_network, arrange_result
 from acvb_core.models.irm.figures.block_png import block_png
 from acvb_core.models.irm.figures.blocks import block_figure
 from acvb_core.models.irm.figures.group_graph import group_graph_figure
 from acvb_core.models.irm.figures.known_labels import MOST_LABELS, label_figure
+from acvb_core.models.irm.figures.network_layout import MOST_NODES, GroupGraph, group_graph
 from acvb_core.models.irm.figures.node_link import SURE, node_link_figure
 from acvb_core.models.irm.figures.number_places import number_places
 from acvb_core.models.irm.figures.overview import degree_histograms, thumbnail

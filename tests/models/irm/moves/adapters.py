@@ -10,11 +10,11 @@ import pytest
 
 from acvb_core.core.protocols import Poll
 from acvb_core.data.relation import Network, Relation
+from acvb_core.models.irm.cvb import VariationalMethod
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.layout import TWO_DOMAINS, Layout, network_layout
-from acvb_core.models.irm.moves.moves import Moves
+from acvb_core.models.irm.kernels import TWO_DOMAINS, Layout, network_layout
+from acvb_core.models.irm.moves import Moves
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
-from acvb_core.models.irm.sweeping import VariationalMethod
 from acvb_core.samples.planted_relations import planted_relation
 from tests.models.irm.network.test_one_domain import network
 from tests.oracles.network_cases import KINDS

@@ -15,13 +15,10 @@ from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.models.irm.moves import merge, moves
-from acvb_core.models.irm.moves.merge import merge_clusters
-from acvb_core.models.irm.moves.moves import (
-    MOVES,
-    MoveMemory,
-)
-from acvb_core.models.irm.moves.schedule import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
+from acvb_core.models.irm import moves
+from acvb_core.models.irm import moves as merge
+from acvb_core.models.irm.moves import MOVES, MoveMemory, merge_clusters
+from acvb_core.models.irm.spec import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
 from acvb_core.samples.planted_relations import planted_relation
 from tests.models.irm.adapters import counted, hyper_of, relation_of, state_of

@@ -8,8 +8,8 @@ from scipy import sparse
 
 from acvb_core.core.parallel import use_threads
 from acvb_core.data.relation import as_pattern
-from acvb_core.models.irm.moves import neighbours
-from acvb_core.models.irm.moves.neighbours import cluster_sums, count_apart, neighbour_sums, pattern_product
+from acvb_core.models.irm import kernels as neighbours
+from acvb_core.models.irm.kernels import cluster_sums, count_apart, neighbour_sums, pattern_product
 
 
 def a_pattern(rng: np.random.Generator, density: float = 0.1) -> sparse.csr_array:

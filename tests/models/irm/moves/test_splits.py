@@ -13,17 +13,18 @@ from hypothesis import strategies as st
 from acvb_core.core.protocols import no_poll
 from acvb_core.data.relation import Network, Relation
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.models.irm.moves import split
-from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
-from acvb_core.models.irm.moves.split import (
+from acvb_core.models.irm import split
+from acvb_core.models.irm.split import (
+    RejectedMoves,
+    Residuals,
+    SplitTrial,
+    TriedSplits,
     _Side,
     cut_in_two,
     promising_splits,
     split_clusters,
 )
-from acvb_core.models.irm.moves.subspace import leading_vectors
-from acvb_core.models.irm.moves.tried_splits import SplitTrial, TriedSplits
-from acvb_core.models.irm.network.directions import Residuals
+from acvb_core.models.irm.start import leading_vectors
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, observed_sums, tidy
 from acvb_core.samples.planted_relations import planted_relation
 from tests.costs import Gaps

@@ -12,12 +12,10 @@ from acvb_core.core.protocols import no_poll
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import StopRun, run
 from acvb_core.engine.snapshot import SweepRecord
-from acvb_core.models.irm.moves import moves, split
-from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
-from acvb_core.models.irm.moves.moves import MoveMemory, Moves, _Trials
-from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
-from acvb_core.models.irm.moves.schedule import MOVES_FROM_AFTER_CHAIN
-from acvb_core.models.irm.moves.split import split_clusters
+from acvb_core.models.irm import moves, split
+from acvb_core.models.irm.moves import MoveMemory, Moves, _Trials, merge_clusters, promising_merges
+from acvb_core.models.irm.spec import MOVES_FROM_AFTER_CHAIN
+from acvb_core.models.irm.split import RejectedMoves, split_clusters
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
 from acvb_core.samples.planted_relations import sparse_relation
 from tests.models.irm.moves.adapters import RELATIONS, mixed_network, small_relation, state_with

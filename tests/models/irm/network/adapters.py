@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from acvb_core.data.relation import Network, Relation
-from acvb_core.models.irm.cvb import CollapsedIrm
+from acvb_core.models.irm.cvb import CollapsedIrm, VariationalMethod
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.layout import network_layout
+from acvb_core.models.irm.kernels import network_layout
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import IrmState, block_counts
-from acvb_core.models.irm.sweeping import VariationalMethod
 from acvb_core.models.irm.vb import VariationalIrm
 from tests.oracles.dense_network import NetworkData, update_cvb0, update_cvb2
 from tests.oracles.network_cases import NetworkCase

@@ -9,19 +9,18 @@ import pytest
 
 from acvb_core.data.relation import Relation
 from acvb_core.evaluate.split import HeldOut
-from acvb_core.models.irm.gibbs import sampling
-from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
+from acvb_core.models.irm import gibbs as sampling
+from acvb_core.models.irm.cvb import CLIMB_FROM
+from acvb_core.models.irm.gibbs import GibbsIrm
 from acvb_core.models.irm.hyper import Hyper, update_beta, update_concentration, update_hyper
-from acvb_core.models.irm.layout import network_layout
+from acvb_core.models.irm.kernels import network_layout
 from acvb_core.models.irm.model import IrmModel
-from acvb_core.models.irm.moves.merge import merge_clusters, promising_merges
-from acvb_core.models.irm.moves.rejected_moves import RejectedMoves
-from acvb_core.models.irm.moves.split import split_clusters
-from acvb_core.models.irm.network.model import NetworkPass
+from acvb_core.models.irm.moves import merge_clusters, promising_merges
+from acvb_core.models.irm.network import NetworkPass
+from acvb_core.models.irm.split import RejectedMoves, split_clusters
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import block_counts, posterior_of, tidy
 from acvb_core.models.irm.state import lower_bound as bound_of_state
-from acvb_core.models.irm.sweeping import CLIMB_FROM
 from tests.models.irm.network.adapters import (
     ORACLE_UPDATES,
     TRIANGLES,

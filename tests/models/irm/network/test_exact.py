@@ -12,7 +12,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
-from acvb_core.models.irm.network.exact import MOST_OBJECTS, Pairs
+from acvb_core.models.irm.network_exact import MOST_OBJECTS, Pairs
 from tests.models.irm.network.adapters import method_of, relation_of, state_of
 from tests.oracles.dense_irm import log_prior_terms
 from tests.oracles.dense_network import NetworkData, each_block

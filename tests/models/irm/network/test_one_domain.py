@@ -12,9 +12,9 @@ import pytest
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.models.irm.gibbs.gibbs import GibbsIrm
+from acvb_core.models.irm.gibbs import GibbsIrm
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.layout import network_layout
+from acvb_core.models.irm.kernels import network_layout
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import block_counts
 from acvb_core.registry import method_row

@@ -9,11 +9,11 @@ import pytest
 from scipy.special import betaln
 
 from acvb_core.core.parallel import use_threads
-from acvb_core.models.irm import cvb, domain
-from acvb_core.models.irm.domain import DomainPass
-from acvb_core.models.irm.kernels import Limits
+from acvb_core.models.irm import cvb
+from acvb_core.models.irm import sweep as domain
+from acvb_core.models.irm.kernels import Bounds, Limits, bound_weights, make_bounds
 from acvb_core.models.irm.state import block_counts
-from acvb_core.models.irm.sweeps.bounds import Bounds, bound_weights, make_bounds
+from acvb_core.models.irm.sweep import DomainPass
 from tests.models.irm.adapters import collapsed, oracle_sweep, relation_of, state_of
 from tests.models.irm.test_against_dense import in_state_order
 from tests.oracles.cases import Case, random_case

@@ -11,12 +11,11 @@ import pytest
 from acvb_core.core.protocols import no_poll
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run
-from acvb_core.models.irm.domain import DomainPass
 from acvb_core.models.irm.kernels import Limits
-from acvb_core.models.irm.moves.moves import MOVES, MoveMemory
-from acvb_core.models.irm.network.model import NetworkPass
-from acvb_core.models.irm.state import IrmState, block_counts, lower_bound
-from acvb_core.models.irm.sweeps.rest import AT_REST
+from acvb_core.models.irm.moves import MOVES, MoveMemory
+from acvb_core.models.irm.network import NetworkPass
+from acvb_core.models.irm.state import AT_REST, IrmState, block_counts, lower_bound
+from acvb_core.models.irm.sweep import DomainPass
 from tests.models.irm.moves.adapters import RELATIONS, small_relation
 
 CALM = {"merge": False, "split": False, "init": "spectral"}

@@ -11,12 +11,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.engine.experiments.combining import combine
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.evaluate.alike_topics import (
-    ALIKE,
-    count_alike_topics,
-    count_repeats,
-    measure_spread,
-)
+from acvb_core.models.lda.topics import ALIKE, count_alike_topics, count_repeats, measure_spread
 from acvb_core.samples.planted_mixtures import planted_topics
 from acvb_core.samples.planted_relations import planted_relation
 

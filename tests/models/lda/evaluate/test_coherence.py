@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.models.lda.evaluate.coherence import coherence, mean_exclusivity, topic_diversity, uniqueness
+from acvb_core.models.lda.topics import coherence, mean_exclusivity, topic_diversity, uniqueness
 
 #: Documents by words. Word 3 is in every document but the empty one, word 4 in none.
 COUNTS = sparse.csr_array(

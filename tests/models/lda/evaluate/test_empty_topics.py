@@ -14,12 +14,10 @@ from acvb_core.core.rows import MethodSpec
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.evaluate.alike_topics import count_alike_topics
-from acvb_core.models.lda.evaluate.topic_documents import top_documents
 from acvb_core.models.lda.export import arrays, pyldavis_json
 from acvb_core.models.lda.grid import grid_row
 from acvb_core.models.lda.text import lines
-from acvb_core.models.lda.topics import document_share
+from acvb_core.models.lda.topics import count_alike_topics, document_share, top_documents
 from acvb_core.models.lda.trained import trained_topics
 from acvb_core.registry import methods_of
 from acvb_core.store.export import write_run

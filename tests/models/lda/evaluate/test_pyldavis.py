@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.models.lda.evaluate.pyldavis import pyldavis_data
-from acvb_core.models.lda.evaluate.topic_map import topic_map
+from acvb_core.models.lda.pyldavis import pyldavis_data
+from acvb_core.models.lda.topics import topic_map
 
 K, V, D, R, STEP = 4, 60, 30, 7, 0.05
 WORDS = [f"w{(7 * w) % V:02d}" for w in range(V)]

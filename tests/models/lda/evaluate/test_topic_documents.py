@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.models.lda.evaluate.topic_documents import (
-    top_documents,
-)
+from acvb_core.models.lda.topics import top_documents
 
 SHARE = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.9, 0.1]])
 LENGTHS = np.array([2, 10, 50, 4])

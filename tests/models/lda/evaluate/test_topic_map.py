@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from acvb_core.evaluate.distributions import jensen_shannon
-from acvb_core.models.lda.evaluate.topic_map import classical_scaling, topic_map
+from acvb_core.models.lda.topics import classical_scaling, topic_map
 
 
 def between(points: np.ndarray) -> np.ndarray:

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.models.lda.exact.cvb import exact_order
-from acvb_core.models.lda.exact.transforms import transform_counts
+from acvb_core.models.lda.exact import exact_order, transform_counts
 from acvb_core.models.lda.kernels import SinglePrior
 from tests.models.lda.adapters import counts_of, entries_of, given_of, hyper_of, model_of, posterior_of_case
 from tests.oracles import dense_lda as dense

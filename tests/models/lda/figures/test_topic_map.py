@@ -8,8 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from acvb_core.models.lda.evaluate.topic_map import topic_map
 from acvb_core.models.lda.figures.topic_map import topic_map_figure
+from acvb_core.models.lda.topics import topic_map
 from acvb_core.views.theme import TEXT
 
 PLACES = np.array([[0.3, 0.1], [-0.2, 0.2], [-0.1, -0.3]])

@@ -18,9 +18,8 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.online.pieces import count_words
-from acvb_core.models.lda.online.streaming_lda import StreamingLda
-from acvb_core.models.lda.streams.growing import add_words
+from acvb_core.models.lda.online.stream import add_words
+from acvb_core.models.lda.online.streaming_lda import StreamingLda, count_words
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 from acvb_core.models.lda.transform import map_onto_vocabulary
 from acvb_core.registry import method_row

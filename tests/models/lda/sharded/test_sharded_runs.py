@@ -15,11 +15,9 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import StopRun, run
+from acvb_core.models.lda.documents import StoredRows, cut, lengthen, shorten
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.sharded.collapsed_shard import CollapsedShard
-from acvb_core.models.lda.sharded.parts import cut
-from acvb_core.models.lda.sharded.stored_rows import StoredRows, lengthen, shorten
-from acvb_core.models.lda.sharded.variational_shard import VariationalShard
+from acvb_core.models.lda.sharded import CollapsedShard, VariationalShard
 from acvb_core.models.lda.state import Tokens
 from acvb_core.registry import method_row, model_row
 from acvb_core.samples.planted_mixtures import planted_topics

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from acvb_core.data.table import Table
-from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.fab.fab import Fab
-from acvb_core.models.lfm.least_squares import Fit, fit_weights
-from acvb_core.models.lfm.state import FabState, Penalty, lower_bound
+from acvb_core.models.lfm.fab import Fab
+from acvb_core.models.lfm.kernels import Cells
+from acvb_core.models.lfm.state import FabState, Fit, Penalty, fit_weights, lower_bound
 from tests.oracles import dense_lfm as dense
 from tests.oracles.dense_lfm import Features
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.models.lfm.activations import update_activations
-from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.fab.fab import Fab
-from acvb_core.models.lfm.least_squares import fit_weights
-from acvb_core.models.lfm.state import lower_bound
+from acvb_core.models.lfm.fab import Fab, update_activations
+from acvb_core.models.lfm.kernels import Cells
+from acvb_core.models.lfm.state import fit_weights, lower_bound
 from acvb_core.samples.planted_mixtures import planted_features
 from tests.models.lfm.fab.cases import PENALTIES, cells_of, features_of, fit_of, with_holes
 from tests.oracles import dense_lfm as dense

@@ -11,9 +11,8 @@ import pytest
 import acvb_core
 from acvb_core.data.table import Table
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.fab.fab import Fab
-from acvb_core.models.lfm.fab.moves import INDIFFERENT
+from acvb_core.models.lfm.fab import INDIFFERENT, Fab
+from acvb_core.models.lfm.kernels import Cells
 from acvb_core.models.lfm.state import FabState
 from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import block_images, planted_features

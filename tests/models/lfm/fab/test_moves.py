@@ -11,9 +11,8 @@ import pytest
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.fab.fab import Fab
-from acvb_core.models.lfm.fab.moves import INDIFFERENT, _candidates, find_move, flip_features
+from acvb_core.models.lfm.fab import INDIFFERENT, Fab, _candidates, find_move, flip_features
+from acvb_core.models.lfm.kernels import Cells
 from acvb_core.models.lfm.state import FabState
 from acvb_core.samples.planted_mixtures import planted_features
 from tests.models.lfm.fab.cases import PENALTIES, started, with_holes

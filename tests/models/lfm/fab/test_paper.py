@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from acvb_core.engine.prepared import prepare_run
-from acvb_core.models.lfm import activations
+from acvb_core.models.lfm import fab as activations
 from acvb_core.samples.planted_mixtures import planted_features
 from tests.models.lfm.fab.cases import CLOSE, dense_sweep, features_of
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from acvb_core.evaluate.split import hold_out_cells
-from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.fab import fab
-from acvb_core.models.lfm.fab.fab import Fab
-from acvb_core.models.lfm.fab.moves import recode_pair
+from acvb_core.models.lfm import fab
+from acvb_core.models.lfm.fab import Fab, recode_pair
+from acvb_core.models.lfm.kernels import Cells
 from acvb_core.models.lfm.state import FabState, Penalty
 from acvb_core.samples.planted_mixtures import PlantedFeatures, block_images, planted_features
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.models.lfm import activations, least_squares
-from acvb_core.models.lfm.activations import update_activations
-from acvb_core.models.lfm.cells import NOISE_FLOOR
-from acvb_core.models.lfm.fab.fab import Fab
-from acvb_core.models.lfm.least_squares import fit_weights
+from acvb_core.models.lfm import fab as activations
+from acvb_core.models.lfm import state as least_squares
+from acvb_core.models.lfm.fab import Fab, update_activations
+from acvb_core.models.lfm.spec import NOISE_FLOOR
+from acvb_core.models.lfm.state import fit_weights
 from acvb_core.samples.planted_mixtures import planted_features
 from tests.models.lfm.fab.cases import (
     CLOSE,

@@ -7,11 +7,11 @@ import plotly.graph_objects as go
 import pytest
 
 from acvb_core.data.table import Image
+from acvb_core.models.lfm.answer import Reconstruction, object_steps
 from acvb_core.models.lfm.figures.feature_words import object_heading
 from acvb_core.models.lfm.figures.pictures import EMPTY, MISSING, diverging_colours, tones
 from acvb_core.models.lfm.figures.reconstruction_bars import reconstruction_bars_figure
 from acvb_core.models.lfm.figures.reconstruction_images import reconstruction_images_figure
-from acvb_core.models.lfm.reconstruction import Reconstruction, object_steps
 from acvb_core.views.theme import LINE, cluster_colour
 from tests.views.reading import AWKWARD_WORDS, pixels, texts_of, trace
 

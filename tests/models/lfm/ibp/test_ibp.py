@@ -12,18 +12,22 @@ from scipy.special import gammaln, logsumexp
 from scipy.stats import multivariate_normal
 
 from acvb_core.data.table import Table
-from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.ibp.features import draw_features, log_joint
-from acvb_core.models.lfm.ibp.ibp import (
+from acvb_core.models.lfm.ibp import (
     ALPHA_PRIOR,
     NOISE_PRIOR,
     PSEUDO,
     WEIGHT_PRIOR,
     IbpGibbs,
     IbpState,
+    Widths,
     choose_sides,
+    draw_features,
+    draw_weights,
+    log_joint,
+    moments,
+    weight_posterior,
 )
-from acvb_core.models.lfm.ibp.weights import Widths, draw_weights, moments, weight_posterior
+from acvb_core.models.lfm.kernels import Cells
 from acvb_core.samples.planted_mixtures import block_images
 
 X = np.array([[1.3, -0.4, 0.3], [0.2, 0.9, np.nan], [-1.1, np.nan, 0.6]])

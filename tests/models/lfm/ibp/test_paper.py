@@ -10,8 +10,7 @@ from scipy.special import gammaln
 from scipy.stats import gamma, multivariate_normal
 
 from acvb_core.engine.prepared import prepare_run
-from acvb_core.models.lfm.ibp.best import BestSample, log_probability
-from acvb_core.models.lfm.ibp.ibp import NOISE_PRIOR, PSEUDO, IbpGibbs, IbpState
+from acvb_core.models.lfm.ibp import NOISE_PRIOR, PSEUDO, BestSample, IbpGibbs, IbpState, log_probability
 from acvb_core.samples.planted_mixtures import planted_features
 from tests.models.lfm.ibp.test_ibp import cells_of
 

@@ -14,18 +14,23 @@ from scipy.stats import gamma, halfnorm, norm, truncnorm
 
 from acvb_core.data.table import Table
 from acvb_core.evaluate.split import hold_out_cells
-from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.half_normal import divergence, moments
-from acvb_core.models.lfm.meibp.kernels import climb, double_greedy, improve_set, value
-from acvb_core.models.lfm.meibp.meibp import MeibpState, SubmodularIbp
-from acvb_core.models.lfm.meibp.state import (
+from acvb_core.models.lfm.kernels import Cells
+from acvb_core.models.lfm.meibp import (
     Meibp,
+    MeibpState,
+    SubmodularIbp,
     choose_all,
+    climb,
+    divergence,
+    double_greedy,
+    improve_set,
     learn_rest,
     learn_weights,
     log_prior,
     lower_bound,
+    moments,
     residual,
+    value,
 )
 from acvb_core.samples.planted_mixtures import block_images, planted_features
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from acvb_core.engine.prepared import prepare_run
-from acvb_core.models.lfm.meibp.meibp import SubmodularIbp
-from acvb_core.models.lfm.meibp.state import Meibp, choose_all
+from acvb_core.models.lfm.meibp import Meibp, SubmodularIbp, choose_all
 from acvb_core.samples.planted_mixtures import planted_features
 from tests.oracles.dense_lfm_meibp import MeState, me_weight_update, residual_squares
 

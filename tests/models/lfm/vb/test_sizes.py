@@ -9,8 +9,7 @@ import numpy as np
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.snapshot import Verdict
-from acvb_core.models.lfm.vb.sizes import EverySize
-from acvb_core.models.lfm.vb.vb import WARM
+from acvb_core.models.lfm.vb import WARM, EverySize
 from acvb_core.samples.planted_mixtures import planted_features
 
 TABLE = planted_features(60, 5, 2, noise=0.4, seed=1).table

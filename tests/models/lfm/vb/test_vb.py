@@ -12,16 +12,22 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import approx_fprime, linear_sum_assignment, minimize_scalar
 
-from acvb_core.models.lfm.cells import Cells
-from acvb_core.models.lfm.vb.state import VbPrior, VbState, lower_bound
-from acvb_core.models.lfm.vb.steps import (
+from acvb_core.models.lfm.kernels import Cells
+from acvb_core.models.lfm.vb import (
+    DEAD,
+    WARM,
     Sums,
+    VariationalLfm,
+    VbPrior,
+    VbState,
     expected_errors,
     flip_gains,
+    live_features,
+    lower_bound,
+    take_features,
     update_activations,
     update_weights,
 )
-from acvb_core.models.lfm.vb.vb import DEAD, WARM, VariationalLfm, live_features, take_features
 from acvb_core.samples.planted_mixtures import block_images
 from tests.oracles import dense_lfm_vb as dense
 

@@ -1,0 +1,290 @@
+"""Positions of clusters and of nodes when a network is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.spatial import cKDTree
+
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Posterior
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.scores import block_matrix, is_mirrored, links_of, one_clustering, shown_strengths
+
+Floats = NDArray[np.float64]
+#: Standard deviations above the expected number of links from which two clusters are joined.
+_DEVIATIONS = 2.0
+_LONGEST = 2.2  # length wished for the weakest edge and for no edge at all, the strongest being 1
+
+
+class GroupEdge(NamedTuple):
+    """Two clusters linked more often than expected."""
+
+    #: `source`, `target`: clusters (0-based); source <= target where the network is undirected.
+    source: int
+    target: int
+    density: float  #: posterior mean of the link probability
+    ratio: float  #: density relative to the expected one
+    links: float  #: expected number of links in the block
+    excess: float  #: links beyond the number that the expected density would give
+
+
+@dataclass(frozen=True, eq=False)
+class GroupGraph:
+    """The clusters of a network and the edges between them."""
+
+    directed: bool
+    members: NDArray[np.int64]  #: shape (K,); objects whose most probable cluster this is
+    #: Shape (n_shown,); clusters (0-based) that have members; the others are no nodes.
+    clusters: NDArray[np.int64]
+    overall: float  #: density of the whole network: what is expected inside a cluster
+    #: Density of all pairs of objects of two different clusters: what is expected between two clusters.
+    between: float
+    #: `density`, `low`, `high`, `links`, `entries`: shape (K, K); posterior mean and 95 % interval of the link
+    #: probability, expected links and entries of each block; symmetric where undirected.
+    density: Floats
+    low: Floats
+    high: Floats
+    links: Floats
+    entries: Floats
+    #: Blocks between two clusters that are denser than expected by more than chance would have it, most excess links
+    #: first.
+    edges: list[GroupEdge]
+    #: Shape (K, 2); place of each cluster, at most about 1 from the middle; NaN for those without members.
+    positions: Floats
+    interval: str  #: words for the interval from `low` to `high`
+    #: The same inside the clusters that have members, expected or not.
+    inner: dict[int, GroupEdge] = field(default_factory=dict)
+
+
+def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) -> GroupGraph:
+    """Return the graph of a network's clusters.
+
+    The inside of a cluster is held against the density of the whole network, a block between two clusters against
+    the density of all pairs between clusters: where most links are inside clusters, every pair of clusters is sparser
+    than the whole, and which of them are close would not be seen. Degrees play no part, as in the model. An edge is
+    a block whose links exceed the expected number by two standard deviations of a binomial.
+
+    `relation`: a network.
+    `posterior`: of one clustering.
+    `blocks`: the `blocks` of a result; those on and above the diagonal are enough where links have no direction.
+    Raises ParameterError: rows and columns have a clustering each, or the relation is no network.
+    """
+    if not one_clustering(posterior) or relation.network is None:
+        raise ParameterError(
+            "A graph of groups needs a network whose objects have one clustering, not one for rows and one for columns."
+        )
+    shape = (posterior["rows"].shape[1],) * 2
+    density, low, high, interval = shown_strengths(blocks, shape)
+    links, entries = (block_matrix(blocks, name, shape) for name in ("ones", "entries"))
+    undirected = is_mirrored(relation)
+    counted = np.triu(np.ones_like(links)) if undirected else np.ones_like(links)
+    inside = np.eye(len(links), dtype=np.bool_)
+    overall = _share(links * counted, entries * counted)
+    between = _share(links * counted * ~inside, entries * counted * ~inside)
+    members = np.bincount(posterior.labels("rows"), minlength=len(density)).astype(np.int64)
+    clusters = np.flatnonzero(members)
+    pairs = [(int(k), int(m)) for k in clusters for m in clusters if k != m and (k < m or not undirected)]
+
+    def edge(k: int, m: int) -> GroupEdge:
+        expected = overall if k == m else between
+        ratio = float(density[k, m]) / expected if expected > 0.0 else 0.0
+        excess = float(links[k, m] - expected * entries[k, m])
+        return GroupEdge(k, m, float(density[k, m]), ratio, float(links[k, m]), excess)
+
+    above = [
+        item
+        for item in (edge(k, m) for k, m in pairs)
+        if item.ratio > 1.0
+        and item.excess > _DEVIATIONS * np.sqrt(between * (1.0 - between) * entries[item.source, item.target])
+    ]
+    above.sort(key=lambda item: (-item.excess, item.source, item.target))
+    positions = np.full((len(members), 2), np.nan)
+    positions[clusters] = group_positions(clusters, above)
+    inner = {int(k): edge(int(k), int(k)) for k in clusters}
+    matrices = (density, low, high, links, entries)
+    return GroupGraph(
+        not undirected, members, clusters, overall, between, *matrices, above, positions, interval, inner
+    )
+
+
+def _share(links: Floats, entries: Floats) -> float:
+    total = float(entries.sum())
+    return float(links.sum()) / total if total > 0.0 else 0.0
+
+
+def group_positions(clusters: NDArray[np.int64], edges: list[GroupEdge]) -> Floats:
+    """Place clusters so that those with strong edges lie close together; the same edges give the same places.
+
+    Kamada-Kawai on lengths from 1 (the strongest edge) to 2.2 (the weakest, and clusters that nothing connects), the
+    longer axis across.
+
+    Returns: shape (n, 2); the mean at the origin, the farthest about 1 away.
+    """
+    n = len(clusters)
+    if n == 1:
+        return np.zeros((1, 2))
+    graph = nx.Graph()
+    graph.add_nodes_from(clusters.tolist())
+    # Several edges' widths go by their number of links; for the layout their ratio tells which belong together.
+    top = max((np.log1p(item.ratio) for item in edges), default=1.0)
+    for item in edges:
+        near = float(np.log1p(item.ratio) / top)
+        length = _LONGEST - (_LONGEST - 1.0) * near
+        known = graph.get_edge_data(item.source, item.target)
+        if known is None or length < known["length"]:
+            graph.add_edge(item.source, item.target, length=length)
+    distance = dict(nx.all_pairs_dijkstra_path_length(graph, weight="length"))
+    # Clusters that nothing connects stand one long edge apart from all others.
+    apart = {a: {b: min(distance[a].get(b, 1.5 * _LONGEST), 3 * _LONGEST) for b in graph} for a in graph}
+    start = nx.circular_layout(graph)
+    placed = nx.kamada_kawai_layout(graph, dist=apart, pos=start)
+    place = np.array([placed[k] for k in clusters.tolist()], dtype=np.float64)
+    return _rotate_flat(place)
+
+
+def _rotate_flat(place: Floats) -> Floats:
+    """Turn points so that they reach farthest across, the first of those farthest out on the right and above."""
+    place = place - place.mean(axis=0)
+    _, _, axes = np.linalg.svd(place, full_matrices=False)
+    turned = place @ axes.T
+    if turned.shape[1] < 2:
+        turned = np.column_stack([turned, np.zeros(len(turned))])
+    for axis in turned.T:
+        reach = np.abs(axis)
+        if axis[int((reach >= reach.max() * (1.0 - 1e-6)).argmax())] < 0.0:
+            axis *= -1.0
+    return np.asarray(turned)
+
+
+def separate_discs(place: Floats, radius: Floats, gap: float = 0.0, *, rounds: int = 300) -> Floats:
+    """Move discs until none overlaps, as little as that takes; after `rounds` the rest of an overlap stays.
+
+    Centres have the shape (n, 2); `radius` and `gap`, the least room between two, are in the unit of the places.
+    """
+    n = len(place)
+    # Discs in one place have no direction to move in: a little turn for each gives them one.
+    turn = 2.399963 * np.arange(n)
+    centre = place + 1e-6 * np.column_stack([np.cos(turn), np.sin(turn)])
+    wished = radius[:, None] + radius[None, :] + gap
+    for _ in range(rounds):
+        delta = centre[:, None, :] - centre[None, :, :]
+        distance = np.sqrt((delta**2).sum(axis=2))
+        np.fill_diagonal(distance, np.inf)
+        lacking = np.maximum(wished - distance, 0.0)
+        if not (lacking > 1e-6).any():
+            break
+        centre = centre + 0.5 * ((lacking / distance)[:, :, None] * delta).sum(axis=1)
+    return np.asarray(centre)
+
+
+#: Objects and links up to which a picture of single objects says anything.
+MOST_NODES = 3_000
+MOST_LINKS = 100_000
+_ROUNDS = 80
+_REACH = 3.0  # mean distances between neighbours from which objects do not push each other
+_DISC = 0.62  # radius of the disc of a cluster with one object, in mean distances between neighbours
+
+
+def why_too_large(relation: Relation) -> str | None:
+    """Return why a relation is not drawn object by object, None where it is not too large."""
+    if relation.shape[0] <= MOST_NODES and relation.n_links <= MOST_LINKS:
+        return None
+    return (
+        f"Single nodes are drawn for networks of at most {MOST_NODES:,} nodes and {MOST_LINKS:,} links; this one has "
+        f"{relation.shape[0]:,} nodes and {relation.n_links:,} links. The graph of the clusters and the sorted matrix "
+        "show networks of any size."
+    )
+
+
+def node_layout(relation: Relation, clusters: NDArray[np.int64], group_place: Floats) -> Floats:
+    """Return places for the objects of a network, shape (n, 2), about 1 apart; the same clusters give the same picture.
+
+    Each cluster has a disc of its own, where `group_place`, shape (K, 2), has the cluster. Its objects start on a
+    spiral in it, those of most links inside, and move between repulsion, the pull of their links and that of the
+    disc's middle (Fruchterman and Reingold 1991, with the discs as a third force).
+
+    Raises ParameterError: the network is too large for a picture, or no network.
+    """
+    if relation.network is None:
+        raise ParameterError("Objects are placed for networks, but this relation has two sets of objects.")
+    reason = why_too_large(relation)
+    if reason is not None:
+        raise ParameterError(reason)
+    n_clusters = len(group_place)
+    members = np.bincount(clusters, minlength=n_clusters)
+    used = np.flatnonzero(members)
+    radius = _DISC * np.sqrt(members)
+    centres = np.zeros((n_clusters, 2))
+    centres[used] = _centres(np.asarray(group_place, dtype=np.float64)[used], radius[used])
+    rows, columns = links_of(relation)
+    distinct = rows != columns
+    rows, columns = rows[distinct], columns[distinct]
+    degree = np.bincount(rows, minlength=len(clusters)) + np.bincount(columns, minlength=len(clusters))
+    place = centres[clusters] + _spirals(clusters, degree, members)
+    return _relax_places(place, centres[clusters], radius[clusters], rows, columns, clusters, degree)
+
+
+def _centres(place: Floats, radius: Floats) -> Floats:
+    """Return the middles of the clusters' discs, so that none overlaps."""
+    if len(place) == 1:
+        return np.zeros((1, 2))
+    distance = np.sqrt(((place[:, None] - place[None]) ** 2).sum(axis=2))
+    wished = radius[:, None] + radius[None]
+    upper = np.triu_indices(len(place), 1)
+    scale = float(np.median(wished[upper] / np.maximum(distance[upper], 1e-9)))
+    return separate_discs(place * scale, radius, 1.5)
+
+
+def _spirals(clusters: NDArray[np.int64], degree: NDArray[np.int64], members: NDArray[np.int64]) -> Floats:
+    """Return the place of each object in its cluster's disc: points of a sunflower, most links first."""
+    order = np.lexsort((-degree, clusters))
+    starts = np.concatenate([[0], np.cumsum(members)])[:-1]
+    rank = np.empty(len(clusters))
+    rank[order] = np.arange(len(order)) - starts[clusters[order]]
+    reach = _DISC * np.sqrt(rank + 0.5) * (members[clusters] > 1)
+    turn = rank * np.pi * (3.0 - np.sqrt(5.0))
+    return np.column_stack([reach * np.cos(turn), reach * np.sin(turn)])
+
+
+def _relax_places(
+    place: NDArray[Any],
+    middle: NDArray[Any],
+    radius: Floats,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    clusters: NDArray[np.int64],
+    degree: NDArray[np.int64],
+) -> Floats:
+    """Return the places after the forces have had their say, in steps that become shorter."""
+    n = len(place)
+    place, middle = place.astype(np.float32), middle.astype(np.float32)
+    edge = radius.astype(np.float32)
+    # A hub would draw everything to itself, and links between clusters would draw the discs into one.
+    weight = 1.0 / np.sqrt(np.maximum(degree[rows] * degree[columns], 1))
+    weight *= np.where(clusters[rows] == clusters[columns], 1.0, 0.25)
+    pull = sparse.csr_array((weight.astype(np.float32), (rows, columns)), shape=(n, n))
+    pull = (pull + pull.T).tocsr()
+    total = np.asarray(pull.sum(axis=1)).ravel()[:, None]
+    for step in np.linspace(0.5, 0.02, _ROUNDS).astype(np.float32):
+        # Only neighbours push: what is further than three places away does not blow the picture up.
+        near = cKDTree(place).query_pairs(_REACH, output_type="ndarray")
+        one, other = near.T
+        squared = ((place[one] - place[other]) ** 2).sum(axis=1)
+        push = sparse.csr_array((1.0 / np.maximum(squared, 0.01), (one, other)), shape=(n, n))
+        push = push + push.T
+        force = np.asarray(push.sum(axis=1)).ravel()[:, None] * place - push @ place
+        force += pull @ place - total * place
+        home = middle - place
+        away = np.sqrt((home**2).sum(axis=1))
+        # Free to move inside the disc, held at its edge.
+        force += home * (0.05 + 1.5 * np.maximum(away - edge, 0.0) / np.maximum(away, 1e-9))[:, None]
+        length = np.sqrt((force**2).sum(axis=1))
+        place = place + force * (np.minimum(length, 1.0) * step / np.maximum(length, 1e-9))[:, None]
+    return np.asarray(place, dtype=np.float64)

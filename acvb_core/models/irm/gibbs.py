@@ -1,0 +1,439 @@
+"""Collapsed Gibbs sampling for the IRM, as a method and as the short chain that starts the other methods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.core.averaging import SampleMean
+from acvb_core.core.clusters import order_by_size, take
+from acvb_core.core.protocols import Array, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
+from acvb_core.core.rows import Values
+from acvb_core.core.special import OPTIONS
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.gibbs_kernels import (
+    BlockTable,
+    Counts,
+    Labels,
+    LogGammas,
+    Members,
+    Side,
+    draw_some,
+    fill_terms,
+    tabulate,
+)
+from acvb_core.models.irm.hyper import Hyper, log_evidence
+from acvb_core.models.irm.kernels import TWO_DOMAINS, Floats, Layout, chunk_length
+from acvb_core.models.irm.moves import merge_clusters
+from acvb_core.models.irm.start import Start, read_settings
+from acvb_core.models.irm.state import IrmState, posterior_of, stick_log_evidence, sum_evidence
+
+
+def one_hot(labels: Labels) -> Floats:
+    """Return labels 0..K-1 as responsibilities, shape (N, K)."""
+    out = np.zeros((len(labels), int(labels.max()) + 1))
+    out[np.arange(len(labels)), labels] = 1.0
+    return out
+
+
+def close_gaps(labels: Labels) -> Labels:
+    """Return labels 0..K-1 of the same clusters, every number in use."""
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def count_blocks(
+    relation: Relation, labels: Mapping[str, Labels], layout: Layout, poll: Poll = no_poll
+) -> tuple[Floats, Floats]:
+    """Return the ones and the observed entries of each block, shape (K1, K2): `block_counts` of labels."""
+    rows, columns = (labels[domain] for domain in layout.axes)
+    sizes = [np.bincount(side).astype(np.float64) for side in (rows, columns)]
+    ones, missing = np.zeros((2, len(sizes[0]), len(sizes[1])))
+    for pattern, out in ((relation.ones, ones), (relation.missing, missing)):
+        _count_pattern(pattern.indptr, pattern.indices, rows, columns, out)
+        poll()
+    zeros = np.outer(*sizes) - ones - missing
+    if layout.one_domain:
+        for pairs, own in zip((ones, zeros), relation.self_links.T, strict=True):
+            inner = np.bincount(rows, own, minlength=len(pairs))
+            diagonal = np.diag_indices_from(pairs)
+            pairs[diagonal] -= inner
+            if layout.symmetric:
+                pairs[:] = (pairs + pairs.T) / 2.0
+                pairs[diagonal] /= 2.0
+            pairs[diagonal] += inner
+    return ones, ones + zeros
+
+
+@nb.njit(**OPTIONS)
+def _count_pattern(
+    indptr: NDArray[np.int32], indices: NDArray[np.int32], rows: Labels, columns: Labels, out: Floats
+) -> None:
+    """Add to `out`, shape (K1, K2), how many stored entries each block has."""
+    for i in range(rows.shape[0]):
+        block = out[rows[i]]
+        for p in range(indptr[i], indptr[i + 1]):
+            block[columns[indices[p]]] += 1.0
+
+
+class Draw(NamedTuple):
+    """Labels of all objects of a side, without gaps, the counts of all blocks, and how many objects changed company."""
+
+    labels: Labels
+    #: `ones`, `zeros`: shape (K, L)
+    ones: Counts
+    zeros: Counts
+    moved: int
+
+
+def draw_side(
+    side: Side,
+    labels: Labels,
+    ones: Counts,
+    zeros: Counts,
+    prior: tuple[float, float],
+    alpha: float,
+    rng: np.random.Generator,
+    poll: Poll = no_poll,
+) -> Draw:
+    """Draw the cluster of every object of a side in turn, in a fresh random order.
+
+    `labels` have no gaps; `ones`, `zeros`: shape (K, L), the counts of their blocks.
+    """
+    objects, uniforms = rng.permutation(len(labels)), rng.random(len(labels))
+    labels = labels.copy()
+    width, at, moved = len(ones), 0, 0
+    gammas = None
+    linked = side.links.pointers[0][-1] + side.links.pointers[1][-1]
+    while at < len(objects):
+        # Always room for clusters to be born; the kernel comes back when it has used it up.
+        room = width + max(width // 2, 8)
+        shape = (2 if side.links.directed else 1, room, room if side.is_network else ones.shape[1])
+        ones, zeros = np.ascontiguousarray(ones), np.ascontiguousarray(zeros)
+        # Blocks grow while objects are drawn; what outgrows the tables is computed.
+        gammas = tabulate(*prior, ones, zeros) if gammas is None else gammas
+        members, blocks = lay_out(labels, ones, zeros, shape, gammas)
+        length = chunk_length(room, shape[2] + linked // len(labels), 3.0)
+        while at < len(objects) and width < room:
+            at, width, changed = draw_some(
+                objects[at : at + length], at, uniforms, members, side, blocks, width, gammas, alpha
+            )
+            moved += changed
+            poll()
+        labels = members.places[labels]
+        across = width if side.is_network else shape[2]
+        ones, zeros = (counts[0, :width, :across] for counts in (blocks.ones, blocks.zeros))
+    return Draw(labels, ones, zeros, moved)
+
+
+@nb.njit(**OPTIONS)
+def lay_out(
+    labels: Labels, ones: Counts, zeros: Counts, shape: tuple[int, int, int], gammas: LogGammas
+) -> tuple[Members, BlockTable]:
+    """Return the places of clusters and the table of their blocks, with room for more clusters."""
+    halves, room, _ = shape
+    sizes = np.zeros(room, np.int64)
+    for label in labels:
+        sizes[label] += 1
+    blocks = BlockTable(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.empty(shape))
+    for k in range(ones.shape[0]):
+        for m in range(ones.shape[1]):
+            blocks.ones[0, k, m], blocks.zeros[0, k, m] = ones[k, m], zeros[k, m]
+            if halves == 2:
+                blocks.ones[1, m, k], blocks.zeros[1, m, k] = ones[k, m], zeros[k, m]
+    fill_terms(blocks, gammas)
+    return Members(labels, np.arange(room), np.arange(room), sizes), blocks
+
+
+#: Random numbers for a point of a slice sampler: more are not needed but once in a billion points.
+_UNIFORMS = 64
+
+
+@dataclass(frozen=True)
+class GibbsState:
+    """One sample: the cluster of every object of each domain (numbered without gaps) and the hyper-parameters."""
+
+    labels: dict[str, Labels]
+    hyper: Hyper
+    #: `ones`, `entries`: shape (K1, K2); ones and observed entries of each block.
+    ones: Floats
+    entries: Floats
+
+
+@dataclass(frozen=True)
+class GibbsIrm(UnaveragedMethod):
+    """Collapsed Gibbs sampler bound to a relation or a network (an `Algorithm`).
+
+    Reference: Kemp et al., AAAI 2006; IRM14 eqs. 20-24 (the second domain's formula with its own superscripts);
+      Escobar and West, JASA 1995, for the concentrations; Neal, Annals of Statistics 2003, for slice sampling of a and
+      b.
+    """
+
+    relation: Relation
+    #: The first sample is the most probable cluster of each object in the variational methods' start.
+    start: Start
+    hyper: Hyper  #: hyper-parameters to start from
+    hyper_rule: str = "tied"  #: sample them, under Gamma(1, 1) priors, or keep them
+    layout: Layout = TWO_DOMAINS  #: which clusterings there are
+
+    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> GibbsState:
+        """Return the first sample."""
+        q = self.start.responsibilities(self.relation, self.layout, rng, poll)
+        labels = {domain: close_gaps(array.argmax(axis=1)) for domain, array in q.items()}
+        return GibbsState(labels, self.hyper, *count_blocks(self.relation, labels, self.layout, poll))
+
+    def draw(self, state: GibbsState, rng: np.random.Generator, poll: Poll) -> tuple[GibbsState, int]:
+        """Draw every row object's cluster, then every column object's; return also how many changed company."""
+        relation, alpha = self.relation, state.hyper.alpha
+        prior = float(state.hyper.a[0, 0]), float(state.hyper.b[0, 0])
+        ones = np.rint(state.ones).astype(np.int64)
+        zeros = np.rint(state.entries).astype(np.int64) - ones
+        if self.layout.one_domain:
+            (domain,) = self.layout.domains
+            side = Side.of(relation, None, directed=not self.layout.symmetric)
+            drawn = draw_side(side, state.labels[domain], ones, zeros, prior, alpha[domain], rng, poll)
+            labels, ones, zeros, moved = {domain: drawn.labels}, drawn.ones, drawn.zeros, drawn.moved
+        else:
+            side = Side.of(relation, state.labels["cols"])
+            rows = draw_side(side, state.labels["rows"], ones, zeros, prior, alpha["rows"], rng, poll)
+            side, turned = Side.of(relation.transposed, rows.labels), (rows.ones.T, rows.zeros.T)
+            cols = draw_side(side, state.labels["cols"], *turned, prior, alpha["cols"], rng, poll)
+            labels, ones, zeros = {"rows": rows.labels, "cols": cols.labels}, cols.ones.T, cols.zeros.T
+            moved = rows.moved + cols.moved
+        counted, entries = (np.ascontiguousarray(n, dtype=np.float64) for n in (ones, ones + zeros))
+        return GibbsState(labels, state.hyper, counted, entries), moved
+
+    def sweep(
+        self, state: GibbsState, rng: np.random.Generator, poll: Poll = no_poll
+    ) -> tuple[GibbsState, SweepInfo]:
+        """Draw every object's cluster, then the hyper-parameters."""
+        hyper = state.hyper
+        state, moved = self.draw(state, rng, poll)
+        labels, ones, entries = state.labels, state.ones, state.entries
+        if self.hyper_rule == "tied":
+            prior, symmetric = (float(hyper.a[0, 0]), float(hyper.b[0, 0])), self.layout.symmetric
+            a, b = sample_beta_prior(*prior, ones, entries, rng, symmetric=symmetric)
+            alpha = {
+                domain: sample_concentration(value, int(labels[domain].max()) + 1, len(labels[domain]), rng)
+                for domain, value in hyper.alpha.items()
+            }
+            hyper = Hyper(alpha, np.full((1, 1), a), np.full((1, 1), b))
+        change = 2.0 * moved / sum(map(len, labels.values()))
+        return replace(state, hyper=hyper), SweepInfo(None, None, change=change)
+
+    def posterior(self, state: GibbsState) -> Posterior:
+        """Return the sample as one-hot responsibilities, largest cluster first."""
+        return posterior_of(self.irm_state(state))
+
+    def irm_state(self, state: GibbsState) -> IrmState:
+        """Return the sample as a state of the variational methods: one-hot, largest cluster first."""
+        orders = {domain: order_by_size(np.bincount(labels)) for domain, labels in state.labels.items()}
+        q = {domain: take(one_hot(labels), (None, domain), orders) for domain, labels in state.labels.items()}
+        ones, entries = (take(counts, self.layout.axes, orders) for counts in (state.ones, state.entries))
+        return IrmState(q, ones, entries, state.hyper, self.layout)
+
+
+def sample_concentration(alpha: float, n_clusters: int, n_objects: int, rng: np.random.Generator) -> float:
+    """Draw the concentration given the number of clusters, under a Gamma(1, 1) prior (Escobar and West 1995)."""
+    rate = 1.0 - math.log(rng.beta(alpha + 1.0, n_objects))
+    odds = n_clusters / (n_objects * rate)
+    shape = 1.0 + n_clusters - (0.0 if rng.random() < odds / (1.0 + odds) else 1.0)
+    return float(max(rng.gamma(shape) / rate, 1e-6))
+
+
+def sample_beta_prior(
+    a: float, b: float, ones: Floats, entries: Floats, rng: np.random.Generator, *, symmetric: bool = False
+) -> tuple[float, float]:
+    """Draw a, then b, of the blocks' Beta prior by slice sampling of their logarithms under Gamma(1, 1) priors.
+
+    `symmetric`: blocks (k, l) and (l, k) are one.
+    """
+    log_a, log_b = _slice_logarithms(
+        math.log(a), math.log(b), ones, entries, symmetric, rng.random((2, _UNIFORMS))
+    )
+    return math.exp(log_a), math.exp(log_b)
+
+
+@nb.njit(**OPTIONS)
+def _slice_logarithms(
+    log_a: float, log_b: float, ones: Floats, entries: Floats, symmetric: bool, uniforms: Floats
+) -> tuple[float, float]:
+    """Return the next points of two slice samplers: `core.slice_sampling.draw_slice`, compiled."""
+    n, zeros = np.empty(ones.size), np.empty(ones.size)
+    n_blocks = 0
+    for k in range(ones.shape[0]):
+        for m in range(k if symmetric else 0, ones.shape[1]):
+            n[n_blocks], zeros[n_blocks] = ones[k, m], entries[k, m] - ones[k, m]
+            n_blocks += 1
+    n, zeros = n[:n_blocks], zeros[:n_blocks]
+    point = np.array([log_a, log_b])
+    for which in range(2):
+        value, drawn = point[which], uniforms[which]
+        level = _log_density(n, zeros, point) + math.log(drawn[0])
+        low = value - drawn[1]
+        high = low + 1.0
+        point[which] = low
+        while low > -12.0 and _log_density(n, zeros, point) > level:
+            low -= 1.0
+            point[which] = low
+        point[which] = high
+        while high < 12.0 and _log_density(n, zeros, point) > level:
+            high += 1.0
+            point[which] = high
+        for uniform in drawn[2:]:
+            point[which] = low + (high - low) * uniform
+            if _log_density(n, zeros, point) > level:
+                break
+            if point[which] < value:
+                low = point[which]
+            else:
+                high = point[which]
+    return point[0], point[1]
+
+
+@nb.njit(**OPTIONS)
+def _log_density(ones: Floats, zeros: Floats, point: Floats) -> float:
+    a, b = math.exp(point[0]), math.exp(point[1])
+    # The last two: the change to logarithms.
+    return log_evidence(ones, zeros, a, b) - a - b + point[0] + point[1]
+
+
+def build_gibbs(data: Any, values: Values) -> SampleMean:
+    """Return Gibbs sampling on data, with the values of its parameters."""
+    return SampleMean(GibbsIrm(**read_settings(data, values)), values["burn_in"])
+
+
+#: Sweeps that are not kept, and samples that are, at most: each sample more makes the predictions better.
+BURN_IN, KEPT = 60, 140
+#: Work of a chain at most, a third of it for the burn-in: objects times blocks, summed over sweeps.
+_WORK = 5e8
+#: A chain over many objects is over when in so many sweeps in turn no more than this share of them has changed
+#: company: further samples would be much the same. In data without plain groups a tenth of them moves in every sweep.
+SETTLED, _AT_REST = 10, 5e-3
+#: With fewer objects the chain takes all its samples. Ten sweeps without a move are then a matter of chance, and
+#: samples that are kept because of their values are no fair draw from the posterior.
+_MANY = 1_000
+#: Sweeps after which merges are tried: where clusters are large, single objects take a hundred sweeps to empty one.
+_MERGE_AFTER = 10
+#: The burn-in ends early after so many sweeps, merges tried, in which no sample had a higher bound than all before:
+#: the chain has arrived. The spectral start of a small network is near enough for that.
+_LEVEL = 10
+#: Samples in a posterior: the cluster of each object, shape (S, N); the blocks' link probabilities, (S, K, L); and
+#: a and b of their Beta prior, (S, 2), and the lower bound, (S,), which posteriors of earlier versions do not have.
+LABELS, STRENGTHS, PRIORS, BOUNDS = "sampled_{}", "sampled_strengths", "sampled_priors", "sampled_bounds"
+
+
+class ChainStart(NamedTuple):
+    """The start that a chain leaves for the run after it."""
+
+    #: The best sample by the lower bound: responsibilities of each domain, one-hot, largest cluster first.
+    q: dict[str, Floats]
+    hyper: Hyper  #: hyper-parameters of that sample: with others the run leaves its clusters
+    samples: dict[str, Array]  #: the kept samples, by `LABELS`, `STRENGTHS`, `PRIORS` and `BOUNDS`
+
+
+def run_chain(sampler: GibbsIrm, rng: np.random.Generator, poll: Poll) -> ChainStart:
+    """Draw samples until there are enough or the work is done; a chain over many objects ends once it has settled."""
+    state = sampler.init(rng, poll)
+    best, highest, risen = state, -np.inf, _MERGE_AFTER
+    work, sweeps, at_rest, burning = 0.0, 0, 0, True
+    may_settle = sum(map(len, state.labels.values())) >= _MANY
+    kept: list[Sample] = []
+    while len(kept) < KEPT and (work < _WORK or not kept) and at_rest < SETTLED:
+        burning = burning and sweeps < min(BURN_IN, risen + _LEVEL) and work < _WORK / 3
+        # The chain's own numbers stay the same, whether merges are tried or not.
+        merged = try_merges(sampler, state, rng.spawn(1)[0], poll) if sweeps == _MERGE_AFTER else None
+        if merged is None:
+            state, moved = _draw_share(sampler, state, rng, poll)
+            at_rest = at_rest + 1 if may_settle and moved <= _AT_REST else 0
+        else:
+            state, at_rest = merged, int(may_settle)
+        sweeps += 1
+        work += sum(map(len, state.labels.values())) * state.ones.size
+        if (height := measure_bound(state, sampler.layout)) > highest:
+            best, highest, risen = state, height, max(sweeps, risen)
+        if burning and not at_rest:
+            kept.clear()
+        else:
+            kept.append(take_sample(state, height))
+    samples = pack_samples(kept[-SETTLED:] if at_rest == SETTLED else kept)
+    return ChainStart(dict(sampler.irm_state(best).q), best.hyper, samples)
+
+
+def measure_bound(state: GibbsState, layout: Layout) -> float:
+    """Return the lower bound of a sample, clusters in order of size: `lower_bound`, of labels and far sooner."""
+    hyper = state.hyper
+    total = sum_evidence(state.ones, state.entries, hyper.a, hyper.b, layout.symmetric)
+    for domain, labels in state.labels.items():
+        sizes = -np.sort(-np.bincount(labels).astype(np.float64))
+        total += stick_log_evidence(sizes, hyper.alpha[domain])
+    return float(total)
+
+
+def try_merges(
+    sampler: GibbsIrm, state: GibbsState, rng: np.random.Generator, poll: Poll
+) -> GibbsState | None:
+    """Return the sample after merging clusters for the bound; None where the next sweep does not leave it at rest.
+
+    Objects that move at once say that there are many clusterings as good, between which the chain finds its own way.
+    """
+    merged, n_merged = merge_clusters(sampler.irm_state(state), poll=poll)
+    if not n_merged:
+        return None
+    labels = {domain: q.argmax(axis=1) for domain, q in merged.q.items()}
+    state, moved = _draw_share(
+        sampler, GibbsState(labels, state.hyper, merged.ones, merged.entries), rng, poll
+    )
+    return state if moved <= _AT_REST else None
+
+
+def _draw_share(
+    sampler: GibbsIrm, state: GibbsState, rng: np.random.Generator, poll: Poll
+) -> tuple[GibbsState, float]:
+    """Return the next sample, and the share of the objects that have changed company."""
+    state, info = sampler.sweep(state, rng, poll)
+    return state, (info.change or 0.0) / 2.0
+
+
+class Sample(NamedTuple):
+    """One kept sample of the chain, in as little memory as it takes."""
+
+    labels: dict[str, Array]  #: the cluster of each object of each domain
+    strengths: Array  #: the blocks' link probabilities
+    prior: tuple[float, float]  #: a and b of the blocks' Beta prior
+    bound: float  #: the lower bound, in nats
+
+
+def take_sample(state: GibbsState, bound: float) -> Sample:
+    """Return the sample that is kept of a state with this bound."""
+    hyper = state.hyper
+    kind = np.int16 if max(state.ones.shape) <= np.iinfo(np.int16).max else np.int32
+    strengths = (hyper.a + state.ones) / (hyper.a + hyper.b + state.entries)
+    labels = {domain: numbers.astype(kind) for domain, numbers in state.labels.items()}
+    return Sample(labels, strengths.astype(np.float32), (float(hyper.a[0, 0]), float(hyper.b[0, 0])), bound)
+
+
+def pack_samples(samples: list[Sample]) -> dict[str, Array]:
+    """Return samples as arrays of a posterior, blocks that a sample does not have as zero."""
+    shape = np.max([sample.strengths.shape for sample in samples], axis=0)
+    strengths = np.zeros((len(samples), *shape), dtype=np.float32)
+    for at, sample in enumerate(samples):
+        rows, columns = sample.strengths.shape
+        strengths[at, :rows, :columns] = sample.strengths
+    labels = {
+        LABELS.format(domain): np.stack([sample.labels[domain] for sample in samples])
+        for domain in samples[0].labels
+    }
+    priors, bounds = ([getattr(sample, name) for sample in samples] for name in ("prior", "bound"))
+    return {**labels, STRENGTHS: strengths, PRIORS: np.array(priors), BOUNDS: np.array(bounds)}
+
+
+def keep_clusters(q: Floats, limit: int) -> Floats:
+    """Return one-hot responsibilities of the first `limit` clusters; objects of others are spread evenly over them."""
+    q = q[:, :limit]
+    return np.where(q.any(axis=1, keepdims=True), q, 1.0 / q.shape[1])

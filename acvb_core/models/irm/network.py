@@ -1,0 +1,511 @@
+"""Networks, where one clustering serves both ends of a link: compiled updates and sweeps."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.core.protocols import Poll, no_poll
+from acvb_core.core.special import OPTIONS, lbeta, trigamma
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.kernels import (
+    NEGLIGIBLE,
+    SMALLEST,
+    BlockCounts,
+    Floats,
+    Layout,
+    block_terms,
+    log_prior,
+    normalise,
+)
+from acvb_core.models.irm.network_exact import ExactUpdates
+from acvb_core.models.irm.state import IrmState, block_counts
+from acvb_core.models.irm.sweep import Step, Variances, observed_counts, visit_in_chunks
+
+Indices = NDArray[np.int32]
+FourPatterns = tuple[Indices, Indices, Indices, Indices]
+#: Rows of the small arrays that hold what an object brings: ones, zeros of its own row, ones, zeros of its column.
+OUT_ONES, OUT_ZEROS, IN_ONES, IN_ZEROS = 0, 1, 2, 3
+#: Zeros in the place that block (k, k) leaves empty where it comes only once: with one 1, log B = -log(_SPARE). Few
+#: zeros anywhere make all the others slower.
+_SPARE = 8.0
+
+
+class NetworkLinks(NamedTuple):
+    """The links of a network."""
+
+    #: `pointers`, `indices`: CSR patterns of the ones and the missing entries, by row, then by column.
+    pointers: FourPatterns
+    indices: FourPatterns
+    own: Floats  #: shape (N, 2); an object's link to itself: (1, 0) linked, (0, 1) not linked, (0, 0) missing
+    directed: bool
+
+
+class ObjectLinks(NamedTuple):
+    """The links that one object adds to the blocks: `sums` by cluster, shape (4, K), its link to itself, shape (2,)."""
+
+    sums: Floats
+    own: Floats
+    directed: bool
+
+
+class Workspace(NamedTuple):
+    """Room to work in: two arrays of shape (C, K), (C, 2 K) where directed, and as many numbers flat."""
+
+    x: Floats
+    y: Floats
+    around: Floats
+
+
+@nb.njit(**OPTIONS)
+def make_workspace(n_choices: int, n_clusters: int, directed: bool) -> Workspace:
+    """Return room for so many choices of an object's cluster."""
+    width = 2 * n_clusters if directed else n_clusters
+    return Workspace(np.empty((n_choices, width)), np.empty((n_choices, width)), np.empty(n_choices * width))
+
+
+@nb.njit(**OPTIONS)
+def sum_object_links(i: int, links: NetworkLinks, values: Floats, total: Floats, out: Floats) -> None:
+    """Write what object i brings to the blocks, by cluster of the other object.
+
+    `values`: shape (N, K); responsibilities (or their spreads).
+    `total`: shape (K,); their sum over all objects.
+    `out`: shape (4, K); ones and zeros of the object's row, ones and zeros of its column (directed only), itself left
+      out.
+    """
+    n_clusters, sides = total.shape[0], 2 if links.directed else 1
+    for which in range(2 * sides):
+        indptr, indices = links.pointers[which], links.indices[which]
+        for m in range(n_clusters):
+            out[which, m] = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            if j != i:
+                for m in range(n_clusters):
+                    out[which, m] += values[j, m]
+    for side in range(sides):
+        for m in range(n_clusters):
+            others = total[m] - values[i, m]
+            out[2 * side + 1, m] = max(others - out[2 * side + 1, m] - out[2 * side, m], 0.0)
+
+
+@nb.njit(**OPTIONS)
+def shift_counts(share: float, k: int, item: ObjectLinks, ones: Floats, zeros: Floats) -> None:
+    """Put `share` of an object into cluster k (or take it out, where negative): change ones and zeros in place."""
+    brought, own, directed = item
+    for m in range(ones.shape[0]):
+        ones[k, m] += share * brought[OUT_ONES, m]
+        zeros[k, m] += share * brought[OUT_ZEROS, m]
+        if directed:
+            ones[m, k] += share * brought[IN_ONES, m]
+            zeros[m, k] += share * brought[IN_ZEROS, m]
+        elif m != k:
+            ones[m, k] += share * brought[OUT_ONES, m]
+            zeros[m, k] += share * brought[OUT_ZEROS, m]
+    ones[k, k] += share * own[0]
+    zeros[k, k] += share * own[1]
+
+
+@nb.njit(**OPTIONS)
+def refresh_terms(
+    changed: NDArray[np.bool_], ones: Floats, zeros: Floats, directed: bool, terms: Floats
+) -> None:
+    """Bring log B(ones, zeros) of the rows and columns of changed clusters up to date; none is changed afterwards."""
+    n_clusters = ones.shape[0]
+    for k in range(n_clusters):
+        if changed[k]:
+            for m in range(n_clusters):
+                terms[k, m] = lbeta(max(ones[k, m], SMALLEST), max(zeros[k, m], SMALLEST))
+    for k in range(n_clusters):
+        if not changed[k]:
+            for m in range(n_clusters):
+                if changed[m] and directed:
+                    terms[k, m] = lbeta(max(ones[k, m], SMALLEST), max(zeros[k, m], SMALLEST))
+                elif changed[m]:
+                    terms[k, m] = terms[m, k]
+    changed[:] = False
+
+
+@nb.njit(**OPTIONS)
+def add_object(
+    choices: NDArray[np.int64],
+    item: ObjectLinks,
+    least: float,
+    spare: float,
+    ones: Floats,
+    zeros: Floats,
+    x: Floats,
+    y: Floats,
+) -> None:
+    """Write the counts (or variances) of the blocks of some clusters, `least` at least, with the object put in.
+
+    x, y : shape (C, K) undirected, (C, 2 K) directed: the blocks (k, .), then (., k), of which (k, k) comes only once;
+      in its second place stand 1 and `spare`.
+    """
+    # All choices in one call, and no views of rows: to count who holds an array takes longer than the additions.
+    brought, own, directed = item
+    n_clusters = ones.shape[0]
+    for at in range(choices.shape[0]):
+        k = choices[at]
+        for m in range(n_clusters):
+            x[at, m] = max(ones[k, m], least) + brought[OUT_ONES, m]
+            y[at, m] = max(zeros[k, m], least) + brought[OUT_ZEROS, m]
+        x[at, k] += own[0]
+        y[at, k] += own[1]
+        if directed:
+            for m in range(n_clusters):
+                x[at, n_clusters + m] = max(ones[m, k], least) + brought[IN_ONES, m]
+                y[at, n_clusters + m] = max(zeros[m, k], least) + brought[IN_ZEROS, m]
+            x[at, k] += brought[IN_ONES, k]
+            y[at, k] += brought[IN_ZEROS, k]
+            x[at, n_clusters + k] = 1.0
+            y[at, n_clusters + k] = spare
+
+
+@nb.njit(**OPTIONS)
+def cluster_terms(
+    choices: NDArray[np.int64],
+    item: ObjectLinks,
+    blocks: BlockCounts,
+    terms: Floats,
+    room: Workspace,
+    out: Floats,
+) -> None:
+    """Write the log probability of what an object brings, for each of some choices of its cluster.
+
+    `blocks` hold the counts without the object, and `terms` log B of them, shape (K, K).
+    """
+    ones, zeros, _ = blocks
+    x, y, around = room
+    n_clusters, width = ones.shape[0], x.shape[1]
+    add_object(choices, item, SMALLEST, _SPARE, ones, zeros, x, y)
+    block_terms(x.reshape(-1), y.reshape(-1), choices.shape[0] * width, around)
+    for at in range(choices.shape[0]):
+        k = choices[at]
+        total = without = 0.0
+        for t in range(at * width, (at + 1) * width):
+            total += around[t]
+        for m in range(n_clusters):
+            without += terms[k, m]
+        if item.directed:
+            for m in range(n_clusters):
+                without += terms[m, k]
+            without -= terms[k, k] + math.log(_SPARE)
+        out[at] = total - without
+
+
+@nb.njit(**OPTIONS)
+def zeroth_order_network(
+    objects: NDArray[np.int64],
+    choices: NDArray[np.int64],
+    q: Floats,
+    links: NetworkLinks,
+    blocks: BlockCounts,
+    alpha: float,
+    update: bool,
+    least: float,
+) -> float:
+    """CVB0 update of some objects of a network, one by one; returns the sum of log C_i.
+
+    `objects`: objects to visit, in this order.
+    `choices`: clusters among which an object's share of them is divided anew; all of them in a sweep.
+    `least`: an object's choices are those that hold more of it than this; negative for all of them.
+    `q`: shape (N, K); responsibilities, changed in place when `update`.
+    `alpha`: concentration of the stick-breaking prior.
+    """
+    ones, zeros, mass = blocks
+    directed = links.directed
+    n_clusters = ones.shape[0]
+    room = make_workspace(choices.shape[0], n_clusters, directed)
+    terms = np.empty((n_clusters, n_clusters))
+    changed = np.ones(n_clusters, dtype=np.bool_)
+    brought = np.empty((4, n_clusters))
+    prior, log_weights = np.empty(n_clusters), np.empty(choices.shape[0])
+    before = np.empty(n_clusters)
+    own_choices = choices.copy()
+    log_normaliser = 0.0
+    for visit in range(objects.shape[0]):
+        i = objects[visit]
+        held, n_choices = 0.0, 0
+        for k in choices:
+            if q[i, k] > least:
+                held += q[i, k]
+                own_choices[n_choices] = k
+                n_choices += 1
+        if n_choices == 1 and least >= 0.0:
+            continue
+        chosen, weights = own_choices[:n_choices], log_weights[:n_choices]
+        sum_object_links(i, links, q, mass, brought)
+        item = ObjectLinks(brought, links.own[i], directed)
+        for k in range(n_clusters):
+            before[k] = q[i, k]
+            mass[k] = max(mass[k] - before[k], 0.0)
+            if before[k] > NEGLIGIBLE:
+                shift_counts(-before[k], k, item, ones, zeros)
+                changed[k] = True
+        refresh_terms(changed, ones, zeros, directed, terms)
+        log_prior(mass, alpha, prior)
+        cluster_terms(chosen, item, blocks, terms, room, weights)
+        for at in range(n_choices):
+            weights[at] += prior[chosen[at]]
+        log_normaliser += normalise(weights)
+        if update:
+            for at in range(n_choices):
+                q[i, chosen[at]] = held * weights[at]
+        for k in range(n_clusters):
+            mass[k] += q[i, k]
+            if q[i, k] > NEGLIGIBLE:
+                shift_counts(q[i, k], k, item, ones, zeros)
+                changed[k] = True
+    return log_normaliser
+
+
+def spread_counts(relation: Relation, spread: Floats, layout: Layout) -> Floats:
+    """Return the variances of the ones and of the zeros of every block, shape (2, K, K); totals' are their sum."""
+    ones, entries = block_counts(relation, {layout.axes[0]: spread}, layout)
+    return np.ascontiguousarray(np.maximum(np.stack([ones, entries - ones]), 0.0))
+
+
+class NetworkSpreads(NamedTuple):
+    """Spreads and variances of second-order terms; all are kept up to date."""
+
+    spread: Floats  #: shape (N, K); q (1 - q)
+    total: Floats  #: shape (K,); its sum over the objects, made anew in every call
+    variance: Floats  #: shape (2, K, K); variances of the ones and of the zeros of every block
+
+
+@nb.njit(**OPTIONS)
+def _second_terms(x: Floats, y: Floats, var_x: Floats, var_y: Floats, out: Floats) -> None:
+    """Write the second-order E log B(x, y) for independent variances of x and y (flat arrays)."""
+    for t in range(out.shape[0]):
+        one, zero = max(x[t], SMALLEST), max(y[t], SMALLEST)
+        of_one, of_zero = max(var_x[t], 0.0), max(var_y[t], 0.0)
+        correction = trigamma(one) * of_one + trigamma(zero) * of_zero
+        correction -= trigamma(one + zero) * (of_one + of_zero)
+        out[t] = lbeta(one, zero) + 0.5 * correction
+
+
+@nb.njit(**OPTIONS)
+def _move_object(
+    i: int,
+    sign: float,
+    q: Floats,
+    item: ObjectLinks,
+    item_spreads: ObjectLinks,
+    blocks: BlockCounts,
+    spreads: NetworkSpreads,
+) -> None:
+    """Put object i into the counts and their variances (sign 1), or take it out (-1)."""
+    ones, zeros, mass = blocks
+    spread, total_spread, variance = spreads
+    for k in range(mass.shape[0]):
+        mass[k] = max(mass[k] + sign * q[i, k], 0.0)
+        total_spread[k] = max(total_spread[k] + sign * spread[i, k], 0.0)
+        if q[i, k] > NEGLIGIBLE:
+            shift_counts(sign * q[i, k], k, item, ones, zeros)
+            shift_counts(sign * spread[i, k], k, item_spreads, variance[0], variance[1])
+
+
+@nb.njit(**OPTIONS)
+def second_order_network(
+    objects: NDArray[np.int64],
+    choices: NDArray[np.int64],
+    q: Floats,
+    links: NetworkLinks,
+    blocks: BlockCounts,
+    spreads: NetworkSpreads,
+    alpha: float,
+    update: bool,
+) -> float:
+    """CVB update of some objects of a network; returns the sum of log C_i.
+
+    The other parameters are those of `kernels.zeroth_order_network`.
+    """
+    ones, zeros, mass = blocks
+    spread, total_spread, variance = spreads
+    directed = links.directed
+    n_clusters, n_choices = ones.shape[0], choices.shape[0]
+    width = 2 * n_clusters if directed else n_clusters
+    x, y = np.empty((n_choices, width)), np.empty((n_choices, width))
+    var_x, var_y = np.empty((n_choices, width)), np.empty((n_choices, width))
+    around = np.empty((n_choices, width))
+    terms = np.empty((n_clusters, n_clusters))
+    brought, brought_spreads = np.empty((4, n_clusters)), np.empty((4, n_clusters))
+    certain = np.zeros(2)
+    total_spread[:] = 0.0
+    for j in range(spread.shape[0]):
+        for k in range(n_clusters):
+            total_spread[k] += spread[j, k]
+    prior, log_weights = np.empty(n_clusters), np.empty(n_choices)
+    log_normaliser = 0.0
+    for visit in range(objects.shape[0]):
+        i = objects[visit]
+        sum_object_links(i, links, q, mass, brought)
+        sum_object_links(i, links, spread, total_spread, brought_spreads)
+        item = ObjectLinks(brought, links.own[i], directed)
+        item_spreads = ObjectLinks(brought_spreads, links.own[i], directed)
+        # Put in for certain, the object's link to itself varies no more.
+        certain_spreads = ObjectLinks(brought_spreads, certain, directed)
+        held = 0.0
+        for at in range(n_choices):
+            held += q[i, choices[at]]
+        _move_object(i, -1.0, q, item, item_spreads, blocks, spreads)
+        _second_terms(
+            ones.reshape(-1),
+            zeros.reshape(-1),
+            variance[0].reshape(-1),
+            variance[1].reshape(-1),
+            terms.reshape(-1),
+        )
+        add_object(choices, item, SMALLEST, 1.0, ones, zeros, x, y)
+        add_object(choices, certain_spreads, 0.0, 0.0, variance[0], variance[1], var_x, var_y)
+        if directed:
+            for at in range(n_choices):
+                var_x[at, n_clusters + choices[at]] = 0.0
+        _second_terms(x.reshape(-1), y.reshape(-1), var_x.reshape(-1), var_y.reshape(-1), around.reshape(-1))
+        log_prior(mass, alpha, prior)
+        for at in range(n_choices):
+            k = choices[at]
+            weight = prior[k]
+            for t in range(width):
+                weight += around[at, t]
+            for m in range(n_clusters):
+                weight -= terms[k, m]
+                if directed and m != k:
+                    weight -= terms[m, k]
+            log_weights[at] = weight
+        log_normaliser += normalise(log_weights)
+        if update:
+            for at in range(n_choices):
+                k = choices[at]
+                q[i, k] = held * log_weights[at]
+                spread[i, k] = q[i, k] * (1.0 - q[i, k])
+        _move_object(i, 1.0, q, item, item_spreads, blocks, spreads)
+    return log_normaliser
+
+
+def list_links(relation: Relation, directed: bool) -> NetworkLinks:
+    """Return the links of a network, by row and by column."""
+    ones, missing, turned = relation.ones, relation.missing, relation.transposed
+    return NetworkLinks(
+        pointers=(ones.indptr, missing.indptr, turned.ones.indptr, turned.missing.indptr),
+        indices=(ones.indices, missing.indices, turned.ones.indices, turned.missing.indices),
+        own=relation.self_links,
+        directed=directed,
+    )
+
+
+class NetworkPass:
+    """Updates of the objects of a network, one by one.
+
+    `q`: shape (N, K); responsibilities, changed in place by `run`.
+    """
+
+    def __init__(self, relation: Relation, state: IrmState) -> None:
+        (domain,) = state.layout.domains
+        self.relation, self.layout = relation, state.layout
+        self.q = np.ascontiguousarray(state.q[domain]).copy()
+        self.a, self.b = state.hyper.blocks(state.ones.shape)
+        self.alpha = state.hyper.alpha[domain]
+        self.blocks = BlockCounts(
+            self.a + np.maximum(state.ones, 0.0),
+            self.b + np.maximum(state.entries - state.ones, 0.0),
+            self.q.sum(axis=0),
+        )
+        self.links = list_links(relation, not state.layout.symmetric)
+
+    def counts(self) -> tuple[Floats, Floats]:
+        """Return the ones and the observed entries of every block, shape (K, K), as they were kept up."""
+        return observed_counts(self.blocks, self.a, self.b)
+
+    def run(
+        self,
+        order: Variances,
+        objects: NDArray[np.int64],
+        poll: Poll = no_poll,
+        update: bool = True,
+        choices: NDArray[np.int64] | None = None,
+        least: float = -1.0,
+    ) -> float:
+        """Visit the objects in the given order; return the sum of log C_i (nats).
+
+        `choices` are the clusters among which each object's share of them is divided anew (all, unless given); with
+        `least`, at zeroth order, only those that hold more of the object than this.
+        """
+        every = np.arange(len(self.blocks.mass)) if choices is None else choices
+        if order == "exact":
+            return self._update_exactly(objects, every, poll, update)
+        step = self._zeroth(every, update, least) if order == "zeroth" else self._second(every, update)
+        length = self.chunk_length(len(every), 6.0 if order == "zeroth" else 40.0)
+        return visit_in_chunks(step, objects, length, poll)
+
+    def _update_exactly(
+        self, objects: NDArray[np.int64], choices: NDArray[np.int64], poll: Poll, update: bool
+    ) -> float:
+        shape, directed = self.blocks.ones.shape, not self.layout.symmetric
+        a, b = (np.broadcast_to(prior, shape) for prior in (self.a, self.b))
+        updates = ExactUpdates.of(self.relation, a, b, self.alpha, directed=directed)
+        total = visit_in_chunks(lambda some: updates.update(self.q, some, choices, update), objects, 1, poll)
+        ones, entries = block_counts(self.relation, {self.layout.axes[0]: self.q}, self.layout)
+        self.blocks = BlockCounts(a + ones, b + np.maximum(entries - ones, 0.0), self.q.sum(axis=0))
+        return total
+
+    def chunk_length(self, n_choices: int, ns_per_block: float) -> int:
+        """Return how many objects a kernel call may take so that it returns within some 30 ms."""
+        sides, width = 1 + self.links.directed, len(self.blocks.mass)
+        neighbours = (self.relation.n_ones + self.relation.n_missing) / max(len(self.q), 1)
+        ns = sides * ((n_choices + 2) * width * ns_per_block + neighbours * width) + 500.0
+        return int(max(16, 30e6 / ns))
+
+    def _zeroth(self, choices: NDArray[np.int64], update: bool, least: float) -> Step:
+        return lambda objects: zeroth_order_network(
+            objects, choices, self.q, self.links, self.blocks, self.alpha, update, least
+        )
+
+    def _second(self, choices: NDArray[np.int64], update: bool) -> Step:
+        spread = self.q * (1.0 - self.q)
+        variance = spread_counts(self.relation, spread, self.layout)
+        spreads = NetworkSpreads(spread, np.zeros(self.q.shape[1]), variance)
+        return lambda objects: second_order_network(
+            objects, choices, self.q, self.links, self.blocks, spreads, self.alpha, update
+        )
+
+
+@nb.njit(**OPTIONS)
+def coordinate_ascent(
+    objects: NDArray[np.int64],
+    q: Floats,
+    links: NetworkLinks,
+    log_one: Floats,
+    log_zero: Floats,
+    shares: Floats,
+    mass: Floats,
+) -> None:
+    """Update some objects of a network under fixed q(v) and q(theta).
+
+    `q`: shape (N, K); responsibilities, changed in place, as is their sum `mass`, shape (K,).
+    `log_one`, `log_zero`: shape (K, K); E log theta_kl and E log(1 - theta_kl).
+    `shares`: shape (K,); E log pi_k.
+    """
+    own, directed = links.own, links.directed
+    n_clusters = mass.shape[0]
+    brought, weights = np.empty((4, n_clusters)), np.empty(n_clusters)
+    for visit in range(objects.shape[0]):
+        i = objects[visit]
+        sum_object_links(i, links, q, mass, brought)
+        for k in range(n_clusters):
+            weight = shares[k] + own[i, 0] * log_one[k, k] + own[i, 1] * log_zero[k, k]
+            for m in range(n_clusters):
+                weight += brought[OUT_ONES, m] * log_one[k, m] + brought[OUT_ZEROS, m] * log_zero[k, m]
+            if directed:
+                for m in range(n_clusters):
+                    weight += brought[IN_ONES, m] * log_one[m, k] + brought[IN_ZEROS, m] * log_zero[m, k]
+            weights[k] = weight
+        normalise(weights)
+        for k in range(n_clusters):
+            mass[k] += weights[k] - q[i, k]
+            q[i, k] = weights[k]

@@ -1,0 +1,568 @@
+"""Predictions and uncertainty of a clustering: block strengths, samples of the chain, likely and surprising links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Posterior
+from acvb_core.core.special import OPTIONS
+from acvb_core.data.relation import Relation
+from acvb_core.evaluate.products import pair_products
+from acvb_core.evaluate.split import HeldOut
+from acvb_core.models.irm.gibbs import BOUNDS, LABELS, PRIORS, STRENGTHS, count_blocks
+from acvb_core.models.irm.hyper import Hyper
+from acvb_core.models.irm.kernels import Floats, Layout
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+Sides = tuple[str, str]
+
+
+def sides(posterior: Posterior) -> Sides:
+    """Return the domains of the rows and of the columns: "rows" and "cols", or twice "rows" where both are one."""
+    return ("rows", "cols" if "cols" in posterior.arrays else "rows")
+
+
+def one_clustering(posterior: Posterior) -> bool:
+    """Return whether rows and columns are the same objects in the same clusters."""
+    first, second = sides(posterior)
+    return first == second
+
+
+def block_shape(posterior: Posterior) -> tuple[int, int]:
+    """Return the numbers of clusters of the rows and of the columns."""
+    first, second = sides(posterior)
+    n_clusters = posterior.n_clusters()
+    return n_clusters[first], n_clusters[second]
+
+
+def has_directions(relation: Relation) -> bool:
+    """Return whether the relation is a network whose links have a direction."""
+    return relation.network is not None and relation.network.directed
+
+
+def is_mirrored(relation: Relation) -> bool:
+    """Return whether an entry and its mirror image are the same pair (an undirected network)."""
+    return relation.network is not None and not relation.network.directed
+
+
+def without_diagonal(relation: Relation) -> bool:
+    """Return whether the diagonal is no part of the data: a network whose self-links do not count."""
+    return relation.network is not None and not relation.network.self_links
+
+
+def links_of(relation: Relation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the two ends of each link, those of an undirected network once, shapes (n_links,).
+
+    They are sorted by row, then column; an undirected one is the entry on or above the diagonal.
+    """
+    ones = relation.ones
+    rows = np.repeat(np.arange(relation.shape[0], dtype=np.int64), np.diff(ones.indptr))
+    columns = ones.indices.astype(np.int64)
+    if is_mirrored(relation):
+        upper = rows <= columns
+        rows, columns = rows[upper], columns[upper]
+    return rows, columns
+
+
+def block_matrix(blocks: pd.DataFrame, column: str, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Return a column of a result's `blocks` as a matrix, row clusters down and column clusters across.
+
+    Where only the blocks on and above the diagonal are listed (an undirected network), the others are the same.
+    """
+    k, m = blocks["row_cluster"].to_numpy() - 1, blocks["column_cluster"].to_numpy() - 1
+    values = blocks[column].to_numpy(dtype=np.float64)
+    matrix = np.full(shape, np.nan)
+    if len(blocks) < matrix.size:
+        matrix[m, k] = values
+    matrix[k, m] = values
+    return matrix
+
+
+class ShownStrengths(NamedTuple):
+    """The strengths of blocks as matrices, and the words for their interval."""
+
+    mean: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    interval: str  #: of a run without samples it says that it takes the clusters as known
+
+
+def shown_strengths(blocks: pd.DataFrame, shape: tuple[int, int]) -> ShownStrengths:
+    """Return the strengths of a result's `blocks`: from samples where it has some, else given these clusters."""
+    sampled = blocks["low"].notna().any()
+    names = ("low", "high") if sampled else ("low_given_clusters", "high_given_clusters")
+    mean, low, high = (block_matrix(blocks, name, shape) for name in ("mean", *names))
+    return ShownStrengths(
+        mean, low, high, "95 % interval" if sampled else "95 % interval given these clusters"
+    )
+
+
+def n_components(network: Relation) -> int:
+    """Return the number of connected components, without regard to the direction of links."""
+    from scipy.sparse.csgraph import connected_components
+
+    number: int = connected_components(network.ones, directed=False, return_labels=False)
+    return number
+
+
+#: Draws behind an interval, at least: samples of which there are fewer are drawn from several times.
+_DRAWS = 560
+#: Numbers that the draws of all blocks take at most: with many blocks, some of the samples are drawn from.
+_MOST_NUMBERS = 50_000_000
+_AT_ONCE = 20_000_000  # probabilities of single samples that one call of a kernel adds up: some 20 ms
+
+
+def count_samples(posterior: Posterior) -> int:
+    """Return how many samples a posterior has."""
+    return len(posterior[STRENGTHS]) if STRENGTHS in posterior.arrays else 0
+
+
+@dataclass(frozen=True)
+class SampledPairs:
+    """The mean over samples of the probability of any pair to be linked."""
+
+    rows: NDArray[Any]  #: shape (S, N1); cluster of each row object in each sample
+    columns: NDArray[Any]  #: shape (S, N2)
+    strengths: NDArray[np.float32]  #: shape (S, K, L); link probability of each block in each sample
+
+    @classmethod
+    def of_posterior(cls, posterior: Posterior) -> SampledPairs:
+        """Return the samples of a posterior that has some."""
+        rows, columns = (posterior[LABELS.format(domain)] for domain in sides(posterior))
+        return cls(rows, columns, posterior[STRENGTHS])
+
+    def of(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
+        """Return the probability of single pairs, shape (n,)."""
+        # One type of places, for which the kernel is compiled once.
+        rows, columns = rows.astype(np.int64), columns.astype(np.int64)
+        out = np.zeros(len(rows))
+        step = max(1, _AT_ONCE // len(self.strengths))
+        for begin in range(0, len(out), step):
+            part = slice(begin, begin + step)
+            _add_pairs(self.rows, self.columns, self.strengths, rows[part], columns[part], out[part])
+        return out / len(self.strengths)
+
+    def band(self, begin: int, end: int, first_column: int) -> Floats:
+        """Return the probabilities of rows begin … end - 1 with the columns from `first_column` on."""
+        columns = np.ascontiguousarray(self.columns[:, first_column:])
+        out = np.zeros((end - begin, columns.shape[1]))
+        step = max(1, _AT_ONCE // max(len(self.strengths) * columns.shape[1], 1))
+        for at in range(begin, end, step):
+            rows = np.ascontiguousarray(self.rows[:, at : min(at + step, end)])
+            _add_band(rows, columns, self.strengths, out[at - begin : at - begin + rows.shape[1]])
+        return out / len(self.strengths)
+
+
+def count_sampled_clusters(posterior: Posterior) -> dict[str, NDArray[np.int64]]:
+    """Return the number of clusters in each sample, shape (S,), by domain; nothing without samples."""
+    if not count_samples(posterior):
+        return {}
+    domains = dict.fromkeys(sides(posterior))
+    return {
+        domain: np.array([len(np.unique(labels)) for labels in posterior[LABELS.format(domain)]])
+        for domain in domains
+    }
+
+
+def read_chain(posterior: Posterior) -> dict[str, NDArray[Any]]:
+    """Return what tells whether a chain has mixed, shape (S,) each: numbers of clusters, and the bounds if kept."""
+    counts = {f"k_{domain}": k for domain, k in count_sampled_clusters(posterior).items()}
+    return counts | ({"lower_bound": posterior[BOUNDS]} if BOUNDS in posterior.arrays else {})
+
+
+def share_company(posterior: Posterior, domain: str) -> Floats:
+    """Return how often each object is with the other members of its cluster: a share of samples and members.
+
+    An object that is alone in its cluster: the share of the samples in which it is alone.
+
+    Returns: shape (N,).
+    """
+    own, samples = posterior.labels(domain), posterior[LABELS.format(domain)]
+    n_clusters = posterior[domain].shape[1]
+    others = np.bincount(own, minlength=n_clusters)[own] - 1
+    met, alone = np.zeros((2, len(own)))
+    for labels in samples:
+        width = int(labels.max()) + 1
+        together = np.bincount(own * width + labels, minlength=n_clusters * width)
+        met += together[own * width + labels] - 1
+        alone += np.bincount(labels, minlength=width)[labels] == 1
+    return np.where(others > 0, met / np.maximum(others, 1), alone) / len(samples)
+
+
+def measure_company(posterior: Posterior, domain: str, groups: NDArray[np.int64]) -> Floats:
+    """Return how often the objects of two groups share a cluster: the mean over samples and over pairs.
+
+    `groups`: shape (N,); the group of each object, from 0 without gaps. With one object in each, this is the matrix
+      of all pairs. An object is no pair with itself, except in a group of its own.
+
+    Returns: shape (n_groups, n_groups).
+    """
+    samples = posterior[LABELS.format(domain)]
+    n_groups = int(groups.max()) + 1
+    sizes = np.bincount(groups).astype(np.float64)
+    total = np.zeros((n_groups, n_groups))
+    for labels in samples:
+        table = _cross_tabulate(groups, labels.astype(np.int64), n_groups)
+        total += table @ table.T
+    pairs, diagonal = np.outer(sizes, sizes), np.diag_indices(n_groups)
+    several = sizes > 1
+    total[diagonal] -= np.where(several, sizes * len(samples), 0.0)
+    pairs[diagonal] -= np.where(several, sizes, 0.0)
+    return total / (pairs * len(samples))
+
+
+def range_of_clusters(posterior: Posterior) -> dict[str, tuple[int, int]]:
+    """Return from how many to how many clusters 95 % of the samples have, by domain; nothing without samples."""
+    counts = count_sampled_clusters(posterior)
+    ends = {domain: np.quantile(n, [0.025, 0.975], method="nearest") for domain, n in counts.items()}
+    return {domain: (int(low), int(high)) for domain, (low, high) in ends.items()}
+
+
+@dataclass(frozen=True)
+class SampledStrengths:
+    """The strength of every block of a posterior over the samples: the mean of its pairs' link probabilities.
+
+    All of shape (K1, K2): the mean, and the bounds of the central 95 % interval.
+    """
+
+    mean: Floats
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, relation: Relation, posterior: Posterior, hyper: Hyper, layout: Layout) -> SampledStrengths:
+        """Draw the strengths of each sample's own blocks, and average them over the pairs of each block shown.
+
+        The draws are the same at every call. `hyper`: of the run, for samples that do not have their own.
+        """
+        rng = np.random.default_rng(0)
+        n_samples = count_samples(posterior)
+        prior = [float(np.median(hyper.a)), float(np.median(hyper.b))]
+        priors = posterior.arrays.get(PRIORS, np.tile(prior, (n_samples, 1)))
+        own = {domain: posterior.labels(domain) for domain in layout.domains}
+        widths = {domain: posterior[domain].shape[1] for domain in layout.domains}
+        shape = tuple(widths[domain] for domain in layout.axes)
+        n_draws = max(20, min(max(_DRAWS, n_samples), _MOST_NUMBERS // (shape[0] * shape[1])))
+        chosen = np.linspace(0, n_samples - 1, min(n_samples, n_draws)).round().astype(np.int64)
+        repeats = -(-n_draws // len(chosen))
+        draws, mean = np.empty((len(chosen) * repeats, *shape), dtype=np.float32), np.zeros(shape)
+        for place, at in enumerate(chosen):
+            labels = {
+                domain: posterior[LABELS.format(domain)][at].astype(np.int64) for domain in layout.domains
+            }
+            ones, entries = count_blocks(relation, labels, layout)
+            a, b = priors[at]
+            average = _BlockAverage.of(relation, own, labels, widths, layout)
+            mean += average((a + ones) / (a + b + entries)) / len(chosen)
+            for repeat in range(repeats):
+                strengths = rng.beta(a + ones, b + np.maximum(entries - ones, 0.0))
+                if layout.symmetric:
+                    strengths = np.triu(strengths) + np.triu(strengths, 1).T
+                draws[place * repeats + repeat] = average(strengths)
+        # By this method 95 % of a further draw lies between the two; by NumPy's own, 94 % with so few draws.
+        low, high = np.quantile(draws, [0.025, 0.975], axis=0, method="weibull")
+        return cls(mean, low, high)
+
+
+@dataclass(frozen=True)
+class _BlockAverage:
+    """Averages a matrix over the blocks of one sample to the blocks of another clustering of the same objects."""
+
+    rows: Floats  #: shape (K1, S1); objects of each row cluster in each row cluster of the sample
+    columns: Floats  #: shape (K2, S2)
+    pairs: Floats  #: shape (K1, K2); the pairs of each block
+    has_diagonal: bool  #: the pair of an object with itself is none
+
+    @classmethod
+    def of(
+        cls,
+        relation: Relation,
+        own: dict[str, NDArray[np.int64]],
+        labels: dict[str, NDArray[np.int64]],
+        widths: dict[str, int],
+        layout: Layout,
+    ) -> _BlockAverage:
+        rows, columns = (_cross_tabulate(own[one], labels[one], widths[one]) for one in layout.axes)
+        pairs = np.outer(rows.sum(axis=1), columns.sum(axis=1))
+        has_diagonal = layout.one_domain and without_diagonal(relation)
+        if has_diagonal:
+            pairs[np.diag_indices_from(pairs)] -= rows.sum(axis=1)
+        return cls(rows, columns, pairs, has_diagonal)
+
+    def __call__(self, strengths: Floats) -> Floats:
+        sums = self.rows @ strengths @ self.columns.T
+        if self.has_diagonal:
+            diagonal, inner = np.diag_indices_from(sums), self.rows @ strengths.diagonal()
+            # A cluster of one object has no pair inside: the object's own cluster in the sample says what one would be.
+            sums[diagonal] = np.where(self.pairs[diagonal] > 0, sums[diagonal] - inner, inner)
+        return sums / np.maximum(self.pairs, 1.0)
+
+
+def _cross_tabulate(one: NDArray[np.int64], other: NDArray[np.int64], width: int) -> Floats:
+    n = int(other.max()) + 1
+    return np.bincount(one * n + other, minlength=width * n).reshape(width, n).astype(np.float64)
+
+
+@nb.njit(**OPTIONS)
+def _add_pairs(
+    row_labels: Any, column_labels: Any, strengths: Any, rows: Any, columns: Any, out: Floats
+) -> None:
+    for s in range(strengths.shape[0]):
+        for e in range(rows.shape[0]):
+            out[e] += strengths[s, row_labels[s, rows[e]], column_labels[s, columns[e]]]
+
+
+@nb.njit(**OPTIONS)
+def _add_band(row_labels: Any, column_labels: Any, strengths: Any, out: Floats) -> None:
+    for s in range(strengths.shape[0]):
+        for i in range(out.shape[0]):
+            block = strengths[s, row_labels[s, i]]
+            for j in range(out.shape[1]):
+                out[i, j] += block[column_labels[s, j]]
+
+
+Places = NDArray[np.int64]
+Among = Literal["missing", "unlinked"]
+_CELLS_AT_ONCE = 4_000_000  # probabilities held at a time: 32 MB
+#: Probabilities that differ by less count as equal: their last digits depend on how many are computed at once.
+_TIE = 1e-12
+_DIGITS = 12
+
+
+def likely_links(
+    relation: Relation,
+    posterior: Posterior,
+    strengths: Floats,
+    n: int = 20,
+    *,
+    among: Among = "missing",
+    heldout: HeldOut | None = None,
+    averaged: bool = True,
+) -> pd.DataFrame:
+    """Return the pairs without an observed link that are most likely to be links.
+
+    Time for `among="unlinked"` grows with the cells, times the samples; memory never does.
+
+    `strengths`: shape (K, L); posterior mean of every block's link probability.
+    `n`: at most so many pairs; of equally likely ones those that come first, by row, then column.
+    `among`: pairs of which nothing is known, or pairs known to be unlinked. A diagonal that does not count is neither.
+    `heldout`: pairs to leave out: they are missing from what a run learns from, but not from the data.
+    `averaged`: take the mean of what the samples of the posterior predict, where it has some, in place of the clusters'
+      prediction.
+    Returns one line a pair, the most likely first; of an undirected network the entry on or above the diagonal:
+      row, column (names); row_cluster, column_cluster (the most probable ones, from 1); probability, which by the
+      clusters is sum_kl q_ik q_jl strength_kl, of a self-link under one clustering sum_k q_ik strength_kk;
+      block_probability (strength of the block of these two clusters); row_links, column_links (of the two objects: out
+      and in, for a directed network).
+    Raises ParameterError: `n` is negative, or `among` is neither.
+    """
+    if n < 0:
+        raise ParameterError(f"The number of pairs must be at least 0, not {n}.")
+    predicted = _PairProbabilities(relation, posterior, strengths, averaged)
+    if among == "missing":
+        rows, columns = _missing(relation)
+        rows, columns = _leave_out(relation, rows, columns, heldout)
+        return predicted.table(*_top(predicted.of(rows, columns), rows, columns, n))
+    if among == "unlinked":
+        return predicted.table(*_top_unlinked(predicted, n, heldout))
+    raise ParameterError(f"Likely links can be searched among 'missing' or 'unlinked' pairs, not {among!r}.")
+
+
+def surprising_links(
+    relation: Relation,
+    posterior: Posterior,
+    strengths: Floats,
+    n: int = 20,
+    *,
+    heldout: HeldOut | None = None,
+    averaged: bool = True,
+) -> pd.DataFrame:
+    """Return the observed links of least predicted probability, the least probable first.
+
+    Parameters and columns are those of `likely_links`; a link whose `probability` is far below the
+    `block_probability` belongs to an object between two clusters.
+    """
+    if n < 0:
+        raise ParameterError(f"The number of pairs must be at least 0, not {n}.")
+    predicted = _PairProbabilities(relation, posterior, strengths, averaged)
+    rows, columns = links_of(relation)
+    rows, columns = _leave_out(relation, rows, columns, heldout)
+    value, rows, columns = _top(-predicted.of(rows, columns), rows, columns, n)
+    return predicted.table(-value, rows, columns)
+
+
+class _PairProbabilities:
+    """The predicted probability of any pair of a relation."""
+
+    def __init__(self, relation: Relation, posterior: Posterior, strengths: Floats, averaged: bool) -> None:
+        first, second = sides(posterior)
+        self.relation = relation
+        self.strengths = np.asarray(strengths, dtype=np.float64)
+        self.rows = np.asarray(posterior[first], dtype=np.float64)
+        self.columns = np.asarray(posterior[second], dtype=np.float64)
+        expected = (self.rows.shape[1], self.columns.shape[1])
+        if self.strengths.shape != expected:
+            raise ParameterError(
+                f"The strengths are {self.strengths.shape}, but there are {expected[0]} x {expected[1]} blocks."
+            )
+        has_samples = averaged and count_samples(posterior) > 0
+        self.sampled = SampledPairs.of_posterior(posterior) if has_samples else None
+        self.left = self.rows @ self.strengths
+        # An object is in one cluster, so a self-link is in a block of the diagonal.
+        self.own = self.rows @ np.diagonal(self.strengths) if one_clustering(posterior) else None
+
+    def of(self, rows: Places, columns: Places) -> Floats:
+        """Return the probability of single pairs, shape (n,)."""
+        if self.sampled is not None:
+            return _clip(self.sampled.of(rows, columns))
+        probability = pair_products(self.left, self.columns, rows, columns)
+        if self.own is not None:
+            selves = rows == columns
+            probability[selves] = self.own[rows[selves]]
+        return _clip(probability)
+
+    def band(self, begin: int, end: int, first_column: int) -> Floats:
+        """Return the probabilities of rows begin … end - 1 with the columns from `first_column` on."""
+        if self.sampled is not None:
+            return _clip(self.sampled.band(begin, end, first_column))
+        probability = self.left[begin:end] @ self.columns[first_column:].T
+        if self.own is not None:
+            at = np.arange(begin, end)
+            probability[at - begin, at - first_column] = self.own[begin:end]
+        return _clip(probability)
+
+    def table(self, probability: Floats, rows: Places, columns: Places) -> pd.DataFrame:
+        """Return one line for each of some pairs."""
+        import pandas as pd
+
+        relation = self.relation
+        row_cluster = self.rows.argmax(axis=1)[rows]
+        column_cluster = self.columns.argmax(axis=1)[columns]
+        row_links = np.diff(relation.ones.indptr)
+        column_links = np.bincount(relation.ones.indices, minlength=relation.shape[1])
+        return pd.DataFrame(
+            {
+                "row": relation.row_labels[rows],
+                "column": relation.column_labels[columns],
+                "row_cluster": row_cluster + 1,
+                "column_cluster": column_cluster + 1,
+                "probability": probability,
+                "block_probability": self.strengths[row_cluster, column_cluster],
+                "row_links": row_links[rows].astype(np.int64),
+                "column_links": column_links[columns].astype(np.int64),
+            }
+        )
+
+
+def _clip(probability: Floats) -> Floats:
+    return np.clip(probability, 1e-12, 1.0 - 1e-12, out=probability)
+
+
+def _missing(relation: Relation) -> tuple[Places, Places]:
+    """Return the unknown pairs, each once, without a diagonal that does not count."""
+    rows = np.repeat(np.arange(relation.shape[0], dtype=np.int64), np.diff(relation.missing.indptr))
+    columns = relation.missing.indices.astype(np.int64)
+    counted = np.ones(len(rows), dtype=np.bool_)
+    if is_mirrored(relation):
+        counted &= rows <= columns
+    if without_diagonal(relation):
+        counted &= rows != columns
+    return rows[counted], columns[counted]
+
+
+def _codes(relation: Relation, rows: NDArray[Any], columns: NDArray[Any]) -> Places:
+    return rows.astype(np.int64) * relation.shape[1] + columns
+
+
+def _heldout_codes(relation: Relation, heldout: HeldOut) -> Places:
+    rows, columns = heldout.rows, heldout.columns
+    if is_mirrored(relation):
+        rows, columns = np.minimum(rows, columns), np.maximum(rows, columns)
+    return np.sort(_codes(relation, rows, columns))
+
+
+def _leave_out(
+    relation: Relation, rows: Places, columns: Places, heldout: HeldOut | None
+) -> tuple[Places, Places]:
+    """Return the pairs that are not held out."""
+    if heldout is None:
+        return rows, columns
+    seen = ~np.isin(_codes(relation, rows, columns), _heldout_codes(relation, heldout))
+    return rows[seen], columns[seen]
+
+
+def _top_unlinked(
+    predicted: _PairProbabilities, n: int, heldout: HeldOut | None
+) -> tuple[Floats, Places, Places]:
+    """Return probability, row and column of the n most likely among the observed zeros."""
+    relation = predicted.relation
+    n_rows, n_columns = relation.shape
+    upper = is_mirrored(relation)
+    held = np.empty(0, dtype=np.int64) if heldout is None else _heldout_codes(relation, heldout)
+    best = (np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+    begin = 0
+    while begin < n_rows and n:
+        first = begin if upper else 0
+        end = min(begin + max(1, _CELLS_AT_ONCE // (n_columns - first)), n_rows)
+        band = predicted.band(begin, end, first)
+        _strike_out(band, relation, held, begin, end, first, upper)
+        # Later pairs lose against equally likely ones that came before.
+        least = best[0].min() + _TIE if len(best[0]) == n else 0.0
+        flat = np.flatnonzero(band > least)
+        value = band.ravel()[flat]
+        chosen = _best(value, n)
+        flat, value = flat[chosen], value[chosen]
+        rows, columns = flat // band.shape[1] + begin, flat % band.shape[1] + first
+        best = _top(
+            np.concatenate([best[0], value]),
+            np.concatenate([best[1], rows]),
+            np.concatenate([best[2], columns]),
+            n,
+        )
+        begin = end
+    return best
+
+
+def _strike_out(
+    band: Floats, relation: Relation, held: Places, begin: int, end: int, first: int, upper: bool
+) -> None:
+    """Set to -1 what is no observed zero, in place."""
+    for pattern in (relation.ones, relation.missing):
+        low, high = pattern.indptr[begin], pattern.indptr[end]
+        rows = np.repeat(np.arange(end - begin), np.diff(pattern.indptr[begin : end + 1]))
+        columns = pattern.indices[low:high].astype(np.int64) - first
+        inside = columns >= 0
+        band[rows[inside], columns[inside]] = -1.0
+    low, high = np.searchsorted(held, [begin * relation.shape[1], end * relation.shape[1]])
+    band[held[low:high] // relation.shape[1] - begin, held[low:high] % relation.shape[1] - first] = -1.0
+    if upper:
+        band[np.tril_indices(end - begin, -1)] = -1.0
+
+
+def _best(value: Floats, n: int) -> Places:
+    """Return the places of the n largest values in ascending order; of equal ones the first."""
+    if len(value) <= n:
+        return np.arange(len(value))
+    if n == 0:
+        return np.empty(0, dtype=np.int64)
+    least = float(np.partition(value, len(value) - n)[len(value) - n])
+    sure = np.flatnonzero(value > least + _TIE)
+    tied = np.flatnonzero(np.abs(value - least) <= _TIE)
+    return np.sort(np.concatenate([sure, tied[: n - len(sure)]]))
+
+
+def _top(value: Floats, rows: Places, columns: Places, n: int) -> tuple[Floats, Places, Places]:
+    """Return the n largest values with their rows and columns, the largest first, ties by row, then column."""
+    chosen = _best(value, n)
+    value, rows, columns = value[chosen], rows[chosen], columns[chosen]
+    order = np.lexsort((columns, rows, -np.round(value, _DIGITS)))
+    return value[order], rows[order], columns[order]

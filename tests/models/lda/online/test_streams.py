@@ -1,0 +1,303 @@
+"""Streams: no matter how the documents are cut, whatever they are, and wherever a run is stopped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.data.corpora.disk_build import write_disk_corpus
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk import DiskCorpus, Shard
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.prepared import prepare_run
+from acvb_core.engine.run import StopRun, run
+from acvb_core.models.lda.documents import DocumentFeed, InMemorySource
+from acvb_core.models.lda.online.stream import StreamState
+from acvb_core.models.lda.spec import FROZEN
+from acvb_core.registry import method_row
+from acvb_core.samples.planted_mixtures import planted_topics
+from tests.contract.cases import arrays_in, bits_of
+from tests.engine.fakes import bits
+from tests.models.lda.online.adapters import stream
+from tests.oracles.lda_cases import small_case
+
+METHODS = ("sdm", "scvb0", "svb")
+CORPUS = planted_topics(47, 60, 4, 15, 0.2, 0.1, 3).corpus
+SMALL: dict[str, Any] = {"k": 4, "window": 12, "batch": 6}
+each_method = pytest.mark.parametrize("method", METHODS)
+
+
+def on_disk(corpus: Corpus, folder: Path, shard_pairs: int) -> DiskCorpus:
+    """Return a corpus in shards of so many pairs."""
+    return write_disk_corpus([corpus], folder, vocabulary=corpus.vocabulary, shard_pairs=shard_pairs)
+
+
+def small(method: str, **values: Any) -> dict[str, Any]:
+    """Return settings of a method, without those that it does not have."""
+    names = {p.name for p in method_row("lda", method).parameters}
+    return {name: value for name, value in (SMALL | values).items() if name in names}
+
+
+def built(method: str, data: Any, **values: Any) -> Any:
+    row = method_row("lda", method)
+    return row.build(data, row.values(small(method, **values)))
+
+
+def learning(state: StreamState) -> StreamState:
+    """Return a state whose concentrations are learned from now on."""
+    return replace(
+        state, prior=state.prior._replace(scalars=np.array([state.prior.scalars[0], FROZEN + 1.0]))
+    )
+
+
+def course(algorithm: Any, windows: int, seed: int = 1) -> list[StreamState]:
+    """Return the states after each window."""
+    states = [learning(algorithm.init(np.random.default_rng([seed, 0])))]
+    for window in range(1, windows + 1):
+        states.append(algorithm.sweep(states[-1], np.random.default_rng([seed, window]))[0])
+    return states[1:]
+
+
+def same(one: StreamState, other: StreamState) -> bool:
+    return [a.tobytes() for a in arrays_in(one)] == [b.tobytes() for b in arrays_in(other)]
+
+
+# -------------------------------------------------------------------------------------- cuts that decide nothing
+
+
+@pytest.fixture(scope="module")
+def disks(tmp_path_factory: pytest.TempPathFactory) -> list[DiskCorpus]:
+    """The corpus in shards of a document each, of a few, and in one."""
+    folder = tmp_path_factory.mktemp("disks")
+    found = [on_disk(CORPUS, folder / str(pairs), pairs) for pairs in (1, 60, 10_000)]
+    assert found[0].n_shards == CORPUS.n_documents > found[1].n_shards > found[2].n_shards == 1
+    return found
+
+
+@pytest.mark.parametrize("totals", ["corpus", "running"])
+@pytest.mark.parametrize("prior", ["symmetric", "left_to_right", "paper"])
+@each_method
+def test_cuts_decide_nothing(
+    method: str, prior: str, totals: str, disks: list[DiskCorpus], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shards, windows and calls of the kernels: the same documents in the same order are the same bits."""
+    values = {"shuffle": False, "prior": prior, "totals": totals}
+    whole = course(built(method, CORPUS, **values), 9)
+    for data, most in ((disks[0], 10_000), (disks[1], 10_000), (disks[1], 25), (disks[2], 1), (CORPUS, 40)):
+        monkeypatch.setattr("acvb_core.models.lda.online.stream.chunk_pairs", lambda *_, most=most: most)
+        cut = course(built(method, data, **values), 9)
+        assert all(same(one, other) for one, other in zip(whole, cut, strict=True))
+    # A window ends where a minibatch does: smaller windows, of one minibatch each, are the same as well.
+    fine = course(built(method, CORPUS, **values, window=6), 18)
+    ends = [state for state in fine if state.position % 12 == 0]
+    for one, other in zip(whole, ends, strict=True):
+        assert (one.epoch, one.position) == (other.epoch, other.position)
+        np.testing.assert_allclose(one.by_word, other.by_word, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(one.prior.alpha, other.prior.alpha, rtol=1e-3)
+
+
+@each_method
+def test_every_document_comes_once_an_epoch_in_an_order_of_its_own(method: str, tmp_path: Path) -> None:
+    disk = on_disk(CORPUS, tmp_path / "disk", 60)
+    met: list[int] = []
+
+    class Watched(DocumentFeed):
+        def iterate(self, seed: int, begin: int, end: int) -> Any:
+            for piece in super().iterate(seed, begin, end):
+                shards.append(piece)
+                yield piece
+
+    shards: list[Any] = []
+    algorithm = built(method, disk, batch=5, window=10)
+    algorithm.__dict__["feed"] = Watched(disk, True)
+    orders = []
+    state = algorithm.init(np.random.default_rng(0))
+    for epoch in range(2):
+        shards.clear()
+        while state.epoch == epoch:
+            state, info = algorithm.sweep(state, np.random.default_rng(len(shards) + 100 * epoch))
+            assert 0 < info.progress <= 1
+        found = [_words(piece.shard, d) for piece in shards for d in piece.order]
+        assert sorted(found) == sorted(_words(InMemorySource(CORPUS).shard(0), d) for d in range(47))
+        orders.append(found)
+        met.append(len(found))
+    assert orders[0] != orders[1]
+    # … within a shard too.
+    one, other = (
+        next(DocumentFeed(InMemorySource(CORPUS), True).iterate(seed, 0, 47)).order.tolist()
+        for seed in (1, 2)
+    )
+    assert one != other
+    assert sorted(one) == sorted(other) == list(range(47))
+    assert met == [47, 47]
+
+
+def _words(shard: Shard, d: int) -> tuple[tuple[int, float], ...]:
+    part = slice(shard.pointers[d], shard.pointers[d + 1])
+    return tuple(zip(shard.words[part].tolist(), shard.counts[part].tolist(), strict=True))
+
+
+# ------------------------------------------------------------------------------------- stopped, gone on with, again
+
+
+@each_method
+def test_stopped_anywhere_and_gone_on_with_on_disk(method: str, tmp_path: Path) -> None:
+    """With the shard that was read ahead kept or not: in the same run, and in another one from its last snapshot."""
+    disk = on_disk(CORPUS, tmp_path / "disk", 60)
+    values = small(method, epochs=2.5)
+    whole = [bits(s) for s in run(prepare_run(disk, method, values, seed=3, heldout_documents=0.1))]
+    assert len(whole) == 10
+    calls = [0]
+
+    def count() -> None:
+        calls[0] += 1
+
+    list(run(prepare_run(disk, method, values, seed=3, heldout_documents=0.1), poll=count))
+    for call in np.linspace(2, calls[0], 8).astype(int):
+        left = [int(call)]
+
+        def stop(left: list[int] = left) -> None:
+            left[0] -= 1
+            if left[0] <= 0:
+                raise StopRun
+
+        posed = prepare_run(disk, method, values, seed=3, heldout_documents=0.1)
+        first = list(run(posed, poll=stop))
+        if not first:
+            continue
+        for again in (posed, prepare_run(disk, method, values, seed=3, heldout_documents=0.1)):
+            rest = list(run(again, resume=first[-1]))
+            assert bits(rest[-1]) == whole[-1]
+            assert rest[-1].passes == pytest.approx(2.5, abs=0.2)
+
+
+@each_method
+def test_extended_is_as_if_it_had_been_longer_from_the_start(method: str) -> None:
+    long = [bits(s) for s in run(prepare_run(CORPUS, method, small(method, epochs=3.0), seed=1))]
+    short = list(run(prepare_run(CORPUS, method, small(method, epochs=1.3), seed=1)))
+    rest = list(run(prepare_run(CORPUS, method, small(method, epochs=3.0), seed=1), resume=short[-1]))
+    assert len(short) + len(rest) == len(long)
+    assert bits(rest[-1]) == long[-1]
+
+
+# -------------------------------------------------------------------------------------------------- sums that hold
+
+
+@pytest.mark.parametrize("totals", ["corpus", "running"])
+def test_renewed_counts_are_those_of_all_tokens_at_the_end_of_each_pass(totals: str) -> None:
+    corpus = planted_topics(300, 300, 6, 40, 0.2, 0.1, 1).corpus
+    states = course(built("sdm", corpus, k=8, window=60, totals=totals, renew=True), 20)
+    for state in states[9::5]:
+        np.testing.assert_allclose(state.by_word.sum(axis=1), corpus.frequencies, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(state.totals, state.by_word.sum(axis=0, dtype=float), rtol=1e-5)
+
+
+@pytest.mark.parametrize("totals", ["corpus", "running"])
+@each_method
+def test_totals_are_the_sums_of_the_counts(method: str, totals: str) -> None:
+    corpus = planted_topics(600, 300, 6, 40, 0.2, 0.1, 1).corpus
+    algorithm = built(method, corpus, k=8, window=60, totals=totals, batch=7, renew=False)
+    for state in course(algorithm, 60):
+        np.testing.assert_allclose(state.totals, state.by_word.sum(axis=0, dtype=float), rtol=2e-5)
+    assert state.epoch == 6
+    frequencies = corpus.frequencies
+    if method == "sdm":  # each word has its own tokens, less one where they are known
+        wanted = frequencies if totals == "running" else np.maximum(frequencies - 1, 0)
+        np.testing.assert_allclose(state.by_word.sum(axis=1), wanted, rtol=1e-4, atol=1e-4)
+    elif method == "scvb0":  # all of them together
+        assert state.totals.sum() == pytest.approx(corpus.n_tokens, rel=1e-4 if totals == "corpus" else 2e-3)
+    else:  # … give or take what documents of other lengths make of it
+        assert state.totals.sum() == pytest.approx(corpus.n_tokens, rel=0.1)
+    np.testing.assert_array_equal(state.sizes, frequencies)
+    assert (state.documents, state.tokens) == (600, corpus.n_tokens)
+
+
+# ---------------------------------------------------------------------------------------------- next to nothing
+
+
+ODD: dict[str, np.ndarray] = {
+    "one document": np.array([[3, 1, 0, 2, 7]]),
+    "one word": np.array([[3], [0], [1], [8]]),
+    "one token": np.array([[0, 0], [0, 1], [0, 0]]),
+    "empty first": np.vstack([np.zeros((7, 6), int), np.eye(6, dtype=int) * 3]),
+    "very long": np.array([[200_000, 3, 0, 0], [0, 2, 1, 0], [1, 0, 0, 0], [0, 2, 40_000, 90_000]]),
+    "one token each": np.eye(9, 5, dtype=int) + np.eye(9, 5, -5, dtype=int),
+    "all the same": np.tile([2, 0, 1, 4], (7, 1)),
+}
+EXTREME: tuple[dict[str, Any], ...] = (
+    {},
+    {"k": 1},
+    {"k": 50},
+    {"alpha": 1e-4, "beta": 1e-4},
+    {"alpha": 1e3, "beta": 1e3},
+    {"alpha": 1e-4, "beta": 1e3, "k": 30},
+    {"window": 1_000, "batch": 1_000},
+    {"window": 1, "batch": 1},
+    {"window": 2, "batch": 1, "shuffle": False, "inner": 1},
+    {"step_power": 0.0, "step_offset": 0.0, "step_scale": 100.0, "batch": 1},
+    {"step_power": 1.0, "step_scale": 1e-6, "inner_scale": 1e6, "inner_offset": 0.0, "passes": 1, "inner": 1},
+)
+
+
+@pytest.mark.parametrize("name", ODD)
+@each_method
+def test_nothing_odd_makes_counts_that_are_none(method: str, name: str) -> None:
+    corpus = Corpus.build(ODD[name])
+    for values, prior, totals in product(
+        EXTREME, ("symmetric", "left_to_right", "paper"), ("corpus", "running")
+    ):
+        algorithm = built(method, corpus, **({"prior": prior, "totals": totals, "window": 3} | values))
+        state = learning(algorithm.init(np.random.default_rng(0)))
+        for window in range(4):
+            state, info = algorithm.sweep(state, np.random.default_rng(window))
+            for array in (state.by_word, state.totals, state.prior.alpha, state.sizes):
+                assert np.isfinite(array).all(), (values, prior, totals)
+                assert (array >= 0).all(), (values, prior, totals)
+            assert (state.prior.alpha > 0).all()
+            assert info.pseudo_loo is None or np.isfinite(info.pseudo_loo)
+            assert 0 <= info.change < np.inf
+        assert state.by_word.any() or method == "sdm"  # which counts all tokens of a word but one
+
+
+@each_method
+@pytest.mark.parametrize("epochs", [1e-6, 0.001, 0.5])
+def test_a_part_of_an_epoch_is_a_window_at_least(method: str, epochs: float) -> None:
+    result = fit(CORPUS, method, **small(method, epochs=epochs))
+    assert result.snapshot.sweep == max(1, round(epochs * 47 / 12))
+    assert result.snapshot.passes == pytest.approx(12 * result.snapshot.sweep / 47)
+    assert result.summary()["documents_seen"] == round(result.snapshot.passes * 47)
+
+
+@each_method
+def test_a_window_larger_than_the_corpus_is_an_epoch(method: str) -> None:
+    wide, exact = (fit(CORPUS, method, **small(method, window=w, epochs=3.0), seed=2) for w in (10**6, 47))
+    assert wide.snapshot.sweep == exact.snapshot.sweep == 3
+    assert wide.snapshot.passes == 3
+    assert bits_of(wide.snapshot.posterior) == bits_of(exact.snapshot.posterior)
+
+
+def test_divergence_minimisation_starts_with_all_tokens_but_one_of_each_word() -> None:
+    case = small_case(0)
+    counts = stream("sdm", case, known=True).start_counts(np.random.default_rng(0))
+    frequencies = case.corpus.frequencies
+    assert frequencies.max() > 1
+    np.testing.assert_allclose(counts.sum(axis=1), np.maximum(frequencies - 1.0, 0.0), rtol=1e-6)
+
+
+def test_a_minibatch_of_empty_documents_says_nothing() -> None:
+    """Also the first one, whose step may be a whole one: topics that are all alike would remain so."""
+    counts = np.vstack([np.zeros((12, 60), int), CORPUS.counts.toarray()])
+    values = {"shuffle": False, "batch": 6, "step_offset": 0.0, "step_scale": 2.0}
+    for method in ("scvb0", "svb"):
+        algorithm = built(method, Corpus.build(counts), **values)
+        first, *_, last = course(algorithm, 5)
+        np.testing.assert_array_equal(
+            first.by_word, learning(algorithm.init(np.random.default_rng([1, 0]))).by_word
+        )
+        assert first.batches == 0
+        assert last.by_word.std(axis=1).max() > 0.1
