@@ -1,0 +1,54 @@
+"""Loops in place of products of parameters: one test for all cases, whose failure names each case that failed."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any
+
+import pytest
+
+Test = Callable[..., None]
+
+
+def for_each(names: str, cases: Iterable[Any] | Mapping[str, Any]) -> Callable[[Test], Test]:
+    """Call a test with each of some values, as `pytest.mark.parametrize` does, but within one test.
+
+    Several names are separated by commas; a case then has a value for each. A mapping names its cases.
+    Fixtures are shared by all cases.
+    """
+    arguments = [name.strip() for name in names.split(",")]
+    labels = list(cases) if isinstance(cases, Mapping) else None
+    values = list(cases.values() if isinstance(cases, Mapping) else cases)
+
+    def decorate(test: Test) -> Test:
+        signature = inspect.signature(test)
+
+        @wraps(test)
+        def run(**fixtures: Any) -> None:
+            failures: list[BaseException] = []
+            for number, value in enumerate(values):
+                case = dict(zip(arguments, value, strict=True)) if len(arguments) > 1 else {names: value}
+                try:
+                    test(**fixtures, **case)
+                except (Exception, pytest.fail.Exception, BaseExceptionGroup) as error:
+                    error.add_note(f"in the case {labels[number] if labels else describe(case)}")
+                    failures.append(error)
+            if len(failures) == 1:
+                raise failures[0]
+            if failures:
+                raise BaseExceptionGroup(f"{len(failures)} of {len(values)} cases failed", failures)
+
+        kept = [p for name, p in signature.parameters.items() if name not in arguments]
+        run.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def describe(case: dict[str, Any]) -> str:
+    """Return the arguments of a case, each in one short line."""
+    return ", ".join(
+        f"{name}={getattr(value, '__name__', repr(value))[:150]}" for name, value in case.items()
+    )
