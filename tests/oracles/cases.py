@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.oracles.dense_stats import Array, DenseData
+from tests.oracles.dense_irm import Array, DenseData
 
 
 class Case(NamedTuple):

@@ -1,77 +1,308 @@
 """Dense reference of inference for the two-domain IRM: textbook O(N1 N2 K1 K2) formulas in plain NumPy.
 
 Nothing here is incremental: every update counts afresh. Domain 2 is updated by transposing the problem.
-Import everything from this module; the statistics and the bound live in ``dense_stats`` and ``dense_score``.
+Convention: ``q1`` is (N1, K1) and ``q2`` is (N2, K2), rows sum to one; "ones" and "zeros" count observed entries only.
 Papers: IRM14 = Ishiguro, Sato, Ueda, arXiv 1409.4757 (2014).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaln, digamma, gammaln, logsumexp, polygamma
+from numpy.typing import NDArray
+from scipy.special import betaln, digamma, gammaln, logsumexp, polygamma, xlogy
 
-from tests.oracles.dense_score import (
-    VBPosterior,
-    crp_log_prior,
-    log_joint,
-    log_likelihood_of_labels,
-    lower_bound,
-    lower_bound_explicit,
-    stick_log_prior,
-    update_ab_per_block,
-    update_ab_tied,
-    update_alpha,
-    vb_posterior,
-    vb_update_ab_tied,
-    vb_update_alpha,
-)
-from tests.oracles.dense_stats import (
-    Array,
-    DenseData,
-    PerBlock,
-    counts,
-    entropy,
-    exact_variance,
-    expected_count,
-    expected_log_pi,
-    paper_variance,
-    stick_posterior,
-    tail_sums,
-)
+Array = NDArray[np.float64]
+PerBlock = float | Array  # one value for all blocks, or (K1, K2)
 
-__all__ = [
-    "DenseData",
-    "VBPosterior",
-    "counts",
-    "crp_log_prior",
-    "entropy",
-    "exact_variance",
-    "expected_count",
-    "expected_log_pi",
-    "log_joint",
-    "log_likelihood_of_labels",
-    "log_prior_terms",
-    "lower_bound",
-    "lower_bound_explicit",
-    "paper_variance",
-    "predict",
-    "stick_log_prior",
-    "stick_posterior",
-    "sweep",
-    "tail_sums",
-    "update_ab_per_block",
-    "update_ab_tied",
-    "update_alpha",
-    "update_cvb0",
-    "update_cvb2",
-    "vb_posterior",
-    "vb_sweep",
-    "vb_update",
-    "vb_update_ab_tied",
-    "vb_update_alpha",
-]
+
+class DenseData(NamedTuple):
+    """A relation as a full matrix: ``x`` (N1, N2) of 0/1 floats, ``observed`` (N1, N2) of bools."""
+
+    x: Array
+    observed: NDArray[np.bool_]
+
+    @property
+    def ones(self) -> Array:
+        """1.0 where an observed entry is one."""
+        return np.where(self.observed & (self.x > 0.5), 1.0, 0.0)
+
+    @property
+    def zeros(self) -> Array:
+        """1.0 where an observed entry is zero."""
+        return np.where(self.observed & (self.x <= 0.5), 1.0, 0.0)
+
+    @property
+    def seen(self) -> Array:
+        """1.0 where an entry is observed."""
+        return self.observed.astype(np.float64)
+
+    @property
+    def T(self) -> DenseData:  # noqa: N802 - the name NumPy uses
+        """The same relation with its two domains swapped."""
+        return DenseData(self.x.T, self.observed.T)
+
+    def without_row(self, i: int) -> DenseData:
+        """The relation without object ``i`` of domain 1."""
+        return DenseData(np.delete(self.x, i, axis=0), np.delete(self.observed, i, axis=0))
+
+    def hiding_row(self, i: int) -> DenseData:
+        """The relation with every entry of object ``i`` of domain 1 missing."""
+        observed = self.observed.copy()
+        observed[i] = False
+        return DenseData(self.x, observed)
+
+
+def expected_count(indicator: Array, q1: Array, q2: Array) -> Array:
+    """E sum_ij indicator_ij [z1_i = k][z2_j = l] under a factorised q, as (K1, K2)."""
+    return np.einsum("ij,ik,jl->kl", indicator, q1, q2)
+
+
+def counts(data: DenseData, q1: Array, q2: Array) -> tuple[Array, Array, Array, Array]:
+    """Expected ones n (K1, K2), observed entries T (K1, K2) and cluster sizes m1 (K1,), m2 (K2,)."""
+    n = expected_count(data.ones, q1, q2)
+    total = expected_count(data.seen, q1, q2)
+    return n, total, q1.sum(axis=0), q2.sum(axis=0)
+
+
+def paper_variance(indicator: Array, q1: Array, q2: Array) -> Array:
+    """IRM14 eq. 91: sum_ij indicator q1 (1 - q1) q2 (1 - q2). It is NOT the variance of the count."""
+    return expected_count(indicator, q1 * (1 - q1), q2 * (1 - q2))
+
+
+def exact_variance(indicator: Array, q1: Array, q2: Array) -> Array:
+    """Variance of sum_ij indicator_ij [z1_i = k][z2_j = l] under a factorised q, as (K1, K2).
+
+    Entries are Bernoulli(p_i r_j); two entries are correlated where they share a row, with covariance
+    p_i (1 - p_i) r_j r_j', or a column, with covariance r_j (1 - r_j) p_i p_i'. Summed pair by pair.
+    """
+    variance = np.zeros((q1.shape[1], q2.shape[1]))
+    for k in range(q1.shape[1]):
+        for cluster in range(q2.shape[1]):
+            p, r = q1[:, k], q2[:, cluster]
+            mean = np.outer(p, r)
+            own = np.sum(indicator * mean * (1 - mean))
+            rows = sum(p[i] * (1 - p[i]) * _ordered_pairs(indicator[i] * r) for i in range(len(p)))
+            columns = sum(r[j] * (1 - r[j]) * _ordered_pairs(indicator[:, j] * p) for j in range(len(r)))
+            variance[k, cluster] = own + rows + columns
+    return variance
+
+
+def _ordered_pairs(values: Array) -> float:
+    """sum_{j != j'} values_j values_j'."""
+    products = np.outer(values, values)
+    np.fill_diagonal(products, 0.0)
+    return float(products.sum())
+
+
+def tail_sums(m: Array) -> Array:
+    """M_k = sum_{k' > k} m_k'."""
+    return np.array([m[k + 1 :].sum() for k in range(len(m))])
+
+
+def stick_posterior(q: Array, alpha: float) -> tuple[Array, Array]:
+    """Conjugate q(v_k) = Beta(1 + m_k, alpha + M_k) of the K - 1 free sticks (IRM14 section 4; v_K = 1)."""
+    m = q.sum(axis=0)
+    return 1 + m[:-1], alpha + tail_sums(m)[:-1]
+
+
+def expected_log_pi(sticks: tuple[Array, Array]) -> Array:
+    """E log pi_k = E log v_k + sum_{k' < k} E log(1 - v_k'), with log v_K = 0."""
+    s, t = sticks
+    log_v = np.append(digamma(s) - digamma(s + t), 0.0)
+    log_rest = np.concatenate([[0.0], np.cumsum(digamma(t) - digamma(s + t))])
+    return log_v + log_rest
+
+
+def entropy(q: Array) -> float:
+    """-sum q log q, with 0 log 0 = 0."""
+    return -float(xlogy(q, q).sum())
+
+
+def beta_evidence(n: Array, total: Array, a: PerBlock, b: PerBlock) -> float:
+    """sum_kl [lbeta(a + n, b + N) - lbeta(a, b)], the log probability of the entries given counts."""
+    a, b = np.broadcast_to(a, n.shape), np.broadcast_to(b, n.shape)
+    return float(np.sum(betaln(a + n, b + total - n) - betaln(a, b)))
+
+
+def stick_evidence(m: Array, alpha: float) -> float:
+    """sum_{k<K} [lbeta(1 + m_k, alpha + M_k) - lbeta(1, alpha)], the log prior of labels with sizes m."""
+    return float(np.sum((betaln(1 + m, alpha + tail_sums(m)) - betaln(1, alpha))[:-1]))
+
+
+Labels = NDArray[np.int_]
+BetaParameters = tuple[Array, Array]
+
+
+# ----------------------------------------------------------------------------------------------- lower bound
+
+
+def lower_bound(
+    data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock, alpha1: float, alpha2: float
+) -> float:
+    """VB's lower bound at the best q(v), q(theta) for a given q(Z), in closed form (IRM14 eqs. 39-49)."""
+    n, total, m1, m2 = counts(data, q1, q2)
+    priors = stick_evidence(m1, alpha1) + stick_evidence(m2, alpha2)
+    return beta_evidence(n, total, a, b) + priors + entropy(q1) + entropy(q2)
+
+
+class VBPosterior(NamedTuple):
+    """q(v) of both domains and q(theta), each a pair of Beta parameters."""
+
+    sticks1: BetaParameters
+    sticks2: BetaParameters
+    theta: BetaParameters
+
+
+def vb_posterior(
+    data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock, alpha1: float, alpha2: float
+) -> VBPosterior:
+    """Conjugate M step: q(v_k) = Beta(1 + m_k, alpha + M_k), q(theta_kl) = Beta(a + n_kl, b + N_kl)."""
+    n, total, _, _ = counts(data, q1, q2)
+    theta = (np.asarray(a) + n, np.asarray(b) + total - n)
+    return VBPosterior(stick_posterior(q1, alpha1), stick_posterior(q2, alpha2), theta)
+
+
+def lower_bound_explicit(
+    data: DenseData,
+    q1: Array,
+    q2: Array,
+    a: PerBlock,
+    b: PerBlock,
+    alpha1: float,
+    alpha2: float,
+    posterior: VBPosterior | None = None,
+) -> float:
+    """E log p(X, Z, v, theta) - E log q(Z, v, theta), term by term (IRM14 eqs. 39-49).
+
+    ``posterior`` may be any Beta q(v), q(theta); by default the conjugate ones of the current q(Z).
+    """
+    posterior = posterior or vb_posterior(data, q1, q2, a, b, alpha1, alpha2)
+    bound = entropy(q1) + entropy(q2)
+    for q, alpha, sticks in ((q1, alpha1, posterior.sticks1), (q2, alpha2, posterior.sticks2)):
+        bound += float(q.sum(axis=0) @ expected_log_pi(sticks))  # E log p(Z | v)
+        bound += _expected_log_beta(1.0, alpha, sticks) + _beta_entropy(sticks)  # E log p(v) - E log q(v)
+    log_theta, log_rest = expected_logs(posterior.theta)
+    for i, j in np.argwhere(data.observed):  # E log p(X | Z, theta)
+        log_likelihood = log_theta if data.x[i, j] > 0.5 else log_rest
+        bound += float(q1[i] @ log_likelihood @ q2[j])
+    return bound + _expected_log_beta(a, b, posterior.theta) + _beta_entropy(posterior.theta)
+
+
+def expected_logs(parameters: BetaParameters) -> tuple[Array, Array]:
+    """E log t and E log(1 - t) for t ~ Beta(parameters)."""
+    s, t = parameters
+    return digamma(s) - digamma(s + t), digamma(t) - digamma(s + t)
+
+
+def _expected_log_beta(a: PerBlock, b: PerBlock, parameters: BetaParameters) -> float:
+    """Sum of E log Beta(t | a, b) for t ~ Beta(parameters)."""
+    log_t, log_rest = expected_logs(parameters)
+    return float(np.sum((np.asarray(a) - 1) * log_t + (np.asarray(b) - 1) * log_rest - betaln(a, b)))
+
+
+def _beta_entropy(parameters: BetaParameters) -> float:
+    """Sum of the differential entropies of Beta(parameters)."""
+    s, t = parameters
+    moments = (s - 1) * digamma(s) + (t - 1) * digamma(t) - (s + t - 2) * digamma(s + t)
+    return float(np.sum(betaln(s, t) - moments))
+
+
+# ----------------------------------------------------------------------------------------- hyper-parameters
+
+
+def update_alpha(q: Array, alpha: float) -> float:
+    """alpha <- (K - 1) / sum_{k<K} [psi(m_k + M_k + alpha + 1) - psi(M_k + alpha)] (IRM14 section 5.6)."""
+    return vb_update_alpha(stick_posterior(q, alpha))
+
+
+def vb_update_alpha(sticks: BetaParameters) -> float:
+    """argmax over alpha of E log p(v | alpha): (K - 1) / -sum E log(1 - v_k) (IRM14 eqs. 58-61)."""
+    return len(sticks[0]) / -float(expected_logs(sticks)[1].sum())
+
+
+def update_ab_tied(data: DenseData, q1: Array, q2: Array, a: float, b: float) -> tuple[float, float]:
+    """One fixed-point step for a, b shared by all blocks; both use the old a and b.
+
+    a <- a sum_kl [psi(a + n) - psi(a)] / sum_kl [psi(a + b + T) - psi(a + b)], b likewise with the zeros.
+    """
+    n, total, _, _ = counts(data, q1, q2)
+    return vb_update_ab_tied((a + n, b + total - n), a, b)
+
+
+def vb_update_ab_tied(theta: BetaParameters, a: float, b: float) -> tuple[float, float]:
+    """The same step with q(theta) = Beta(theta) held as it is (IRM14 eqs. 58-61, tied over blocks)."""
+    scale = float(np.sum(digamma(theta[0] + theta[1]) - digamma(a + b)))
+    new_a = a * float(np.sum(digamma(theta[0]) - digamma(a))) / scale
+    return new_a, b * float(np.sum(digamma(theta[1]) - digamma(b))) / scale
+
+
+def update_ab_per_block(
+    data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock
+) -> tuple[Array, Array]:
+    """IRM14 eqs. 111-112: the same step with one (a_kl, b_kl) a block. It has no finite fixed point."""
+    n, total, _, _ = counts(data, q1, q2)
+    a, b = np.broadcast_to(a, n.shape), np.broadcast_to(b, n.shape)
+    scale = digamma(a + b + total) - digamma(a + b)
+    return a * (digamma(a + n) - digamma(a)) / scale, b * (digamma(b + total - n) - digamma(b)) / scale
+
+
+# -------------------------------------------------------------------------------------------- exact joint
+
+
+def log_joint(
+    data: DenseData,
+    z1: Labels,
+    z2: Labels,
+    a: PerBlock,
+    b: PerBlock,
+    alpha1: float,
+    alpha2: float,
+    prior: str = "stick",
+    sizes: tuple[int, int] | None = None,
+) -> float:
+    """Exact collapsed log p(X, Z) for hard labels.
+
+    ``prior="stick"``: labels 0..K-1 under truncated stick breaking (v_K = 1), ``sizes`` = (K1, K2).
+    ``prior="crp"``: the labels stand for partitions under the Chinese restaurant process; scalar a, b.
+    """
+    log_likelihood = log_likelihood_of_labels(data, z1, z2, a, b)
+    if prior == "crp":
+        return log_likelihood + crp_log_prior(z1, alpha1) + crp_log_prior(z2, alpha2)
+    if prior != "stick" or sizes is None:
+        raise ValueError("prior must be 'crp', or 'stick' with sizes=(K1, K2)")
+    return log_likelihood + stick_log_prior(z1, alpha1, sizes[0]) + stick_log_prior(z2, alpha2, sizes[1])
+
+
+def log_likelihood_of_labels(data: DenseData, z1: Labels, z2: Labels, a: PerBlock, b: PerBlock) -> float:
+    """log p(X | Z) with every theta_kl integrated out; empty blocks add nothing."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    total = 0.0
+    for k in np.unique(z1):
+        for cluster in np.unique(z2):
+            block = np.ix_(z1 == k, z2 == cluster)
+            seen = data.x[block][data.observed[block]]
+            a_kl, b_kl = (float(c if c.ndim == 0 else c[k, cluster]) for c in (a, b))
+            total += betaln(a_kl + seen.sum(), b_kl + (1 - seen).sum()) - betaln(a_kl, b_kl)
+    return float(total)
+
+
+def stick_log_prior(z: Labels, alpha: float, size: int) -> float:
+    """log p(z): every stick v_k ~ Beta(1, alpha), k < K, integrated out; v_K = 1."""
+    total = 0.0
+    for k in range(size - 1):
+        total += betaln(1 + np.sum(z == k), alpha + np.sum(z > k)) - betaln(1, alpha)
+    return float(total)
+
+
+def crp_log_prior(z: Labels, alpha: float) -> float:
+    """log p of the partition z stands for: alpha^K prod Gamma(m_k) Gamma(alpha) / Gamma(alpha + N)."""
+    sizes = np.unique(z, return_counts=True)[1]
+    weights = len(sizes) * np.log(alpha) + gammaln(sizes).sum()
+    return float(weights + gammaln(alpha) - gammaln(alpha + len(z)))
+
 
 Update = Callable[..., tuple[Array, float]]
 
@@ -105,7 +336,7 @@ def update_cvb0(
     n_row, total_row = data.ones[i] @ q2, data.seen[i] @ q2
     before = betaln(a + n, b + total - n)
     after = betaln(a + n + n_row, b + (total - n) + (total_row - n_row))
-    return _normalise((after - before).sum(axis=1) + log_prior_terms(m, alpha))
+    return normalise((after - before).sum(axis=1) + log_prior_terms(m, alpha))
 
 
 def update_cvb2(
@@ -130,7 +361,7 @@ def update_cvb2(
     for c, sign, indicator in ((a, 1, data.ones), (b, 1, data.zeros), (a + b, -1, data.seen)):
         log_likelihood += sign * _second_order_terms(c, indicator, q1, q2, i, variance).sum(axis=1)
     m = np.delete(q1, i, axis=0).sum(axis=0)
-    return _normalise(log_likelihood + log_prior_terms(m, alpha))
+    return normalise(log_likelihood + log_prior_terms(m, alpha))
 
 
 def _second_order_terms(c: Array, indicator: Array, q1: Array, q2: Array, i: int, variance: str) -> Array:
@@ -148,14 +379,14 @@ def _second_order_terms(c: Array, indicator: Array, q1: Array, q2: Array, i: int
         var_with = exact_variance(indicator, placed, q2)
     else:
         raise ValueError(f"variance must be 'paper' or 'exact', not {variance!r}")
-    return _log_gamma_second_order(c + mean_with, var_with) - _log_gamma_second_order(c + mean, var)
+    return log_gamma_second_order(c + mean_with, var_with) - log_gamma_second_order(c + mean, var)
 
 
-def _log_gamma_second_order(mean: Array, variance: Array) -> Array:
+def log_gamma_second_order(mean: Array, variance: Array) -> Array:
     return gammaln(mean) + 0.5 * polygamma(1, mean) * variance
 
 
-def _normalise(log_weights: Array) -> tuple[Array, float]:
+def normalise(log_weights: Array) -> tuple[Array, float]:
     log_normaliser = float(logsumexp(log_weights))
     return np.exp(log_weights - log_normaliser), log_normaliser
 
@@ -200,7 +431,7 @@ def vb_update(data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock, a
     log_zeros = digamma(b + total - n) - digamma(np.asarray(a) + b + total)
     log_likelihood = data.ones @ q2 @ log_ones.T + data.zeros @ q2 @ log_zeros.T
     log_q = expected_log_pi(stick_posterior(q1, alpha)) + log_likelihood
-    return np.array([_normalise(row)[0] for row in log_q])
+    return np.array([normalise(row)[0] for row in log_q])
 
 
 def vb_sweep(

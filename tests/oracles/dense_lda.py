@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln, logsumexp, polygamma, xlogy
 
-from tests.oracles.dense_stats import Array
+from tests.oracles.dense_irm import Array
 
 Integers = NDArray[np.int64]
 Function = Callable[[Array], Array]

@@ -45,7 +45,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit, xlog1py, xlogy
 
-from tests.oracles.dense_stats import Array
+from tests.oracles.dense_irm import Array
 
 MODES = ("paper", "dof", "em")
 

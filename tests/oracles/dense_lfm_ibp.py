@@ -14,8 +14,8 @@ from collections import Counter
 import numpy as np
 from scipy.special import betaln, gammaln
 
+from tests.oracles.dense_irm import Array
 from tests.oracles.dense_lfm import seen
-from tests.oracles.dense_stats import Array
 
 Key = tuple[tuple[int, ...], ...]
 

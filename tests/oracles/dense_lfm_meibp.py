@@ -27,9 +27,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import erfcx, log_ndtr
 
+from tests.oracles.dense_irm import Array
 from tests.oracles.dense_lfm import cells, per_column, seen
 from tests.oracles.dense_lfm_ibp import ibp_log_prior
-from tests.oracles.dense_stats import Array
 from tests.oracles.lfm_enumeration import settings
 
 

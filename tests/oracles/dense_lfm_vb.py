@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaln, digamma, expit, gammaln
 
+from tests.oracles.dense_irm import Array
 from tests.oracles.dense_lfm import cells, entropy, per_column, seen
-from tests.oracles.dense_stats import Array
 
 
 class VbPrior(NamedTuple):

@@ -1,70 +1,262 @@
-"""Dense reference of inference for the one-domain IRM: every update counts afresh, nothing is incremental.
+"""Dense reference of inference for the one-domain IRM (a network), pair by pair; every update counts afresh.
 
-Import everything from this module; the statistics and the bound live in ``dense_network_stats`` and
-``dense_network_score``.
-Papers: IRM14 = Ishiguro, Sato, Ueda, arXiv 1409.4757 (2014).
+Convention: ``q`` is (N, K), rows sum to one; objects are on both sides of the relation. Of an undirected network each
+unordered pair of objects is one entry, block {k, l} has one strength, and (K, K) arrays are stored symmetric, every
+entry counted once: a sum over the blocks is a sum over k <= l. The prior of the labels is that of one domain of the
+two-domain model, so its parts are taken from there.
+Papers: IRM14 = Ishiguro, Sato, Ueda, arXiv 1409.4757 (2014), section 2.2.1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaln, gammaln, logsumexp, polygamma
+from numpy.typing import NDArray
+from scipy.special import betaln, digamma
 
-from tests.oracles.dense_irm import log_prior_terms
-from tests.oracles.dense_network_score import (
-    NetworkPosterior,
+from tests.oracles.dense_irm import (
+    Array,
+    BetaParameters,
+    Labels,
+    PerBlock,
+    crp_log_prior,
+    entropy,
+    expected_log_pi,
     expected_logs,
-    log_joint,
-    log_likelihood_of_labels,
-    lower_bound,
-    lower_bound_explicit,
-    update_ab_tied,
-    vb_posterior,
+    log_gamma_second_order,
+    log_prior_terms,
+    normalise,
+    stick_evidence,
+    stick_log_prior,
+    stick_posterior,
 )
-from tests.oracles.dense_network_stats import (
-    NetworkData,
-    block_log_evidence,
-    counts,
-    each_block,
-    expected_count,
-    network,
-    pair_share,
-    paper_variance,
-    paper_variance_placed,
-)
-from tests.oracles.dense_score import Labels
-from tests.oracles.dense_stats import Array, PerBlock, expected_log_pi
 
-__all__ = [
-    "NetworkData",
-    "NetworkPosterior",
-    "counts",
-    "each_block",
-    "expected_count",
-    "gibbs_conditional",
-    "log_joint",
-    "log_likelihood_of_labels",
-    "lower_bound",
-    "lower_bound_explicit",
-    "merged",
-    "network",
-    "pair_share",
-    "paper_variance",
-    "paper_variance_placed",
-    "predict",
-    "pseudo_loo",
-    "sorted_by_size",
-    "split",
-    "sweep",
-    "update_ab_tied",
-    "update_cvb0",
-    "update_cvb2",
-    "vb_posterior",
-    "vb_sweep",
-    "vb_update",
-]
+
+class NetworkData(NamedTuple):
+    """A network as a full matrix: ``x`` (N, N) of 0/1 floats, ``observed`` (N, N) of bools; see `network`."""
+
+    x: Array
+    observed: NDArray[np.bool_]
+    directed: bool
+
+    @property
+    def entries(self) -> NDArray[np.bool_]:
+        """Where an entry stands: every observed pair, of an undirected network on or above the diagonal."""
+        return self.observed if self.directed else np.triu(self.observed)
+
+    @property
+    def ones(self) -> Array:
+        """1.0 where an entry is one."""
+        return np.where(self.entries & (self.x > 0.5), 1.0, 0.0)
+
+    @property
+    def zeros(self) -> Array:
+        """1.0 where an entry is zero."""
+        return np.where(self.entries & (self.x <= 0.5), 1.0, 0.0)
+
+    @property
+    def seen(self) -> Array:
+        """1.0 where there is an entry."""
+        return self.entries.astype(np.float64)
+
+    @property
+    def T(self) -> NetworkData:  # noqa: N802 - the name NumPy uses
+        """The same network with every link turned round."""
+        return NetworkData(self.x.T, self.observed.T, self.directed)
+
+    def without(self, i: int) -> NetworkData:
+        """The network without object ``i``."""
+        kept = np.delete(np.arange(len(self.x)), i)
+        return self.permuted(kept)
+
+    def hiding(self, i: int) -> NetworkData:
+        """The network with every entry of object ``i`` missing."""
+        observed = self.observed.copy()
+        observed[i] = observed[:, i] = False
+        return NetworkData(self.x, observed, self.directed)
+
+    def permuted(self, order: NDArray[np.int_]) -> NetworkData:
+        """The network of the objects ``order[0]``, ``order[1]``, … in this order."""
+        at = np.ix_(order, order)
+        return NetworkData(self.x[at], self.observed[at], self.directed)
+
+
+def network(x: Array, observed: NDArray[np.bool_], directed: bool, self_links: bool) -> NetworkData:
+    """A network; of an undirected one the upper triangle is read and mirrored. A missing entry holds NaN."""
+    if not directed:
+        x = np.triu(x) + np.triu(x, 1).T
+        observed = np.triu(observed) | np.triu(observed).T
+    if not self_links:
+        observed = observed & ~np.eye(len(x), dtype=bool)
+    return NetworkData(np.where(observed, x, np.nan), observed, directed)
+
+
+def pair_share(first: Array, second: Array, directed: bool) -> Array:
+    """(K, K) probability that a pair of two objects lies in each block: in either order when undirected.
+
+    Within one block the two orders of an unordered pair are the same event, which counts once.
+    """
+    share = np.outer(first, second)
+    return share if directed else share + share.T - np.diag(np.diag(share))
+
+
+def expected_count(indicator: Array, q: Array, directed: bool) -> Array:
+    """E of the number of marked entries in each block under a factorised q, as (K, K).
+
+    A link of an object to itself lies in block (k, k) with probability q_ik, not q_ik^2.
+    """
+    count = np.zeros((q.shape[1], q.shape[1]))
+    for i, j in np.argwhere(indicator):
+        count += np.diag(q[i]) if i == j else pair_share(q[i], q[j], directed)
+    return count
+
+
+def counts(data: NetworkData, q: Array) -> tuple[Array, Array, Array]:
+    """Expected ones n (K, K), observed entries T (K, K) and cluster sizes m (K,)."""
+    n = expected_count(data.ones, q, data.directed)
+    return n, expected_count(data.seen, q, data.directed), q.sum(axis=0)
+
+
+def paper_variance(indicator: Array, q: Array, directed: bool) -> Array:
+    """IRM14 eq. 91 for one domain: as `expected_count` with q (1 - q) in place of q.
+
+    It is NOT the variance of the count, but for self-links, which are Bernoulli(q_ik).
+    """
+    return expected_count(indicator, q * (1 - q), directed)
+
+
+def paper_variance_placed(indicator: Array, q: Array, i: int, k: int, directed: bool) -> Array:
+    """The same with object ``i`` certainly in cluster ``k``: each of its pairs varies with its partner alone.
+
+    Its self-link then varies no more.
+    """
+    spread = q * (1 - q)
+    spread[i] = 0.0
+    others = expected_count(indicator, spread, directed)  # nothing of i: its spread is zero
+    placed = spread.copy()
+    placed[i] = np.eye(q.shape[1])[k]
+    own = np.zeros_like(indicator)
+    own[i], own[:, i] = indicator[i], indicator[:, i]
+    own[i, i] = 0.0
+    return others + expected_count(own, placed, directed)
+
+
+def each_block(values: Array, directed: bool) -> Array:
+    """The values of the blocks, each once, as a vector: all of them, or those with k <= l."""
+    return values.ravel() if directed else values[np.triu_indices(len(values))]
+
+
+def block_log_evidence(n: Array, total: Array, a: PerBlock, b: PerBlock) -> Array:
+    """(K, K) lbeta(a + n, b + N) - lbeta(a, b) of each block."""
+    return np.asarray(betaln(a + n, np.asarray(b) + total - n) - betaln(a, b))
+
+
+# ----------------------------------------------------------------------------------------------- lower bound
+
+
+def lower_bound(data: NetworkData, q: Array, a: PerBlock, b: PerBlock, alpha: float) -> float:
+    """VB's lower bound at the best q(v), q(theta) for a given q(Z): one stick term, one entropy."""
+    n, total, m = counts(data, q)
+    blocks = each_block(block_log_evidence(n, total, a, b), data.directed).sum()
+    return float(blocks) + stick_evidence(m, alpha) + entropy(q)
+
+
+class NetworkPosterior(NamedTuple):
+    """q(v) and q(theta), each a pair of Beta parameters; q(theta) as (K, K), symmetric when undirected."""
+
+    sticks: BetaParameters
+    theta: BetaParameters
+
+
+def vb_posterior(data: NetworkData, q: Array, a: PerBlock, b: PerBlock, alpha: float) -> NetworkPosterior:
+    """Conjugate M step: q(v_k) = Beta(1 + m_k, alpha + M_k), q(theta_kl) = Beta(a + n_kl, b + N_kl)."""
+    n, total, _ = counts(data, q)
+    theta = (np.asarray(a) + n, np.asarray(b) + total - n)
+    return NetworkPosterior(stick_posterior(q, alpha), theta)
+
+
+def lower_bound_explicit(
+    data: NetworkData,
+    q: Array,
+    a: PerBlock,
+    b: PerBlock,
+    alpha: float,
+    posterior: NetworkPosterior | None = None,
+) -> float:
+    """E log p(X, Z, v, theta) - E log q(Z, v, theta), entry by entry, for any Beta q(v), q(theta)."""
+    posterior = posterior or vb_posterior(data, q, a, b, alpha)
+    bound = entropy(q) + float(q.sum(axis=0) @ expected_log_pi(posterior.sticks))
+    bound -= _divergence(posterior.sticks, np.ones(q.shape[1] - 1), np.full(q.shape[1] - 1, alpha))
+    log_theta, log_rest = expected_logs(posterior.theta)
+    for i, j in np.argwhere(data.entries):
+        log_likelihood = log_theta if data.x[i, j] > 0.5 else log_rest
+        bound += float(q[i] @ np.diag(log_likelihood) if i == j else q[i] @ log_likelihood @ q[j])
+    shape = log_theta.shape
+    theta = tuple(each_block(part, data.directed) for part in posterior.theta)
+    prior = tuple(each_block(np.broadcast_to(part, shape), data.directed) for part in (a, b))
+    return bound - _divergence((theta[0], theta[1]), *prior)
+
+
+def _divergence(parameters: BetaParameters, a: Array, b: Array) -> float:
+    """Sum of KL(Beta(parameters) || Beta(a, b))."""
+    log_t, log_rest = expected_logs(parameters)
+    s, t = parameters
+    return float(np.sum(betaln(a, b) - betaln(s, t) + (s - a) * log_t + (t - b) * log_rest))
+
+
+# ----------------------------------------------------------------------------------------- hyper-parameters
+
+
+def update_ab_tied(data: NetworkData, q: Array, a: float, b: float) -> tuple[float, float]:
+    """One fixed-point step for a, b shared by all blocks, each block once; both use the old a and b."""
+    n, total, _ = counts(data, q)
+    ones, zeros = (each_block(part, data.directed) for part in (n, total - n))
+    scale = float(np.sum(digamma(a + b + ones + zeros) - digamma(a + b)))
+    new_a = a * float(np.sum(digamma(a + ones) - digamma(a))) / scale
+    return new_a, b * float(np.sum(digamma(b + zeros) - digamma(b))) / scale
+
+
+# -------------------------------------------------------------------------------------------- exact joint
+
+
+def log_likelihood_of_labels(data: NetworkData, z: Labels, a: PerBlock, b: PerBlock) -> float:
+    """log p(X | Z) with every theta integrated out, by counting entries; empty blocks add nothing."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for i, j in np.argwhere(data.entries):
+        block = (int(z[i]), int(z[j]))
+        if not data.directed:
+            block = (min(block), max(block))
+        found.setdefault(block, [0, 0])[0 if data.x[i, j] > 0.5 else 1] += 1
+    total = 0.0
+    for block, (ones, zeros) in found.items():
+        a_kl, b_kl = (float(c if np.ndim(c) == 0 else np.asarray(c)[block]) for c in (a, b))
+        total += betaln(a_kl + ones, b_kl + zeros) - betaln(a_kl, b_kl)
+    return float(total)
+
+
+def log_joint(
+    data: NetworkData,
+    z: Labels,
+    a: PerBlock,
+    b: PerBlock,
+    alpha: float,
+    prior: str = "stick",
+    size: int | None = None,
+) -> float:
+    """Exact collapsed log p(X, Z) for hard labels.
+
+    ``prior="stick"``: labels 0..K-1 under truncated stick breaking (v_K = 1), ``size`` = K.
+    ``prior="crp"``: the labels stand for a partition under the Chinese restaurant process; scalar a, b.
+    """
+    log_likelihood = log_likelihood_of_labels(data, z, a, b)
+    if prior == "crp":
+        return log_likelihood + crp_log_prior(z, alpha)
+    if prior != "stick" or size is None:
+        raise ValueError("prior must be 'crp', or 'stick' with size=K")
+    return log_likelihood + stick_log_prior(z, alpha, size)
+
 
 Update = Callable[..., tuple[Array, float]]
 
@@ -87,7 +279,7 @@ def update_cvb0(
         n_with, total_with, _ = counts(data, _placed(q, i, k))
         gain = block_log_evidence(n_with, total_with, a, b) - before
         log_likelihood[k] = each_block(gain, data.directed).sum()
-    return _normalise(log_likelihood + log_prior_terms(m, alpha))
+    return normalise(log_likelihood + log_prior_terms(m, alpha))
 
 
 def update_cvb2(
@@ -102,16 +294,16 @@ def update_cvb2(
     for c, sign, name in ((a, 1, "ones"), (b, 1, "zeros"), (np.asarray(a) + b, -1, "seen")):
         rest, q_rest = getattr(data.without(i), name), np.delete(q, i, axis=0)
         marked = getattr(data, name)
-        before = _log_gamma_second_order(
+        before = log_gamma_second_order(
             c + expected_count(rest, q_rest, data.directed), paper_variance(rest, q_rest, data.directed)
         )
         for k in range(q.shape[1]):
-            after = _log_gamma_second_order(
+            after = log_gamma_second_order(
                 c + expected_count(marked, _placed(q, i, k), data.directed),
                 paper_variance_placed(marked, q, i, k, data.directed),
             )
             log_likelihood[k] += sign * each_block(after - before, data.directed).sum()
-    return _normalise(log_likelihood + log_prior_terms(m, alpha))
+    return normalise(log_likelihood + log_prior_terms(m, alpha))
 
 
 def _placed(q: Array, i: int, k: int) -> Array:
@@ -119,15 +311,6 @@ def _placed(q: Array, i: int, k: int) -> Array:
     placed = q.copy()
     placed[i] = np.eye(q.shape[1])[k]
     return placed
-
-
-def _log_gamma_second_order(mean: Array, variance: Array) -> Array:
-    return np.asarray(gammaln(mean) + 0.5 * polygamma(1, mean) * variance)
-
-
-def _normalise(log_weights: Array) -> tuple[Array, float]:
-    log_normaliser = float(logsumexp(log_weights))
-    return np.exp(log_weights - log_normaliser), log_normaliser
 
 
 def sweep(
@@ -175,7 +358,7 @@ def vb_update(
             log_weights = log_weights + log_likelihood @ q[column]
         elif column == i:
             log_weights = log_weights + q[row] @ log_likelihood
-    return _normalise(log_weights)[0]
+    return normalise(log_weights)[0]
 
 
 def vb_sweep(
@@ -222,7 +405,7 @@ def gibbs_conditional(
             ]
             a_now, b_now = a + sum(inside), b + len(inside) - sum(inside)
             log_weights[at] += betaln(a_now + ones, b_now + zeros) - betaln(a_now, b_now)
-    return clusters, _normalise(log_weights)[0]
+    return clusters, normalise(log_weights)[0]
 
 
 def _block(pair: tuple[int, int], directed: bool) -> tuple[int, int]:

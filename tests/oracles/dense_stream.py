@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import digamma, gammaln
 
 from acvb_core.data.corpus import Corpus
-from tests.oracles.dense_stats import Array
+from tests.oracles.dense_irm import Array
 
 Document = list[tuple[int, int]]
 

@@ -11,14 +11,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from tests.oracles.dense_score import (
+from tests.oracles.dense_irm import (
+    Array,
+    DenseData,
     Labels,
+    PerBlock,
     crp_log_prior,
+    entropy,
     log_joint,
     log_likelihood_of_labels,
     stick_log_prior,
 )
-from tests.oracles.dense_stats import Array, DenseData, PerBlock, entropy
 
 Partition = tuple[int, ...]
 

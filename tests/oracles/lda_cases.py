@@ -9,8 +9,8 @@ from scipy import sparse
 
 from acvb_core.data.corpus import Corpus
 from tests.oracles.cases import hard_rows, soft_rows
+from tests.oracles.dense_irm import Array
 from tests.oracles.dense_lda import Triplets
-from tests.oracles.dense_stats import Array
 
 #: Lengths of documents. Each corpus has an empty document and one of a single token; 8 tokens can be enumerated.
 TINY = (4, 0, 1, 3)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from tests.oracles.dense_irm import Array
 from tests.oracles.dense_lda import (
     Integers,
     Statistics,
@@ -19,7 +20,6 @@ from tests.oracles.dense_lda import (
     log_joint,
     tokens_of,
 )
-from tests.oracles.dense_stats import Array
 from tests.oracles.enumeration import label_probabilities, label_vectors
 
 

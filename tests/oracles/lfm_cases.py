@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tests.oracles.dense_irm import Array
 from tests.oracles.dense_lfm import Features, column_sds, seen
-from tests.oracles.dense_stats import Array
 
 
 class LfmCase(NamedTuple):

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.special import logsumexp, xlogy
 
 from tests.oracles import dense_lfm_ibp as ibp
+from tests.oracles.dense_irm import Array
 from tests.oracles.dense_lfm import Features, column_sds, per_column, seen
-from tests.oracles.dense_stats import Array
 from tests.oracles.enumeration import label_vectors
 
 

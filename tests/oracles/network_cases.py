@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tests.oracles.cases import blocks_apart, hard_rows, soft_rows, with_some_astray
-from tests.oracles.dense_network_stats import NetworkData, network
-from tests.oracles.dense_stats import Array
+from tests.oracles.dense_irm import Array
+from tests.oracles.dense_network import NetworkData, network
 
 #: (directed, self_links) of the four kinds of network, by name.
 KINDS = {

@@ -7,10 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from tests.oracles.dense_network_score import log_joint
-from tests.oracles.dense_network_stats import NetworkData
-from tests.oracles.dense_score import Labels
-from tests.oracles.dense_stats import Array, PerBlock, entropy
+from tests.oracles.dense_irm import Array, Labels, PerBlock, entropy
+from tests.oracles.dense_network import NetworkData, log_joint
 from tests.oracles.enumeration import Partition, label_probabilities, label_vectors, partitions
 
 

@@ -27,7 +27,7 @@ from acvb_core.models.irm.start import Start
 from acvb_core.samples.planted_relations import planted_relation
 from tests.models.irm.adapters import relation_of
 from tests.oracles.cases import random_data
-from tests.oracles.dense_stats import DenseData
+from tests.oracles.dense_irm import DenseData
 from tests.oracles.enumeration import canonical_partition, partition_posterior
 
 

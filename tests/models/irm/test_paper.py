@@ -18,8 +18,7 @@ from tests.models.irm.adapters import ORACLE_UPDATES
 from tests.models.irm.network.adapters import relation_of
 from tests.oracles import dense_network as network
 from tests.oracles.cases import random_data
-from tests.oracles.dense_irm import DenseData, counts, vb_posterior, vb_update
-from tests.oracles.dense_stats import Array, tail_sums
+from tests.oracles.dense_irm import Array, DenseData, counts, tail_sums, vb_posterior, vb_update
 from tests.oracles.network_cases import KINDS, random_network
 
 SHAPE = (9, 7)

@@ -17,8 +17,8 @@ from acvb_core.models.lda.kernels import Counts
 from acvb_core.models.lda.model import LdaModel
 from acvb_core.models.lda.state import Cells, Tokens, build_posterior
 from acvb_core.models.lda.vb import VariationalLda, VariationalState
+from tests.oracles.dense_irm import Array
 from tests.oracles.dense_lda import Statistics, Triplets, entropy, expected_counts
-from tests.oracles.dense_stats import Array
 from tests.oracles.lda_cases import LdaCase
 
 Order = Literal["zeroth", "second"]

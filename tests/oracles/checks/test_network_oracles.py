@@ -8,6 +8,8 @@ from scipy.special import xlogy
 
 from tests.oracles import network_enumeration as exact
 from tests.oracles.cases import soft_rows
+from tests.oracles.dense_irm import DenseData, stick_evidence
+from tests.oracles.dense_irm import log_likelihood_of_labels as two_domain_log_likelihood
 from tests.oracles.dense_network import (
     NetworkData,
     NetworkPosterior,
@@ -23,8 +25,6 @@ from tests.oracles.dense_network import (
     predict,
     vb_posterior,
 )
-from tests.oracles.dense_score import log_likelihood_of_labels as two_domain_log_likelihood
-from tests.oracles.dense_stats import DenseData, stick_evidence
 from tests.oracles.enumeration import label_probabilities, label_vectors, partitions
 from tests.oracles.network_cases import KINDS, NetworkCase, random_network, random_network_case
 

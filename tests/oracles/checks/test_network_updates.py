@@ -7,8 +7,16 @@ import pytest
 from scipy.special import logsumexp
 
 from tests.oracles import network_enumeration as exact
-from tests.oracles.dense_irm import log_prior_terms, stick_posterior, update_alpha
+from tests.oracles.dense_irm import (
+    Array,
+    entropy,
+    log_prior_terms,
+    stick_evidence,
+    stick_posterior,
+    update_alpha,
+)
 from tests.oracles.dense_network import (
+    block_log_evidence,
     counts,
     each_block,
     gibbs_conditional,
@@ -16,6 +24,7 @@ from tests.oracles.dense_network import (
     lower_bound,
     lower_bound_explicit,
     merged,
+    network,
     predict,
     pseudo_loo,
     sorted_by_size,
@@ -28,8 +37,6 @@ from tests.oracles.dense_network import (
     vb_sweep,
     vb_update,
 )
-from tests.oracles.dense_network_stats import block_log_evidence, network
-from tests.oracles.dense_stats import Array, entropy, stick_evidence
 from tests.oracles.enumeration import canonical_partition
 from tests.oracles.network_cases import KINDS, NetworkCase, random_network_case
 

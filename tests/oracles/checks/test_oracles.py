@@ -11,6 +11,7 @@ from scipy.stats import beta as beta_law
 from tests.oracles import enumeration as exact
 from tests.oracles.cases import Case, random_case, random_data, soft_rows
 from tests.oracles.dense_irm import (
+    Array,
     VBPosterior,
     crp_log_prior,
     exact_variance,
@@ -25,7 +26,6 @@ from tests.oracles.dense_irm import (
     update_cvb2,
     vb_posterior,
 )
-from tests.oracles.dense_stats import Array
 
 CVB_UPDATES = [
     pytest.param(update_cvb0, {}, id="cvb0"),

@@ -10,12 +10,14 @@ from tests.oracles import enumeration as exact
 from tests.oracles.cases import Case, random_case, random_data, soft_rows
 from tests.oracles.dense_irm import (
     DenseData,
+    beta_evidence,
     counts,
     log_joint,
     log_likelihood_of_labels,
     lower_bound,
     lower_bound_explicit,
     predict,
+    stick_evidence,
     stick_posterior,
     sweep,
     update_ab_per_block,
@@ -29,7 +31,6 @@ from tests.oracles.dense_irm import (
     vb_update_ab_tied,
     vb_update_alpha,
 )
-from tests.oracles.dense_stats import beta_evidence, stick_evidence
 
 
 def bound_of(case: Case) -> float:

@@ -14,9 +14,8 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.irm.network_exact import MOST_OBJECTS, Pairs
 from tests.models.irm.network.adapters import method_of, relation_of, state_of
-from tests.oracles.dense_irm import log_prior_terms
+from tests.oracles.dense_irm import Array, log_prior_terms
 from tests.oracles.dense_network import NetworkData, each_block
-from tests.oracles.dense_stats import Array
 from tests.oracles.network_cases import KINDS, random_network_case
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}

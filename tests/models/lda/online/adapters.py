@@ -12,7 +12,7 @@ from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.online.methods import DivergenceMinimisation, StochasticCvb0, StochasticVb
 from acvb_core.models.lda.online.stream import Prior, StreamMethod, StreamState
 from tests.oracles import dense_stream as plain
-from tests.oracles.dense_stats import Array
+from tests.oracles.dense_irm import Array
 from tests.oracles.lda_cases import LdaCase
 
 RULES = {"symmetric": 0, "left_to_right": 1, "paper": 2, "bound": 3}

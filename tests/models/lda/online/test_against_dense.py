@@ -12,7 +12,7 @@ from acvb_core.models.lda.online.stream import StreamState
 from acvb_core.models.lda.spec import EARLY
 from tests.models.lda.online.adapters import BETA, RULES, first_state, some_prior, some_words, stream, swept
 from tests.oracles import dense_stream as plain
-from tests.oracles.dense_stats import Array
+from tests.oracles.dense_irm import Array
 from tests.oracles.lda_cases import LdaCase, edge_cases, small_case
 
 #: alpha of more topics than documents is learned from next to nothing; a single topic has no sticks.

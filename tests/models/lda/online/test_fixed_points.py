@@ -13,8 +13,8 @@ from acvb_core.models.lda.online import kernels as kernels_prior
 from acvb_core.models.lda.online.kernels import uniform
 from tests.models.lda.online.adapters import BETA, first_state, some_prior, some_words, stream, swept
 from tests.oracles import dense_stream as plain
+from tests.oracles.dense_irm import Array
 from tests.oracles.dense_lda import _normalise, expected_counts, vb_sweep
-from tests.oracles.dense_stats import Array
 from tests.oracles.lda_cases import LdaCase, random_case, small_case
 
 CASES = {f"small {seed}": small_case(seed) for seed in range(3)} | {
