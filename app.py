@@ -17,7 +17,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from acvb_core.core.compiler_process import start_first_compiler
-from acvb_core.core.scratch import remove_abandoned
+from acvb_core.core.files import remove_abandoned
 from pages.ui.access.sign_in import announce_sign_in
 from pages.ui.shared.failures import contain_failure, show_crash, show_failed_action
 from pages.ui.shared.serving import AccessGuard, exit_normally, raise_file_limit, require_guard

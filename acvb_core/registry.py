@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.rows import MethodSpec, ModelSpec
+from acvb_core.core.spec import MethodSpec, ModelSpec
 
 #: Folders of `acvb_core/models`, in the order in which their models are shown. A new model is one more name.
 FOLDERS = ("irm", "lda", "lfm")

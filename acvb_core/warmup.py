@@ -26,9 +26,9 @@ from acvb_core.core.compiler_process import (
     start_compiler,
     start_first_compiler,
 )
+from acvb_core.core.files import scratch_prefix
 from acvb_core.core.parallel import wait_until_idle
-from acvb_core.core.rows import MethodSpec, ModelSpec
-from acvb_core.core.scratch import scratch_prefix
+from acvb_core.core.spec import MethodSpec, ModelSpec
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import load_relation

@@ -23,12 +23,11 @@ PACKAGE = "acvb_core"
 # A module imports from the lines above its own, and from its own room. Names that share a line do not import each
 # other. Each folder with a spec.py is a model.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("core.errors", "core.printable", "core.references", "core.versions", "core.array_files"),
-    ("core.protocols", "core.parameters", "core.special", "core.slice_sampling", "core.kernel_cache"),
-    ("core.display", "core.parallel", "core.compiler_process", "core.scratch"),
-    ("core.rows", "core.shared_work"),
+    ("core.errors", "core.versions", "core.files"),
+    ("core.protocols", "core.parameters", "core.special", "core.kernel_cache"),
+    ("core.display", "core.parallel", "core.compiler_process"),
+    ("core.spec",),
     ("core.clusters",),
-    ("core.running_mean",),
     ("core.averaging",),
     ("shards",),
     ("data",),

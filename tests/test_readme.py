@@ -174,7 +174,7 @@ def test_python_example_runs(
 
 def test_constants_named_in_the_text() -> None:
     from acvb_core.core.averaging import BURN_IN_TOLERANCE
-    from acvb_core.core.rows import BURN_IN_CAP
+    from acvb_core.core.spec import BURN_IN_CAP
     from acvb_core.engine.stopping import worst_case_sweeps
     from acvb_core.evaluate.split import MAX_ENTRIES
     from acvb_core.models.irm.spec import MOVES_EVERY, MOVES_FROM

@@ -18,7 +18,7 @@ from acvb_core.cli.progress import ProgressLine
 from acvb_core.cli.settings import typed_settings
 from acvb_core.cli.source import Source, choose_models, load
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.rows import SHARDS, ModelSpec
+from acvb_core.core.spec import SHARDS, ModelSpec
 from acvb_core.data.report import plural
 from acvb_core.engine import fitting
 from acvb_core.engine.prepared import PreparedRun, prepare_run

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.scratch import scratch_prefix
+from acvb_core.core.files import scratch_prefix
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.disk import META, DiskCorpus
 from acvb_core.data.sources.source import STANDARD_INPUT

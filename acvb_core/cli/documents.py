@@ -14,7 +14,7 @@ from acvb_core.cli.corpus_folders import describe_origin, holds_corpus, holds_te
 from acvb_core.cli.progress import ReadingProgress
 from acvb_core.cli.reading import reader_options, refuse_reader_flags, typed_options
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.scratch import remove_abandoned, scratch_prefix
+from acvb_core.core.files import remove_abandoned, scratch_prefix
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.schema import Schema

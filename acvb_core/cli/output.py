@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from acvb_core.core.printable import printable
+from acvb_core.core.errors import printable
 from acvb_core.data.report import plural
 from acvb_core.engine.fitting import Comparison
 from acvb_core.engine.prepared import depends_on_seed

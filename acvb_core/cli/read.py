@@ -10,8 +10,7 @@ from acvb_core.cli.corpus_folders import holds_corpus
 from acvb_core.cli.documents import keep_file
 from acvb_core.cli.output import as_json
 from acvb_core.cli.reading import reader_options, typed_options
-from acvb_core.core.errors import ParameterError
-from acvb_core.core.printable import printable
+from acvb_core.core.errors import ParameterError, printable
 
 
 def read(arguments: argparse.Namespace) -> int:

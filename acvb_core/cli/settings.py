@@ -9,7 +9,7 @@ from typing import Any
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.registry import METHODS, methods_of, model_row
 
 #: (flag, help, more) adds a flag to a group.

@@ -11,7 +11,7 @@ from acvb_core.cli.corpus_folders import holds_corpus, holds_texts
 from acvb_core.cli.documents import load_documents, write_sample
 from acvb_core.cli.reading import ONE_DOMAIN, flag_of, reader_options, refuse_reader_flags, typed_options
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.rows import ModelSpec
+from acvb_core.core.spec import ModelSpec
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.network import as_network, as_two_sided, with_attributes
 from acvb_core.data.relation import Relation

@@ -117,3 +117,8 @@ def _log_once(message: str) -> None:
 def shorten(value: str, limit: int = 60) -> str:
     """Return `value` cut to `limit` characters, with the full length stated when it was cut."""
     return value if len(value) <= limit else f"{value[:limit]}… ({len(value):,} characters)"
+
+
+def printable(word: str) -> str:
+    """Return a word from a user's file with control characters replaced, so that a terminal obeys none of them."""
+    return "".join(letter if letter.isprintable() else "�" for letter in word)

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from acvb_core.core.array_files import ONE_READER
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.files import ONE_READER
 from acvb_core.data.corpora.tokenise import Tokeniser, WordFunction, with_function
 from acvb_core.data.corpus import Corpus, WordCounts
 from acvb_core.data.names import KindGuess, ValueKind, kind_of, number_repeated, string_values, typed_values

@@ -15,7 +15,7 @@ import numpy as np
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import check_whole_number, suggest_names
 from acvb_core.core.protocols import Poll, no_poll
-from acvb_core.core.references import references_to
+from acvb_core.core.spec import references_to
 from acvb_core.data.report import plural
 from acvb_core.engine.compilation import COMPILING
 from acvb_core.engine.executor import Executor

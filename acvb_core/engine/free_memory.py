@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.rows import MethodSpec, ModelSpec
+from acvb_core.core.spec import MethodSpec, ModelSpec
 from acvb_core.registry import methods_of
 
 #: Number of glibc's option for the most heaps of a process (malloc.h).

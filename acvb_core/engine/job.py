@@ -11,7 +11,7 @@ from typing import Any
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import can_keep
-from acvb_core.core.rows import MethodSpec, ModelSpec
+from acvb_core.core.spec import MethodSpec, ModelSpec
 from acvb_core.engine.background import BackgroundTask, ExecutorChoice, JobState, Status
 from acvb_core.engine.history import History
 from acvb_core.engine.prepared import PreparedRun, RunLabel, RunSpec, name_run

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.core.parameters import check_share, check_whole_number
 from acvb_core.core.protocols import Algorithm, Model, Start
-from acvb_core.core.rows import PRESET, MethodSpec, ModelSpec
+from acvb_core.core.spec import PRESET, MethodSpec, ModelSpec
 from acvb_core.data.report import plural
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.race_report import states_at_once

@@ -13,8 +13,7 @@ import numpy as np
 from acvb_core.core.clusters import order_by_size, rearrange
 from acvb_core.core.errors import ParameterError, shorten
 from acvb_core.core.protocols import Posterior
-from acvb_core.core.references import references_to
-from acvb_core.core.rows import ModelSpec
+from acvb_core.core.spec import ModelSpec, references_to
 from acvb_core.data.report import ReadReport, plural
 from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.race_report import RaceReport

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter, check_whole_number
 from acvb_core.core.protocols import Poll, no_poll
-from acvb_core.core.rows import MethodSpec, Range
+from acvb_core.core.spec import MethodSpec, Range
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import Watcher
 from acvb_core.engine.prepared import PreparedRun, prepare_run
@@ -503,7 +503,7 @@ def tune(
     --------
     >>> import acvb_core
     >>> from acvb_core.engine.tuning import tune
-    >>> from acvb_core.core.rows import Range
+    >>> from acvb_core.core.spec import Range
     >>> corpus = acvb_core.load_sample("bars").corpus
     >>> ranges = (Range("beta", 0.01, 1.0, log=True),)
     >>> tuning = tune(corpus, "cvb0", 3, ranges=ranges, heldout=0.1, k=10, max_sweeps=10)

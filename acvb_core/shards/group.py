@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.core.files import scratch_prefix
 from acvb_core.core.protocols import Poll, no_poll
-from acvb_core.core.scratch import scratch_prefix
 from acvb_core.shards.host import Factory, Worker, WorkerLostError, state_file
 from acvb_core.shards.place import Place, current_place
 

@@ -12,8 +12,8 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.array_files import ONE_READER
 from acvb_core.core.errors import AcvbError
+from acvb_core.core.files import ONE_READER
 from acvb_core.core.parallel import use_threads
 
 

@@ -26,7 +26,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from acvb_core.core.errors import AcvbError, shorten
-from acvb_core.core.scratch import scratch_prefix
+from acvb_core.core.files import scratch_prefix
 from acvb_core.core.versions import describe_process
 from acvb_core.engine.background import BackgroundTask
 from acvb_core.engine.fitting import Comparison

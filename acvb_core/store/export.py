@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from acvb_core.core.scratch import scratch_prefix
+from acvb_core.core.files import scratch_prefix
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import attribute_agreement

@@ -22,8 +22,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.array_files import ONE_READER
 from acvb_core.core.errors import AcvbError
+from acvb_core.core.files import ONE_READER
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeVar
 
 from acvb_core.core.errors import hide_places
-from acvb_core.core.scratch import scratch_prefix
+from acvb_core.core.files import scratch_prefix
 from acvb_core.engine.background import Status
 from acvb_core.engine.job import RunOutline
 from acvb_core.engine.prepared import RunLabel, RunSpec, clean_name

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from acvb_core.core.rows import PRESET
+from acvb_core.core.spec import PRESET
 from acvb_core.data.corpora.tokenise import Tokeniser, name_of
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.relation import Relation

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.core.display import write_number
-from acvb_core.core.rows import ModelSpec
+from acvb_core.core.spec import ModelSpec
 from acvb_core.engine.fitting import comparison_row
 from acvb_core.engine.result import Result
 from acvb_core.engine.snapshot import MOTION, Verdict

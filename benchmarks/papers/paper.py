@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import yaml
 
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.engine.experiments.report import LOWER_IS_BETTER
 from acvb_core.registry import method_row
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import acvb_core
-from acvb_core.core.rows import Range
+from acvb_core.core.spec import Range
 from acvb_core.engine.experiments.plan import HELD_OUT, plan_experiment
 from acvb_core.engine.tuning import Search, Tuning, plan_search
 from acvb_core.registry import model_row

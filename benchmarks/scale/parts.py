@@ -27,8 +27,8 @@ from benchmarks.growth.texts import draw_corpus
 PARTS: dict[str, tuple[tuple[str, str], ...]] = {
     "update": (("models/lda/kernels.py", "zeroth_order"),),
     "copies of the counts": (("models/lda/state.py", "copy_counts"),),
-    "mean of the responsibilities": (("core/running_mean.py", "blend"),),
-    "mean of the counts": (("core/running_mean.py", "update_mean"),),
+    "mean of the responsibilities": (("core/averaging.py", "blend"),),
+    "mean of the counts": (("core/averaging.py", "update_mean"),),
     "alpha and beta": (("models/lda/cvb.py", "_learn"),),
     "lower bound": (("models/lda/model.py", "lower_bound"),),
     "collapsed bound": (("models/lda/model.py", "extras"),),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.protocols import Algorithm, Array, Posterior, Responsibilities, SweepInfo
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.registry import METHODS, methods_of, model_row
 from acvb_core.store.files import from_text_bytes, text_bytes
 from acvb_core.store.states import decode_state, encode_state

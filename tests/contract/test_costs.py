@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.prepared import prepare_run

@@ -9,7 +9,7 @@ import pytest
 
 from acvb_core.core.clusters import order_by_size
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.data.relation import Network, Relation
 from acvb_core.models.irm.kernels import TWO_DOMAINS, network_layout
 from acvb_core.models.irm.spec import MOVES_EVERY

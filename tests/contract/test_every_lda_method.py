@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.online.stream import Prior, StreamState
 from acvb_core.registry import method_row, methods_of, model_row

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.data.table import Table
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.protocols import Algorithm, Posterior
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.registry import METHODS, model_row
 from tests.engine.fakes import all_snapshots, bits

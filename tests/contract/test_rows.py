@@ -10,7 +10,7 @@ import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.registry import METHODS, method_row, model_row
 
 from .cases import every_method, name_of

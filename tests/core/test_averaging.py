@@ -19,7 +19,7 @@ from acvb_core.core.averaging import (
 )
 from acvb_core.core.clusters import match_clusters, renormalise
 from acvb_core.core.protocols import Posterior, SweepInfo
-from acvb_core.core.rows import BURN_IN_CAP
+from acvb_core.core.spec import BURN_IN_CAP
 from tests.engine.fakes import DOMAINS, Script, Scripted, small_run, soft
 
 

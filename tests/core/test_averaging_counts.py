@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acvb_core.core import running_mean
-from acvb_core.core.averaging import AveragedAlgorithm
+from acvb_core.core import averaging
+from acvb_core.core.averaging import AveragedAlgorithm, blend, update_mean
 from acvb_core.core.parallel import use_threads
 from acvb_core.core.protocols import (
     Poll,
@@ -21,7 +21,6 @@ from acvb_core.core.protocols import (
     UnaveragedMethod,
     no_poll,
 )
-from acvb_core.core.running_mean import blend, update_mean
 from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import planted_topics
 
@@ -125,7 +124,7 @@ def test_pieces_of_a_mean_add_up_to_the_whole(monkeypatch: pytest.MonkeyPatch) -
     new, weights = rng.dirichlet(np.ones(5), 301), rng.integers(1, 50, 301).astype(np.float32)
     mean = rng.dirichlet(np.ones(5), 301)
     before, moved = mean.copy(), blend(mean, new, weights, 0.3)
-    monkeypatch.setattr(running_mean, "_AT_ONCE", 36)
+    monkeypatch.setattr(averaging, "_AT_ONCE", 36)
     found = set()
     for threads in (1, 2, 3):
         pieces = before.copy()
@@ -142,7 +141,7 @@ def test_a_mean_in_pieces_has_the_bits_of_one_at_once(monkeypatch: pytest.Monkey
     mean = update_mean(old, new, 4)
     for name in new:
         np.testing.assert_allclose(mean[name], 0.75 * old[name] + 0.25 * new[name], rtol=1e-12)
-    monkeypatch.setattr(running_mean, "_IN_CACHE", 36)
+    monkeypatch.setattr(averaging, "_IN_CACHE", 36)
     with use_threads(3):
         pieces = update_mean(old, new, 4)
     assert {name: a.tobytes() for name, a in pieces.items()} == {

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from acvb_core.core.references import Reference
-from acvb_core.core.rows import MethodSpec, ModelSpec
+from acvb_core.core.spec import MethodSpec, ModelSpec, Reference
 from acvb_core.data.relation import Relation
 from acvb_core.registry import METHODS, MODELS
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from acvb_core.core.scratch import remove_abandoned, scratch_prefix
+from acvb_core.core.files import remove_abandoned, scratch_prefix
 
 ROOT = Path(__file__).resolve().parents[2]
 LEAVE = """
 import os, sys, tempfile
-from acvb_core.core.scratch import scratch_prefix
+from acvb_core.core.files import scratch_prefix
 folder = tempfile.mkdtemp(prefix=scratch_prefix(), dir=sys.argv[1])
 open(os.path.join(folder, "part"), "w").close()
 print(folder, flush=True)

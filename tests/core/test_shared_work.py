@@ -9,10 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from acvb_core.core import shared_work
-from acvb_core.core.parallel import helper_seconds
+from acvb_core.core import parallel
+from acvb_core.core.parallel import SharedWork, helper_seconds
 from acvb_core.core.protocols import Poll, no_poll
-from acvb_core.core.shared_work import SharedWork
 
 SOON = 10.0
 
@@ -129,7 +128,7 @@ def test_a_thread_that_waits_takes_over_when_the_worker_is_stopped(
 def test_a_thread_does_not_wait_for_a_worker_that_is_paused(
     worker: Worker, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_work, "_PATIENCE", 0.2)
+    monkeypatch.setattr(parallel, "_PATIENCE", 0.2)
     paused = threading.Event()
 
     def pause() -> None:

@@ -16,8 +16,7 @@ from acvb_core import registry
 from acvb_core.core.display import HeldOutScore, ModelDisplay
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Phase, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
-from acvb_core.core.references import Reference
-from acvb_core.core.rows import MethodSpec, ModelSpec
+from acvb_core.core.spec import MethodSpec, ModelSpec, Reference
 from acvb_core.engine.fitting import Comparison, fit, solve
 from acvb_core.engine.prepared import Binding, PreparedRun, RunSpec
 from acvb_core.engine.race import race

@@ -13,7 +13,7 @@ import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Poll, SweepInfo
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import compare, comparison_row, fit, solve
 from acvb_core.engine.prepared import PreparedRun, prepare_run

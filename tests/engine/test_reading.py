@@ -15,7 +15,7 @@ from scipy import sparse
 
 import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.core.rows import Range
+from acvb_core.core.spec import Range
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.report import DataChangedWarning

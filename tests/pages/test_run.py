@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.core.rows import PRESET
+from acvb_core.core.spec import PRESET
 from acvb_core.engine import prepared
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job, Status

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.core.scratch import scratch_prefix
+from acvb_core.core.files import scratch_prefix
 from acvb_core.data.names import is_text
 from acvb_core.data.schema import Kind
 from acvb_core.data.sources.formats import find_text_format, marked_encoding, recognise_format

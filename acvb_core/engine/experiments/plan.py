@@ -9,7 +9,7 @@ from typing import Any
 
 from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.core.parameters import check_share, check_whole_number, suggest_names
-from acvb_core.core.rows import MethodSpec, ModelSpec
+from acvb_core.core.spec import MethodSpec, ModelSpec
 from acvb_core.engine.experiments.answers import describe_answer, describe_course
 from acvb_core.engine.fitting import comparison_row
 from acvb_core.engine.free_memory import refuse_too_large

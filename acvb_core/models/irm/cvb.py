@@ -14,9 +14,9 @@ import numpy as np
 from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.core.clusters import Order
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.parallel import SharedWork
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
-from acvb_core.core.rows import Values
-from acvb_core.core.shared_work import SharedWork
+from acvb_core.core.spec import Values
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs import ChainStart, GibbsIrm, keep_clusters, run_chain
 from acvb_core.models.irm.hyper import Hyper, update_hyper

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from acvb_core.core.averaging import SampleMean
 from acvb_core.core.clusters import order_by_size, take
 from acvb_core.core.protocols import Array, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
-from acvb_core.core.rows import Values
+from acvb_core.core.spec import Values
 from acvb_core.core.special import OPTIONS
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs_kernels import (
@@ -263,7 +263,7 @@ def sample_beta_prior(
 def _slice_logarithms(
     log_a: float, log_b: float, ones: Floats, entries: Floats, symmetric: bool, uniforms: Floats
 ) -> tuple[float, float]:
-    """Return the next points of two slice samplers: `core.slice_sampling.draw_slice`, compiled."""
+    """Return the next points of two slice samplers: as `lda.hyper.draw_slice` does for one, compiled."""
     n, zeros = np.empty(ones.size), np.empty(ones.size)
     n_blocks = 0
     for k in range(ones.shape[0]):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acvb_core.core.protocols import Array, Poll, Posterior, Responsibilities, no_poll
-from acvb_core.core.rows import Values, WarmUp
+from acvb_core.core.spec import Values, WarmUp
 from acvb_core.core.special import x_log_x
 from acvb_core.data.relation import Network, Relation
 from acvb_core.evaluate.heldout import LinkScore, score_links

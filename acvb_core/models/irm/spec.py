@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from acvb_core.core.display import BOUND, CHANGE, LOO_NATS, HeldOutScore, Measure, ModelDisplay, write_share
 from acvb_core.core.parameters import Parameter
-from acvb_core.core.references import references_to
-from acvb_core.core.rows import (
+from acvb_core.core.spec import (
     AUTO_BURN_IN,
     PRESET,
     TOLERANCE,
@@ -19,6 +18,7 @@ from acvb_core.core.rows import (
     Values,
     burn_in,
     max_sweeps,
+    references_to,
 )
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from acvb_core.core.printable import printable
+from acvb_core.core.errors import printable
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.export import write_links
 from acvb_core.store.export import compare_known_labels

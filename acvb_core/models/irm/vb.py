@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.protocols import Poll
-from acvb_core.core.rows import Values
+from acvb_core.core.spec import Values
 from acvb_core.models.irm.cvb import VariationalMethod, read_variational_settings
 from acvb_core.models.irm.kernels import Floats, cluster_sums
 from acvb_core.models.irm.network import NetworkPass, coordinate_ascent

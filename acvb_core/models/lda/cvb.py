@@ -12,7 +12,7 @@ import numpy as np
 from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.core.clusters import Order, renormalise
 from acvb_core.core.protocols import Poll, Posterior, Responsibilities, SweepInfo, no_poll
-from acvb_core.core.rows import Values
+from acvb_core.core.spec import Values
 from acvb_core.data.disk import Shard
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning
 from acvb_core.models.lda.kernels import (

@@ -11,7 +11,7 @@ import numba as nb
 import numpy as np
 
 from acvb_core.core.protocols import Poll, Responsibilities, SweepInfo, no_poll
-from acvb_core.core.rows import Values
+from acvb_core.core.spec import Values
 from acvb_core.core.special import log
 from acvb_core.data.disk import Shard
 from acvb_core.models.lda.cvb import CollapsedLda, CollapsedState

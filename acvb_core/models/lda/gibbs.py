@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo, no_poll
-from acvb_core.core.rows import Values
+from acvb_core.core.spec import Values
 from acvb_core.core.special import log, log_single
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, sample_concentrations
 from acvb_core.models.lda.kernels import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,8 +15,7 @@ from scipy.special import gammaln, psi
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import Array
-from acvb_core.core.rows import Values
-from acvb_core.core.slice_sampling import draw_slice
+from acvb_core.core.spec import Values
 from acvb_core.core.special import digamma
 from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, SinglePrior, log_gamma_gain
 from acvb_core.models.lda.spec import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, START_TOTAL
@@ -195,3 +195,25 @@ def _draw(value: float, counts: Array, rng: np.random.Generator) -> float:
         return gain - concentration + log_value  # the last: the change to logarithms
 
     return float(np.clip(math.exp(draw_slice(log_density, math.log(value), rng)), LOW, HIGH))
+
+
+def draw_slice(log_density: Callable[[float], float], value: float, rng: np.random.Generator) -> float:
+    """Return the next point of a slice sampler with stepping out (width 1, within [-12, 12]).
+
+    Reference: Neal, Annals of Statistics 31 (2003).
+    """
+    level = log_density(value) - rng.exponential()
+    low = value - rng.random()
+    high = low + 1.0
+    while low > -12.0 and log_density(low) > level:
+        low -= 1.0
+    while high < 12.0 and log_density(high) > level:
+        high += 1.0
+    while True:
+        proposal = rng.uniform(low, high)
+        if log_density(proposal) > level or high - low < 1e-12:
+            return float(proposal)
+        if proposal < value:
+            low = proposal
+        else:
+            high = proposal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acvb_core.core.rows import SHARDS
+from acvb_core.core.spec import SHARDS
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.models.lda.exact import PAIR_NS, count_nodes

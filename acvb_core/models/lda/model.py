@@ -23,7 +23,7 @@ from acvb_core.core.protocols import (
     Responsibilities,
     no_poll,
 )
-from acvb_core.core.rows import Values, WarmUp
+from acvb_core.core.spec import Values, WarmUp
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.evaluate.completion import Completion

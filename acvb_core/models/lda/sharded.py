@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.averaging import AveragedAlgorithm
+from acvb_core.core.averaging import AveragedAlgorithm, blend, update_mean
 from acvb_core.core.clusters import Order
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import (
@@ -24,8 +24,7 @@ from acvb_core.core.protocols import (
     UnaveragedMethod,
     no_poll,
 )
-from acvb_core.core.rows import SHARDS, Values
-from acvb_core.core.running_mean import blend, update_mean
+from acvb_core.core.spec import SHARDS, Values
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.models.lda.cvb import REBUILD_EVERY, build_collapsed

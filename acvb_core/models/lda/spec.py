@@ -8,8 +8,7 @@ from typing import Any
 
 from acvb_core.core.display import BOUND, CHANGE, HeldOutScore, Measure, ModelDisplay, write_number
 from acvb_core.core.parameters import Parameter
-from acvb_core.core.references import references_to
-from acvb_core.core.rows import (
+from acvb_core.core.spec import (
     AUTO_BURN_IN,
     PRESET,
     SHARDS,
@@ -21,6 +20,7 @@ from acvb_core.core.rows import (
     Values,
     burn_in,
     max_sweeps,
+    references_to,
 )
 
 _PERPLEXITY = "perplexity %{y:,.2f}"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.parallel import cut_rows, map_together, run_together
 from acvb_core.core.protocols import Array, Poll, Posterior, UnaveragedMethod, no_poll
-from acvb_core.core.rows import Values
+from acvb_core.core.spec import Values
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import Shard
 from acvb_core.models.lda.hyper import Concentrations
@@ -59,9 +59,7 @@ class Tokens:
 
     def take(self, begin: int, end: int) -> Shard:
         """Return the pairs of documents `begin` to `end`, pointers from 0."""
-        pointers = self.pointers[begin : end + 1]
-        pairs = slice(int(pointers[0]), int(pointers[-1]))
-        return Shard(pointers - pointers[0], self.words[pairs], self.counts[pairs])
+        return take_documents(self.documents, begin, end)
 
     @property
     def n_documents(self) -> int:
@@ -80,6 +78,13 @@ class Tokens:
             chunks.append((begin, chunk_end(self.pointers, begin, self.n_documents, n_topics, ns_each)))
             begin = chunks[-1][1]
         return chunks
+
+
+def take_documents(shard: Shard, begin: int, end: int) -> Shard:
+    """Return documents `begin` to `end` of a shard, pointers from 0."""
+    pointers = shard.pointers[begin : end + 1]
+    pairs = slice(int(pointers[0]), int(pointers[-1]))
+    return Shard(pointers - pointers[0], shard.words[pairs], shard.counts[pairs])
 
 
 def chunk_end(pointers: NDArray[np.int64], begin: int, end: int, n_topics: int, ns_each: float = 1.0) -> int:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from acvb_core.cli.progress import ReadingProgress
-from acvb_core.core.printable import printable
+from acvb_core.core.errors import printable
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.report import plural
 from acvb_core.engine.result import Result

@@ -14,7 +14,7 @@ import numpy as np
 from acvb_core.core.clusters import Order, mean_l1_change
 from acvb_core.core.parallel import map_together, run_together
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo, no_poll
-from acvb_core.core.rows import Values
+from acvb_core.core.spec import Values
 from acvb_core.core.special import digamma, log
 from acvb_core.data.disk import Shard
 from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning

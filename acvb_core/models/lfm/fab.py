@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.clusters import Order, is_identity, order_by_size
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
-from acvb_core.core.rows import Values
+from acvb_core.core.spec import Values
 from acvb_core.models.lfm.kernels import Cells, Floats, update_feature
 from acvb_core.models.lfm.start import independent_start, random_start, suitable_start
 from acvb_core.models.lfm.state import (

@@ -15,7 +15,7 @@ from scipy.special import gammaln
 from acvb_core.core.averaging import AveragedState, SampleMean
 from acvb_core.core.clusters import order_by_size, place_columns
 from acvb_core.core.protocols import Array, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
-from acvb_core.core.rows import Values
+from acvb_core.core.spec import Values
 from acvb_core.models.lfm.answer import correlate_features
 from acvb_core.models.lfm.ibp_kernels import BIRTHS, Bits, FeatureSlots, NoisyCells, visit
 from acvb_core.models.lfm.kernels import Cells, Floats

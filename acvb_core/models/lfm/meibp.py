@@ -15,7 +15,7 @@ from scipy.special import erfcx, gammaln, log_ndtr
 
 from acvb_core.core.clusters import order_by_size
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
-from acvb_core.core.rows import Values
+from acvb_core.core.spec import Values
 from acvb_core.core.special import OPTIONS
 from acvb_core.models.lfm.ibp import PSEUDO
 from acvb_core.models.lfm.kernels import Cells, Floats

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.protocols import Array, Poll, Posterior, Responsibilities, no_poll
-from acvb_core.core.rows import Values, WarmUp
+from acvb_core.core.spec import Values, WarmUp
 from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore, score_cells
 from acvb_core.evaluate.split import HeldOut

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from acvb_core.core.display import CHANGE, HeldOutScore, Measure, ModelDisplay, write_number
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.protocols import Algorithm
-from acvb_core.core.references import references_to
-from acvb_core.core.rows import PRESET, MethodSpec, ModelSpec, Paper, Values, burn_in, max_sweeps
+from acvb_core.core.spec import (
+    PRESET,
+    MethodSpec,
+    ModelSpec,
+    Paper,
+    Values,
+    burn_in,
+    max_sweeps,
+    references_to,
+)
 
 if TYPE_CHECKING:
     from acvb_core.data.table import Table

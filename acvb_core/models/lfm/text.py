@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from acvb_core.core.printable import printable
+from acvb_core.core.errors import printable
 from acvb_core.data.table import Table
 from acvb_core.engine.result import Result
 

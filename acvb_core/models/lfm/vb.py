@@ -14,7 +14,7 @@ from scipy.special import betaln, gammaln, psi
 
 from acvb_core.core.clusters import Order, is_identity
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
-from acvb_core.core.rows import Values
+from acvb_core.core.spec import Values
 from acvb_core.core.special import OPTIONS
 from acvb_core.models.lfm.kernels import Cells, Floats, negative_entropy
 from acvb_core.models.lfm.state import FEATURES, build_posterior

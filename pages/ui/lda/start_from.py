@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics

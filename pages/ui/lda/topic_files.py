@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from acvb_core.core.scratch import scratch_prefix
+from acvb_core.core.files import scratch_prefix
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.export import name_columns, pyldavis_json, write_document_topics

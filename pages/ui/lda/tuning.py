@@ -9,7 +9,7 @@ import streamlit as st
 
 from acvb_core.core.display import write_number
 from acvb_core.core.errors import AcvbError
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.engine.background import Status
 from acvb_core.engine.prepared import clean_name
 from acvb_core.engine.race_report import TOO_GOOD

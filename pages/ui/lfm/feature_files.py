@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from acvb_core.core.scratch import scratch_prefix
+from acvb_core.core.files import scratch_prefix
 from acvb_core.engine.result import Result
 from acvb_core.store import export
 from acvb_core.store.export import csv_text

@@ -15,7 +15,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from acvb_core import __version__
 from acvb_core.core.errors import AcvbError
-from acvb_core.core.scratch import scratch_prefix
+from acvb_core.core.files import scratch_prefix
 from acvb_core.engine.background import BackgroundTask
 from acvb_core.engine.job import Job
 from acvb_core.engine.run import StopRun

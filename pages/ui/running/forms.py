@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.core.parameters import Parameter, Value
-from acvb_core.core.rows import PRESET, MethodSpec
+from acvb_core.core.spec import PRESET, MethodSpec
 from acvb_core.registry import methods_of
 
 #: In the session: keys of the widgets that something was put into.

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.registry import MODELS, model_row

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.rows import Range
+from acvb_core.core.spec import Range
 from acvb_core.engine import tuning as module
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import PreparedRun

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acvb_core.core.protocols import Poll, SweepInfo
-from acvb_core.core.rows import Range
+from acvb_core.core.spec import Range
 from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.study import finish_study
 from acvb_core.engine.tuning import Search, Tuning, plan_search

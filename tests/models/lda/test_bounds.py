@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.registry import methods_of, model_row
 from acvb_core.samples.planted_mixtures import planted_topics
 from tests.contract.cases import known, name_of

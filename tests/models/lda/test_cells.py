@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core import running_mean
+from acvb_core.core import averaging
 from acvb_core.core.parallel import use_threads
 from acvb_core.core.protocols import Responsibilities
 from acvb_core.data.corpus import Corpus
@@ -40,7 +40,7 @@ _RUN: dict[str, Any] = {"k": 9, "shrink": 0.06, "max_sweeps": 54, "heldout": 0.1
 @pytest.fixture
 def _many_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acvb_core.models.lda.state.chunk_pairs", lambda *_: 60)
-    for place in (running_mean, products, evidence):
+    for place in (averaging, products, evidence):
         monkeypatch.setattr(place, "_AT_ONCE", 500)
 
 

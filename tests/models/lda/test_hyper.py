@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from acvb_core.core.rows import BURN_IN_CAP
+from acvb_core.core.spec import BURN_IN_CAP
 from acvb_core.engine.fitting import fit
 from acvb_core.models.lda import cvb
 from acvb_core.models.lda.hyper import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.data.corpus import Corpus
 from acvb_core.models.lda.memory import memory_bytes, sweep_seconds
 from acvb_core.registry import methods_of

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from acvb_core.core.errors import AcvbError, ParameterError
-from acvb_core.core.rows import Range
+from acvb_core.core.spec import Range
 from acvb_core.data.corpora.disk_build import write_disk_corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.relation import Relation

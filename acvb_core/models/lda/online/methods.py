@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Array
-from acvb_core.core.rows import SHARDS, Values
+from acvb_core.core.spec import SHARDS, Values
 from acvb_core.core.special import digamma, log
 from acvb_core.data.disk import Shard
 from acvb_core.models.lda.documents import as_source, cut

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import check_whole_number
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.data.corpora.tokenise import Tokeniser, WordFunction, as_tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
@@ -23,10 +23,9 @@ from acvb_core.data.names import unique_names
 from acvb_core.data.report import take_apart
 from acvb_core.engine.free_memory import refuse_too_large
 from acvb_core.engine.threads import one_thread
-from acvb_core.models.lda.documents import Source, as_source
+from acvb_core.models.lda.documents import RenumberedSource, Source, as_source
 from acvb_core.models.lda.online.stream import (
     GrowingVocabulary,
-    RenumberedSource,
     StreamMethod,
     StreamState,
     add_words,

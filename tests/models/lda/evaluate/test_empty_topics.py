@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from acvb_core.core.rows import MethodSpec
+from acvb_core.core.spec import MethodSpec
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.result import Result

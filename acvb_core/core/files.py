@@ -1,4 +1,4 @@
-"""Names of temporary files and folders: they say whose they are, so that what a killed process left can be removed."""
+"""Files: names of temporary ones, which say who made them, and a lock for reading arrays."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ import os
 import platform
 import re
 import shutil
+import sys
 import tempfile
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
+from threading import RLock
+from typing import Any
 
 _OURS = "acvb"
+
+#: Lock for reading a file with NumPy. NumPy reads its header with `ast`, which two threads must not enter at once
+#: before Python 3.11.8: one of them may get a SystemError (https://github.com/python/cpython/issues/106905).
+ONE_READER: AbstractContextManager[Any] = RLock() if sys.version_info < (3, 11, 8) else nullcontext()
 
 
 def scratch_prefix() -> str:

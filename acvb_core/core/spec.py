@@ -1,9 +1,11 @@
-"""A row of the registry: one inference method of one model, or one model."""
+"""Rows of the registry: an inference method (`MethodSpec`), a model (`ModelSpec`), and references to their code."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Literal
@@ -12,19 +14,45 @@ from acvb_core.core.display import ModelDisplay
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter, Value, check_values
 from acvb_core.core.protocols import Algorithm, Model, Posterior, Start
-from acvb_core.core.references import Reference, references_to
 
 Monitored = Literal["lower_bound", "pseudo_loo", "mean_change"]
 #: Criteria of a race of restarts: the bound of the training data, or the score of held-out data.
 RaceCriterion = Literal["lower_bound", "heldout"]
 Values = dict[str, Any]
 
-#: An average begins after so many sweeps at the latest.
+#: An average begins after at most so many sweeps.
 BURN_IN_CAP = 100
-_REGISTRY = references_to("registry")
-
 #: The parameter of a method that can spread a run over shards of the data: how many there are.
 SHARDS = "shards"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A function or class, by its module and name; calling it calls what it stands for."""
+
+    module: str
+    name: str
+
+    def load(self) -> Any:
+        """Import the module and return the function or class."""
+        return getattr(import_module(self.module), self.name)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Call what it stands for."""
+        return self.load()(*arguments, **options)
+
+    def is_instance(self, value: Any) -> bool:
+        """Return whether a value is an instance of the class; there is none before its module was imported."""
+        module = sys.modules.get(self.module)
+        return module is not None and isinstance(value, getattr(module, self.name))
+
+
+def references_to(module: str) -> Callable[[str], Reference]:
+    """Return what makes references to a module from names, as `references_to("evaluate.split")("hold_out")` does."""
+    return partial(Reference, f"acvb_core.{module}")
+
+
+_REGISTRY = references_to("registry")
 
 
 @dataclass(frozen=True)
