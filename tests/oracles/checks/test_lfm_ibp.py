@@ -6,9 +6,10 @@ from math import comb, factorial
 
 import numpy as np
 import pytest
-from scipy.special import expit, gammaln, logsumexp
+from scipy.special import expit, logsumexp
 from scipy.stats import norm, poisson
 
+from tests.loops import for_each
 from tests.oracles import dense_lfm_ibp as ibp
 from tests.oracles import lfm_enumeration as exact
 from tests.oracles.lfm_cases import random_case
@@ -30,10 +31,7 @@ def random_matrix(seed: int, n: int = 5, size: int = 3) -> np.ndarray:
     return z
 
 
-# ------------------------------------------------------------------------------------------------------ likelihood
-
-
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_marginal_is_the_closed_form_of_griffiths_and_ghahramani(seed):
     x, z = random_case(seed, (5, 3), missing=0.0).x, random_matrix(seed)
     (n, d), size = x.shape, z.shape[1]
@@ -44,21 +42,6 @@ def test_marginal_is_the_closed_form_of_griffiths_and_ghahramani(seed):
     )
     truth -= d / 2 * np.linalg.slogdet(inner)[1] + fit
     assert ibp.log_marginal(x, z, NOISE, WEIGHT) == pytest.approx(truth, abs=1e-10)
-
-
-def test_marginal_is_the_integral_over_weights():
-    x, z, noise = tiny_table(3), np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]), np.array([0.5, 0.9, 1.4])
-    nodes, w = np.polynomial.hermite_e.hermegauss(60)
-    w = w / w.sum()
-    total = 0.0
-    for d in range(3):
-        integral = 0.0
-        for a, p in zip(nodes, w, strict=True):
-            for b, r in zip(nodes, w, strict=True):
-                mean = 0.3 + z @ (np.sqrt(WEIGHT) * np.array([a, b]))
-                integral += p * r * np.exp(np.nansum(norm.logpdf(x[:, d], mean, np.sqrt(noise[d]))))
-        total += np.log(integral)
-    assert ibp.log_marginal(x, z, noise, WEIGHT, bias=0.3) == pytest.approx(total, abs=1e-6)
 
 
 def test_an_uncertain_bias_is_a_feature_that_is_always_on():
@@ -82,28 +65,13 @@ def test_posterior_of_the_weights_is_what_bayes_says():
     assert value == pytest.approx(ibp.log_marginal(x, z, noise, WEIGHT, 0.2), abs=1e-10)
 
 
-# ----------------------------------------------------------------------------------------------------------- prior
-
-
-@pytest.mark.parametrize("n", [1, 2, 3])
+@for_each("n", [1, 2, 3])
 def test_classes_of_so_many_features_have_the_mass_of_a_poisson_law(n):
     rate = ALPHA * (1 / np.arange(1, n + 1)).sum()
     law = np.zeros(6)
     for z in exact.ibp_classes(n, 5):
         law[z.shape[1]] += np.exp(ibp.ibp_log_prior(z, ALPHA))
     assert law == pytest.approx(poisson.pmf(np.arange(6), rate), abs=1e-12)
-
-
-def test_the_prior_is_the_limit_of_the_finite_one():
-    z = np.array([[1, 1, 0, 0], [1, 1, 0, 1], [0, 0, 1, 1.0]])
-    errors = []
-    for size in (1000, 10000):
-        labelled = np.hstack([z, np.zeros((3, size - 4))])
-        orders = gammaln(size + 1) - gammaln(size - 4 + 1) - np.log(2)  # two columns are alike
-        value = ibp.finite_log_prior(labelled, ALPHA / size) + orders
-        errors.append(abs(value - ibp.ibp_log_prior(z, ALPHA)))
-    assert errors[0] < 2e-2
-    assert errors[1] == pytest.approx(errors[0] / 10, rel=0.02)
 
 
 def test_shift_classes_share_the_mass_of_a_left_ordered_one():
@@ -130,10 +98,7 @@ def test_classes_are_all_there_once_and_keys_lead_back():
         assert np.array_equal(ibp.matrix_of(key, 3), z)
 
 
-# ------------------------------------------------------------------------------------------------------- posterior
-
-
-@pytest.mark.parametrize("bias", [{}, BIAS])
+@for_each("bias", [{}, BIAS])
 def test_gibbs_leaves_the_exact_posterior_as_it_is(bias):
     """One kernel flips a random feature that another object has, the other redraws the object's own features."""
     x, k_max = tiny_table(3), 3
@@ -156,23 +121,3 @@ def test_gibbs_leaves_the_exact_posterior_as_it_is(bias):
                 redrawn[place[ibp.class_key(ibp.with_own_features(z, n, j))]] += p * chance
         assert flipped == pytest.approx(table.posterior, abs=1e-12)
         assert redrawn == pytest.approx(table.posterior, abs=1e-12)
-
-
-def test_the_posterior_is_the_limit_of_the_finite_one():
-    x = tiny_table(2)
-    table = exact.ibp_table(x, ALPHA, 12, NOISE, WEIGHT)
-    assert table.features_law[-1] < 1e-9
-    errors = []
-    for size in (3, 6):
-        finite = exact.finite_table(x, size, ALPHA / size, 1.0, NOISE, WEIGHT)
-        law = finite.by_class
-        errors.append(sum(abs(law.get(key, 0.0) - p) for key, p in table.by_class.items()))
-        assert sum(law.values()) == pytest.approx(1)
-    assert errors[1] < 0.6 * errors[0] < 0.2
-
-
-def test_without_data_the_posterior_is_the_prior():
-    table = exact.ibp_table(np.full((2, 3), np.nan), ALPHA, 10, NOISE, WEIGHT)
-    assert table.features_law == pytest.approx(poisson.pmf(np.arange(11), 1.5 * ALPHA), abs=1e-6)
-    assert np.diag(table.shared_features) == pytest.approx(np.full(2, ALPHA), abs=1e-5)
-    assert table.shared_features[0, 1] == pytest.approx(ALPHA / 2, abs=1e-5)

@@ -7,13 +7,14 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from tests.loops import for_each
 from tests.oracles import dense_lfm_meibp as me
 from tests.oracles import lfm_enumeration as exact
 from tests.oracles.dense_lfm_ibp import ibp_log_prior
 from tests.oracles.dense_lfm_meibp import MeState
 from tests.oracles.lfm_cases import random_case
 
-CASES = pytest.mark.parametrize("seed", range(3))
+CASES = for_each("seed", range(3))
 
 
 def case_of(seed: int, size: int = 3) -> tuple[np.ndarray, MeState]:
@@ -35,11 +36,8 @@ def case_of(seed: int, size: int = 3) -> tuple[np.ndarray, MeState]:
     return x, state
 
 
-# ---------------------------------------------------------------------------------------------- truncated Gaussians
-
-
-@pytest.mark.parametrize("ratio", [-20.0, -6.0, -1.5, 0.0, 0.7, 5.0, 40.0])
-@pytest.mark.parametrize("scale", [0.2, 3.0])
+@for_each("ratio", [-20.0, -6.0, -1.5, 0.0, 0.7, 5.0, 40.0])
+@for_each("scale", [0.2, 3.0])
 def test_moments_of_a_truncated_gaussian_are_its_integrals(ratio, scale):
     location = ratio * scale
     peak = max(location, 0.0)
@@ -62,19 +60,6 @@ def test_moments_of_a_truncated_gaussian_are_its_integrals(ratio, scale):
     assert got[0] == pytest.approx(mean, rel=1e-9)
     assert got[1] == pytest.approx(variance, rel=1e-8)
     assert got[2] == pytest.approx(entropy, abs=1e-8)
-
-
-def test_moments_at_the_ends():
-    mean, variance, entropy = me.truncated_moments(np.array([60.0, -50.0, 0.0]), 1.0)
-    assert mean[0] == 60
-    assert variance[0] == 1
-    assert entropy[0] == pytest.approx(np.log(2 * np.pi * np.e) / 2)
-    assert mean[1] == pytest.approx(1 / 50, rel=1e-3)  # nearly exponential of rate 50
-    assert variance[1] == pytest.approx(1 / 2500, rel=5e-3)
-    assert mean[2] == pytest.approx(np.sqrt(2 / np.pi))
-
-
-# ---------------------------------------------------------------------------------------------------------- bound
 
 
 @CASES
@@ -114,17 +99,6 @@ def test_bound_is_its_expectation_for_many_features(seed):
         gap = x[n, d] - state.bias[d]
         total += gap**2 - 2 * gap * (z @ first) + z @ second + 2 * z[0] * z[1] * first[0] * first[1]
     assert me.residual_squares(x, state).sum() == pytest.approx(total, rel=1e-4)
-
-
-def test_left_ordered_classes_differ_by_how_many_features_are_alike():
-    x, state = case_of(0)
-    gap = me.me_bound(x, state, "left-ordered") - me.me_bound(x, state, "shift")
-    assert gap == pytest.approx(
-        ibp_log_prior(state.objects, state.alpha) - ibp_log_prior(state.objects, state.alpha, "shift")
-    )
-
-
-# -------------------------------------------------------------------------------------------------------- updates
 
 
 def assert_stationary(value, best: float, step: float) -> None:
@@ -174,26 +148,6 @@ def test_the_value_of_a_row_is_what_the_bound_changes_by(seed):
 
 
 @CASES
-def test_a_row_is_worth_less_the_more_it_has(seed):
-    """Submodular: a feature adds at most as much to a larger set."""
-    x, state = case_of(seed)
-    for n in range(7):
-        for z in exact.settings(3):
-            for k in np.flatnonzero(z == 0):
-                for j in np.flatnonzero(z == 1):
-                    more, less = z.copy(), z.copy()
-                    less[j] = 0
-                    gains = []
-                    for base in (less, more):
-                        with_k = base.copy()
-                        with_k[k] = 1
-                        gains.append(
-                            me.me_object_value(x, state, n, with_k) - me.me_object_value(x, state, n, base)
-                        )
-                    assert gains[0] >= gains[1] - 1e-12
-
-
-@CASES
 def test_greedy_flips_end_where_no_flip_helps(seed):
     x, state = case_of(seed)
     hits = 0
@@ -207,13 +161,3 @@ def test_greedy_flips_end_where_no_flip_helps(seed):
             assert me.me_bound(x, state.with_row(n, flipped)) <= reached + 1e-12
         hits += np.array_equal(row, me.me_object_best(x, state, n))
     assert hits >= 5
-
-
-def test_a_feature_of_ones_own_stays():
-    x, state = case_of(0)
-    objects = state.objects.copy()
-    objects[:, 0] = np.eye(7)[4]
-    state = state._replace(objects=objects)
-    assert me.shared_features(state, 4) == [1, 2]
-    assert me.me_object_best(x, state, 4)[0] == 1
-    assert me.me_object_greedy(x, state, 4, objects[4])[0] == 1

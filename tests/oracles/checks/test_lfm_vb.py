@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.special import digamma, logsumexp
 from scipy.stats import beta, gamma, norm
 
+from tests.loops import for_each
 from tests.oracles import dense_lfm_vb as vb
 from tests.oracles import lfm_enumeration as exact
-from tests.oracles.dense_lfm_ibp import finite_log_prior, log_marginal
 from tests.oracles.dense_lfm_vb import VbPrior, VbState
 from tests.oracles.lfm_cases import random_case, without_cells
 
@@ -18,8 +17,8 @@ PRIORS = {
     "free": VbPrior((0.7, 1.0), 1.4),
     "bayesian": VbPrior((0.4, 1.3), 0.8, 0.5, (1.5, 0.9)),
 }
-EVERY_PRIOR = pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS)
-FACTORISED = pytest.mark.parametrize("factorised", [True, False])
+EVERY_PRIOR = for_each("prior", PRIORS)
+FACTORISED = for_each("factorised", [True, False])
 
 
 def table(seed: int) -> np.ndarray:
@@ -84,76 +83,11 @@ def divergence(law, base, low: float, high: float) -> float:
     return quad(integrand, low, high, limit=200)[0]
 
 
-# ---------------------------------------------------------------------------------------------------------- bound
-
-
 @EVERY_PRIOR
 @FACTORISED
 def test_bound_is_its_expectation(prior, factorised):
     x, state = table(0), state_of(0, prior, factorised)
     assert vb.vb_bound(x, state, prior) == pytest.approx(enumerated(x, state, prior), abs=1e-6)
-
-
-def test_divergence_of_weights_that_depend_on_each_other():
-    mean, covariance, variance = np.array([0.4, -0.7]), np.array([[0.5, 0.2], [0.2, 0.3]]), 0.8
-    nodes, w = np.polynomial.hermite_e.hermegauss(3)
-    w, root, total = w / w.sum(), np.linalg.cholesky(covariance), 0.0
-    for i, j in np.ndindex(3, 3):
-        point = mean + root @ nodes[[i, j]]
-        gap = point - mean
-        log_q = -np.linalg.slogdet(2 * np.pi * covariance)[1] / 2 - gap @ np.linalg.solve(covariance, gap) / 2
-        total += w[i] * w[j] * (log_q - norm.logpdf(point, 0, np.sqrt(variance)).sum())
-    assert vb.gaussian_divergence(mean, covariance, variance) == pytest.approx(total, abs=1e-12)
-
-
-def log_evidence(
-    x: np.ndarray, prior: VbPrior, bias: np.ndarray | float, noise_var: np.ndarray | None
-) -> float:
-    """log p(X): matrices enumerated, weights and bias in closed form, the noise of each column by quadrature."""
-    logs, bias_var = [], prior.bias_variance or 0.0
-    for z in exact.matrices(len(x), 2):
-        value = finite_log_prior(z, *prior.sticks)
-        if noise_var is not None:
-            value += log_marginal(x, z, noise_var, prior.weight_variance, bias, bias_var)
-        else:
-            law = gamma(prior.noise[0], scale=1 / prior.noise[1])
-            grid = np.linspace(-7, 4, 120)  # log precision: the trapezium rule is exact to many digits here
-            for d in range(x.shape[1]):
-                column = [
-                    law.logpdf(np.exp(t))
-                    + t
-                    + log_marginal(x[:, [d]], z, np.exp(-t), prior.weight_variance, 0.0, bias_var)
-                    for t in grid
-                ]
-                value += logsumexp(column) + np.log(grid[1] - grid[0])
-        logs.append(value)
-    return float(logsumexp(logs))
-
-
-@FACTORISED
-def test_bound_is_below_the_evidence_and_near_it_once_settled(factorised):
-    prior, x = PRIORS["free"], table(1)[:4]
-    state = state_of(1, prior, factorised, (4, 3))
-    for sweeps in range(31):
-        if sweeps in (0, 30):
-            truth = log_evidence(x, prior, state.bias, 1 / state.precision)
-            gap = truth - vb.vb_bound(x, state, prior)
-            assert gap > 0
-        state = vb.vb_sweep(x, state, prior, factorised)
-    assert gap < 3
-
-
-def test_bound_with_a_prior_for_the_noise_is_below_the_evidence():
-    prior, x = PRIORS["bayesian"], random_case(2, (3, 2), missing=0.0).x
-    x[0, 0] = np.nan
-    state = state_of(2, prior, False, (3, 2))
-    for _ in range(30):
-        state = vb.vb_sweep(x, state, prior, False)
-    gap = log_evidence(x, prior, 0.0, None) - vb.vb_bound(x, state, prior)
-    assert 0 < gap < 2.5
-
-
-# -------------------------------------------------------------------------------------------------------- updates
 
 
 def assert_best(x, state: VbState, prior: VbPrior, name: str, place: tuple, low: float = -np.inf) -> None:
@@ -179,7 +113,7 @@ def assert_best(x, state: VbState, prior: VbPrior, name: str, place: tuple, low:
 
 @EVERY_PRIOR
 @FACTORISED
-@pytest.mark.parametrize("seed", [0, 1])
+@for_each("seed", [0, 1])
 def test_every_update_is_the_argmax_of_the_bound(seed, factorised, prior):
     x, state = table(seed), state_of(seed, prior, factorised)
     sticks = state._replace(sticks=vb.stick_update(state, prior))
@@ -224,31 +158,3 @@ def test_updates_of_weights_are_the_argmax_of_the_bound(prior):
         for j, k in np.ndindex(2, 2):
             assert_best(x, fitted, prior, "weights", (k, d))
             assert_best(x, fitted, prior, "covariance", (d, j, k))
-
-
-@EVERY_PRIOR
-@FACTORISED
-def test_the_bound_never_falls(prior, factorised):
-    x, state = table(3), state_of(3, prior, factorised)
-    values = []
-    for _ in range(20):
-        state = vb.vb_sweep(x, state, prior, factorised)
-        values.append(vb.vb_bound(x, state, prior))
-    assert np.all(np.diff(values) > -1e-9)
-
-
-@EVERY_PRIOR
-def test_dependent_weights_are_never_worse(prior):
-    x, state = table(4), state_of(4, prior, True)
-    for _ in range(20):
-        state = vb.vb_sweep(x, state, prior)
-    full = vb.vb_sweep(x, state, prior, factorised=False)
-    assert vb.vb_bound(x, full, prior) > vb.vb_bound(x, state, prior)
-
-
-def test_an_object_without_cells_has_its_prior():
-    prior = PRIORS["free"]
-    state = state_of(0, prior, True)
-    mu = [vb.activation_update(table(0), state, 1, k) for k in range(2)]
-    odds = np.exp(digamma(state.sticks[:, 0]) - digamma(state.sticks[:, 1]))
-    assert mu == pytest.approx(odds / (1 + odds), abs=1e-12)

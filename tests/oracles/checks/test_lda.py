@@ -1,0 +1,382 @@
+"""The oracles of LDA: closed forms, laws of counts and bounds against enumeration, updates against conditionals."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import digamma
+from scipy.stats import binom
+
+from tests.loops import for_each
+from tests.oracles import dense_lda as lda
+from tests.oracles import lda_enumeration as exact
+from tests.oracles.cases import soft_rows
+from tests.oracles.dense_lda import Statistics, Triplets
+from tests.oracles.lda_cases import (
+    LdaCase,
+    edge_cases,
+    random_case,
+    scaled,
+    small_case,
+    triplets_of,
+)
+
+EDGES = edge_cases()
+
+
+def table_of(case: LdaCase) -> exact.LdaTable:
+    return exact.joint_table(case.triplets, case.alpha, case.beta)
+
+
+def assert_close(one: Statistics, other: Statistics, tolerance: float = 1e-12) -> None:
+    for a, b in zip(one, other, strict=True):
+        assert a == pytest.approx(b, abs=tolerance)
+
+
+@for_each("case", [*EDGES.values(), *map(small_case, range(4))])
+def test_a_corpus_and_its_triplets_are_the_same_data_in_the_same_order(case):
+    back = triplets_of(case.corpus)
+    for one, other in zip(back, case.triplets, strict=True):
+        assert np.array_equal(one, other)
+    assert case.corpus.lengths.tolist() == case.triplets.lengths.tolist()
+    entries = [p for d in range(case.triplets.shape[0]) for p in case.triplets.of_document(d)]
+    assert entries == list(range(len(case.gamma)))
+
+
+@for_each("seed", range(4))
+def test_joint_is_the_product_of_urn_draws(seed):
+    case, rng = small_case(seed), np.random.default_rng(seed)
+    tokens, alpha, beta = lda.tokens_of(case.triplets), case.alpha, case.beta
+    z = rng.integers(case.size, size=len(tokens.words))
+    total = 0.0
+    for i in rng.permutation(len(z)) if seed % 2 else range(len(z)):
+        before = np.arange(len(z)) < i
+        d, w, k = tokens.documents[i], tokens.words[i], z[i]
+        in_document, in_topic = before & (tokens.documents == d), before & (z == k)
+        total += np.log(alpha[k] + np.sum(in_document & in_topic)) - np.log(alpha.sum() + in_document.sum())
+        total += np.log(beta + np.sum(in_topic & (tokens.words == w)))
+        total -= np.log(beta * tokens.shape[1] + in_topic.sum())
+    assert lda.log_joint(tokens, z, alpha, beta) == pytest.approx(total, abs=1e-10)
+
+
+@for_each("seed", range(4))
+def test_gibbs_conditional_is_the_exact_one(seed):
+    case = random_case(seed, (3, 0, 1, 2), size=2 + seed % 2)
+    table, rng = table_of(case), np.random.default_rng(seed)
+    for i in range(len(table.tokens.words)):
+        z = rng.integers(case.size, size=len(table.tokens.words))
+        by_rule = lda.gibbs_conditional(table.tokens, z, i, case.alpha, case.beta)
+        assert by_rule == pytest.approx(exact.conditional_of_token(table, z, i, case.size), abs=1e-12)
+
+
+@for_each("seed", range(3))
+def test_expected_counts_of_the_posterior_are_those_of_its_marginals(seed):
+    case = random_case(seed)
+    table = table_of(case)
+    marginals = exact.entry_marginals(table, 2)
+    assert marginals[table.entry] == pytest.approx(exact.token_marginals(table, 2), abs=1e-13)
+    assert_close(exact.posterior_counts(table, 2), lda.expected_counts(case.triplets, marginals))
+
+
+@for_each("seed", range(3))
+def test_the_predictive_is_the_ratio_of_evidences(seed):
+    case = random_case(seed, (3, 0, 1, 2))
+    table, triplets = table_of(case), case.triplets
+    for d in range(4):
+        longer = []
+        for w in range(triplets.shape[1]):
+            more = Triplets(
+                np.append(triplets.documents, d),
+                np.append(triplets.words, w),
+                np.append(triplets.counts, 1),
+                triplets.shape,
+            )
+            longer.append(exact.log_evidence(exact.joint_table(more, case.alpha, case.beta)))
+        by_ratio = np.exp(np.array(longer) - exact.log_evidence(table))
+        assert exact.predictive(table, d, case.alpha, case.beta) == pytest.approx(by_ratio, abs=1e-12)
+        assert by_ratio.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_poisson_binomial_is_the_binomial_and_agrees_with_enumeration():
+    assert lda.poisson_binomial(np.full(9, 0.3)) == pytest.approx(binom.pmf(range(10), 9, 0.3), abs=1e-14)
+    assert lda.poisson_binomial(np.array([])).tolist() == [1.0]
+    assert lda.poisson_binomial(np.array([1.0, 0.0, 1.0])).tolist() == [0.0, 0.0, 1.0, 0.0]
+    p = np.array([0.9, 0.2, 0.55, 0.01])
+    direct = np.zeros(5)
+    for outcome in product((0, 1), repeat=4):
+        direct[sum(outcome)] += np.where(np.array(outcome) == 1, p, 1 - p).prod()
+    assert lda.poisson_binomial(p) == pytest.approx(direct, abs=1e-15)
+
+
+@for_each("case", [*EDGES.values(), small_case(0)])
+def test_means_variances_and_presence_are_those_of_the_laws(case):
+    zero = case._replace(alpha=np.zeros(case.size), beta=0.0)
+    mean = lda.expectations(lambda n: n, *zero)
+    square = lda.expectations(lambda n: n**2, *zero)
+    assert_close(lda.expected_counts(case.triplets, case.gamma), mean)
+    spread = Statistics(*(s - m**2 for s, m in zip(square, mean, strict=True)))
+    assert_close(lda.count_variances(case.triplets, case.gamma), spread, 1e-10)
+    assert_close(lda.presence(case.triplets, case.gamma), lda.expectations(lambda n: 1.0 * (n > 0), *zero))
+
+
+@for_each("seed", range(4))
+def test_expected_log_joint_through_the_laws_is_that_over_all_assignments(seed):
+    case = random_case(seed, size=2) if seed < 3 else random_case(seed, (3, 0, 1, 2), size=3)
+    table = table_of(case)
+    by_laws = lda.expected_log_joint_exact(*case)
+    assert by_laws == pytest.approx(exact.expected_log_joint(table, case.gamma), abs=1e-11)
+    assert exact.probabilities_under(table, case.gamma).sum() == pytest.approx(1.0, abs=1e-13)
+
+
+def test_bound_below_collapsed_bound_below_evidence():
+    for seed in range(6):
+        case = random_case(seed)
+        evidence = exact.log_evidence(table_of(case))
+        rng = np.random.default_rng(seed)
+        for concentration in (0.1, 1.0, 10.0):
+            gamma = soft_rows(rng, len(case.gamma), 2, concentration)
+            bound = lda.lower_bound(case.triplets, gamma, case.alpha, case.beta)
+            collapsed = lda.collapsed_bound_exact(case.triplets, gamma, case.alpha, case.beta)
+            assert bound < collapsed < evidence
+
+
+@for_each("seed", range(4))
+def test_at_one_hot_gamma_every_bound_is_the_log_joint(seed):
+    case = small_case(seed, hard=True)
+    z = np.repeat(case.gamma.argmax(axis=1), case.triplets.counts)
+    joint = lda.log_joint(lda.tokens_of(case.triplets), z, case.alpha, case.beta)
+    for bound in (lda.lower_bound, lda.collapsed_bound_exact, lda.collapsed_bound_second_order):
+        assert bound(*case) == pytest.approx(joint, abs=1e-10)
+
+
+@for_each("case", [EDGES["one word"], *map(small_case, range(3))])
+def test_closed_bound_is_the_explicit_one_at_its_best_theta_and_phi(case):
+    n = lda.expected_counts(case.triplets, case.gamma)
+    theta, phi = case.alpha + n.documents, case.beta + n.words
+    closed = lda.lower_bound(*case)
+    assert lda.lower_bound_explicit(*case, theta, phi) == pytest.approx(closed, abs=1e-10)
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        other = [p * rng.uniform(0.8, 1.25, p.shape) for p in (theta, phi)]
+        assert lda.lower_bound_explicit(*case, *other) < closed + 1e-12
+
+
+@for_each("seed", range(3))
+def test_entropy_is_that_of_the_assignments(seed):
+    case = random_case(seed)
+    q = exact.probabilities_under(table_of(case), case.gamma)
+    assert lda.entropy(case.triplets, case.gamma) == pytest.approx(-np.sum(q * np.log(q)), abs=1e-12)
+
+
+def test_second_order_bound_closes_in_as_counts_grow_and_plugging_in_does_not():
+    for seed in range(3):
+        case = small_case(seed, concentration=5.0)
+        errors, plugged = [], []
+        for factor in (8, 16, 32):
+            large = scaled(case, factor)
+            truth = lda.collapsed_bound_exact(*large)
+            errors.append(abs(lda.collapsed_bound_second_order(*large) - truth))
+            plugged.append(abs(lda.lower_bound(*large) - truth))
+        assert errors[1] < 0.65 * errors[0]
+        assert errors[2] < 0.65 * errors[1]
+        assert errors[2] < 0.05 * plugged[2]
+        assert plugged[2] > 0.9 * plugged[0]
+
+
+@for_each("seed", range(4))
+def test_splitting_a_count_leaves_counts_and_bounds_as_they_are(seed):
+    case = small_case(seed)
+    split = case.unclumped
+    assert len(split.gamma) == case.triplets.counts.sum() > len(case.gamma)
+    for statistic in (lda.expected_counts, lda.count_variances, lda.presence):
+        assert_close(statistic(split.triplets, split.gamma), statistic(case.triplets, case.gamma))
+    for number in (
+        lda.lower_bound,
+        lda.collapsed_bound_exact,
+        lda.collapsed_bound_second_order,
+        lda.pseudo_loo,
+    ):
+        assert number(*split) == pytest.approx(number(*case), abs=1e-10)
+
+
+@for_each("seed", range(4))
+def test_at_one_hot_gamma_every_update_is_the_exact_conditional(seed):
+    case = small_case(seed, hard=True).unclumped
+    tokens, z = lda.tokens_of(case.triplets), case.gamma.argmax(axis=1)
+    for p in range(0, len(z), 3):
+        soft = case.gamma.copy()
+        soft[p] = np.random.default_rng(p).dirichlet(np.ones(case.size))  # its own row must not matter
+        truth = lda.gibbs_conditional(tokens, z, p, case.alpha, case.beta)
+        for update in (lda.cvb0_update, lda.cvb_update):
+            assert update(case.triplets, soft, p, case.alpha, case.beta)[0] == pytest.approx(truth, abs=1e-12)
+    p = 5
+    by_laws = lda.cvb_exact_update(case.triplets, case.gamma, p, case.alpha, case.beta)
+    assert by_laws == pytest.approx(lda.gibbs_conditional(tokens, z, p, case.alpha, case.beta), abs=1e-12)
+
+
+@for_each("seed", range(3))
+def test_one_token_of_a_pair_is_left_out_not_all(seed):
+    case = small_case(seed, hard=True)
+    p = int(case.triplets.counts.argmax())
+    token = int(case.triplets.counts[:p].sum())
+    z = np.repeat(case.gamma.argmax(axis=1), case.triplets.counts)
+    truth = lda.gibbs_conditional(lda.tokens_of(case.triplets), z, token, case.alpha, case.beta)
+    for update in (lda.cvb0_update, lda.cvb_update):
+        row = update(case.triplets, case.gamma, p, case.alpha, case.beta)[0]
+        assert row == pytest.approx(truth, abs=1e-12)
+
+
+@for_each("seed", range(3))
+def test_exact_update_is_the_best_for_the_collapsed_bound(seed):
+    case = random_case(seed).unclumped
+    rng = np.random.default_rng(seed)
+    for p in (0, 1, 4, 7):
+        row = lda.cvb_exact_update(case.triplets, case.gamma, p, case.alpha, case.beta)
+        by_enumeration = exact.exact_update(case.triplets, case.gamma, p, case.alpha, case.beta)
+        assert row == pytest.approx(by_enumeration, abs=1e-11)
+        gamma = case.gamma.copy()
+        gamma[p] = row
+        best = lda.collapsed_bound_exact(case.triplets, gamma, case.alpha, case.beta)
+        for other in rng.dirichlet(np.ones(2), 4):
+            gamma[p] = other
+            assert lda.collapsed_bound_exact(case.triplets, gamma, case.alpha, case.beta) <= best
+
+
+def test_error_of_the_second_order_falls_with_the_square_of_the_counts_and_that_of_the_zeroth_with_the_counts():
+    for seed in range(3):
+        case = small_case(seed, concentration=5.0)
+        p, errors = 0, {lda.cvb0_update: [], lda.cvb_update: []}
+        for factor in (20, 40):
+            large = scaled(case, factor)
+            truth = lda.cvb_exact_update(large.triplets, large.gamma, p, large.alpha, large.beta)
+            for update, found in errors.items():
+                row = update(large.triplets, large.gamma, p, large.alpha, large.beta)[0]
+                found.append(np.abs(row - truth).sum())
+        ratios = [found[0] / found[1] for found in errors.values()]
+        assert ratios == pytest.approx([2.0, 4.0], rel=0.25)
+
+
+@for_each("seed", range(3))
+def test_at_one_hot_gamma_pseudo_loo_sums_exact_predictives(seed):
+    case = random_case(seed, hard=True).unclumped
+    tokens, z = lda.tokens_of(case.triplets), case.gamma.argmax(axis=1)
+    total = 0.0
+    for i in range(len(z)):
+        rest = lda.Tokens(np.delete(tokens.documents, i), np.delete(tokens.words, i), tokens.shape)
+        base = lda.log_joint(rest, np.delete(z, i), case.alpha, case.beta)
+        moved = [np.where(np.arange(len(z)) == i, k, z) for k in range(case.size)]
+        joint = [lda.log_joint(tokens, m, case.alpha, case.beta) for m in moved]
+        total += np.log(np.sum(np.exp(np.array(joint) - base)))
+    assert lda.pseudo_loo(*case) == pytest.approx(total, abs=1e-11)
+
+
+def test_prediction_at_one_hot_gamma_is_the_exact_predictive_given_the_labels():
+    case = random_case(2, hard=True)
+    tokens = lda.tokens_of(case.triplets)
+    z = np.repeat(case.gamma.argmax(axis=1), case.triplets.counts)
+    base = lda.log_joint(tokens, z, case.alpha, case.beta)
+    predicted = lda.predict(*case)
+    for d, w in np.ndindex(case.triplets.shape):
+        more = lda.Tokens(np.append(tokens.documents, d), np.append(tokens.words, w), tokens.shape)
+        joint = [lda.log_joint(more, np.append(z, k), case.alpha, case.beta) for k in range(case.size)]
+        assert predicted[d, w] == pytest.approx(np.exp(np.array(joint) - base).sum(), abs=1e-12)
+
+
+@for_each("inner", [1, 2, 5])
+def test_vb_bound_never_falls(inner):
+    for case in (*(small_case(seed) for seed in range(4)), *EDGES.values()):
+        bounds = [lda.lower_bound(*case)]
+        for _ in range(8):
+            case = case._replace(gamma=lda.vb_sweep(*case, inner=inner))
+            bounds.append(lda.lower_bound(*case))
+        assert np.diff(bounds).min() >= -1e-10 * abs(bounds[0])
+
+
+def test_vb_responsibilities_are_the_best_for_the_given_theta_and_phi():
+    case = small_case(3)
+    n = lda.expected_counts(case.triplets, case.gamma)
+    given = (case.alpha + n.documents, case.beta + n.words)
+    new = lda.vb_sweep(*case, inner=1)
+    best = lda.lower_bound_explicit(case.triplets, new, case.alpha, case.beta, *given)
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        other = new * rng.uniform(0.9, 1.1, new.shape)
+        other /= other.sum(axis=1, keepdims=True)
+        assert lda.lower_bound_explicit(case.triplets, other, case.alpha, case.beta, *given) < best
+
+
+RULES = (lda.expectations, lda.presence_weighted, lda.plug_in)
+
+
+def stepped(expected, case: LdaCase) -> LdaCase:
+    alpha, beta = lda.minka_step(expected, *case)
+    return case._replace(alpha=alpha, beta=beta)
+
+
+def distance(one: LdaCase, other: LdaCase) -> float:
+    """Sum of |log ratio| of all hyper-parameters."""
+    return float(np.abs(np.log(one.alpha / other.alpha)).sum() + abs(np.log(one.beta / other.beta)))
+
+
+@for_each("name", [*EDGES, "small", "soft"])
+def test_weighting_by_presence_lies_between_the_exact_expectation_and_plugging_in(name):
+    """psi is concave: knowing whether n > 0 can but help."""
+    case = EDGES.get(name) or small_case(0, 1.0 if name == "small" else 10.0)
+    exact, weighted, plain = (rule(digamma, *case) for rule in RULES)
+    for low, middle, high in zip(exact, weighted, plain, strict=True):
+        slack = 1e-12 * (1 + np.abs(low))
+        assert np.all(low <= middle + slack)
+        assert np.all(middle <= high + slack)
+
+
+def test_a_step_is_what_it_says_on_a_count_done_by_hand():
+    """Two documents, two words, one-hot: topic 0 has n_0 = (2, 0) and word counts (2, 0), topic 1 one token of each."""
+    triplets = lda.Triplets(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([2, 1, 1]), (2, 2))
+    alpha, beta = np.array([0.5, 2.0]), 0.25
+    new_alpha, new_beta = lda.weighted_minka_step(triplets, np.array([[1.0, 0], [0, 1], [0, 1]]), alpha, beta)
+    by_length = 2 * (1 / 2.5 + 1 / 3.5)
+    assert new_alpha[0] == pytest.approx(0.5 * (1 / 0.5 + 1 / 1.5) / by_length)
+    assert new_alpha[1] == pytest.approx(2.0 * (1 / 2.0 + 1 / 3.0) / by_length)
+    by_word = (1 / 0.25 + 1 / 1.25) + 1 / 0.25 + 1 / 0.25
+    by_total = 2 * 2 * (1 / 0.5 + 1 / 1.5)
+    assert new_beta == pytest.approx(0.25 * by_word / by_total)
+
+
+def test_at_one_hot_gamma_the_rules_agree_and_climb_to_the_best_alpha_and_beta():
+    documents, words = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2]), np.array([0, 1, 4, 1, 2, 3, 0, 3, 4])
+    counts, topics = np.array([6, 2, 1, 1, 4, 1, 2, 1, 5]), np.array([0, 0, 1, 0, 1, 1, 0, 1, 2])
+    triplets = lda.Triplets(documents, words, counts, (4, 6))
+    case = LdaCase(triplets, np.eye(3)[topics], np.array([2.0, 0.1, 1.0]), 3.0)
+    first = [stepped(rule, case) for rule in RULES]
+    assert distance(first[0], first[1]) < 1e-10
+    assert distance(first[0], first[2]) < 1e-10
+    tokens, z = lda.tokens_of(triplets), np.repeat(topics, counts)
+
+    def log_joint(u):
+        return lda.log_joint(tokens, z, np.exp(u[:-1]), float(np.exp(u[-1])))
+
+    start, values = np.log([*case.alpha, case.beta]), []
+    for _ in range(200):
+        values.append(log_joint(np.log([*case.alpha, case.beta])))
+        alpha, beta = lda.weighted_minka_step(*case)
+        case = case._replace(alpha=alpha, beta=beta)
+    assert np.diff(values).min() >= -1e-10
+    best = minimize(lambda u: -log_joint(u), start)
+    assert values[-1] == pytest.approx(-best.fun, abs=1e-6)
+    assert [*np.log(case.alpha), np.log(case.beta)] == pytest.approx(best.x, abs=1e-3)
+
+
+@for_each(
+    "rule, objective", [(lda.expectations, lda.expected_log_joint_exact), (lda.plug_in, lda.lower_bound)]
+)
+def test_each_rule_climbs_its_own_objective(rule, objective):
+    for seed, concentration in ((0, 0.3), (1, 1.0), (2, 5.0)):
+        case = small_case(seed, concentration)
+        values = [objective(*case)]
+        for _ in range(8):
+            case = stepped(rule, case)
+            values.append(objective(*case))
+        assert np.diff(values).min() >= -1e-10
