@@ -11,6 +11,7 @@ from acvb_core.core.clusters import order_by_size
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.spec import MethodSpec
 from acvb_core.data.relation import Network, Relation
+from acvb_core.engine.prepared import prepare_run, rebuild_run
 from acvb_core.models.irm.kernels import TWO_DOMAINS, network_layout
 from acvb_core.models.irm.spec import MOVES_EVERY
 from acvb_core.models.irm.state import block_counts
@@ -201,6 +202,17 @@ def test_per_block_prior_stays_finite(row: MethodSpec, name: str) -> None:
                 np.testing.assert_allclose(posterior["b"], posterior["b"].T, rtol=1e-9)
         assert np.isfinite(model.lower_bound(posterior))
     CASES[row.model].check_tables(model.tables(posterior), relation, posterior)
+
+
+@pytest.mark.parametrize("name", ["acvb", "cvb"])
+def test_a_network_run_with_exact_variances_opens_without_them(name: str) -> None:
+    relation = data_of("network")["directed"]
+    settings = prepare_run(relation, name, {}, model="network").spec.to_dict()
+    for variance, lost in (("paper", ""), ("exact", "Computed with variance exact")):
+        old = {**settings, "values": {**settings["values"], "variance": variance}}
+        again = rebuild_run(relation, old)
+        assert again.spec.values == settings["values"]
+        assert again.lost[: len("Computed with variance exact")] == lost
 
 
 @every_method

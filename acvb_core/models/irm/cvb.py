@@ -23,7 +23,6 @@ from acvb_core.models.irm.hyper import Hyper, update_hyper
 from acvb_core.models.irm.kernels import NEGLIGIBLE, OUT_OF_REACH, TWO_DOMAINS, Layout, Limits
 from acvb_core.models.irm.moves import MOVES, MoveMemory, Moves
 from acvb_core.models.irm.network import NetworkPass
-from acvb_core.models.irm.network_exact import MOST_OBJECTS
 from acvb_core.models.irm.spec import (
     MOVES_FROM,
     MOVES_FROM_AFTER_CHAIN,
@@ -288,15 +287,8 @@ def build_cvb(data: Any, values: Values) -> CollapsedIrm:
 
 
 def check_variance(data: Any, values: Values) -> None:
-    """Raise ParameterError where exact variances cannot be had (`MethodSpec.check`)."""
-    variance = values.get("variance", "paper")
-    is_network = "k_cols" not in values
-    if variance == "exact" and is_network and data.shape[0] > MOST_OBJECTS:
-        raise ParameterError(
-            f"variance 'exact' is for networks of at most {MOST_OBJECTS:,} nodes; this one has "
-            f"{data.shape[0]:,}. Choose variance 'paper'."
-        )
-    if variance == "exact" and values.get("schedule") == "paper" and not is_network:
+    """Raise ParameterError for exact variances in the paper's order of updates (`MethodSpec.check`)."""
+    if values.get("variance") == "exact" and values["schedule"] == "paper":
         raise ParameterError("schedule 'paper' is for the paper's variances; choose variance 'paper'.")
 
 

@@ -11,8 +11,7 @@ from acvb_core.core.protocols import Array, Poll, Posterior, Responsibilities, n
 from acvb_core.core.spec import Values, WarmUp
 from acvb_core.core.special import x_log_x
 from acvb_core.data.relation import Network, Relation
-from acvb_core.evaluate.heldout import LinkScore, score_links
-from acvb_core.evaluate.products import pair_products
+from acvb_core.evaluate.heldout import LinkScore, pair_products, score_links
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.figures.binning import count_in_bins
 from acvb_core.models.irm.gibbs import KEPT, LABELS
@@ -54,8 +53,6 @@ def sweep_seconds(relation: Relation, method: str, values: dict[str, Any]) -> fl
     k_rows = values["k_rows"]
     k_cols = values.get("k_cols", k_rows)
     blocks = sum(relation.shape) * k_rows * k_cols
-    if "k_cols" not in values and values.get("variance") == "exact":
-        return 1e-8 * k_rows**2 * relation.shape[0] ** 2
     links = (relation.n_ones + relation.n_missing) * (k_rows + k_cols)
     return 1e-9 * (_NS[method] * blocks + _LINK_NS * links)
 
@@ -129,8 +126,6 @@ def _network_bytes(relation: Relation, method: str, values: dict[str, Any], fewe
         sweep += own
     if method in ("acvb", "cvb"):
         sweep += own
-        if values["variance"] == "exact":  # dense pairs of three kinds, and products of responsibilities
-            sweep += 8 * n_nodes**2 + 4 * own * k
     if method == "gibbs":
         sweep = 14 * n_nodes * max(k, 8)  # there is room for eight clusters at least
     start = 3 * own

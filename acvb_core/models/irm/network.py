@@ -22,7 +22,6 @@ from acvb_core.models.irm.kernels import (
     log_prior,
     normalise,
 )
-from acvb_core.models.irm.network_exact import ExactUpdates
 from acvb_core.models.irm.state import IrmState, block_counts
 from acvb_core.models.irm.sweep import Step, Variances, observed_counts, visit_in_chunks
 
@@ -437,22 +436,9 @@ class NetworkPass:
         `least`, at zeroth order, only those that hold more of the object than this.
         """
         every = np.arange(len(self.blocks.mass)) if choices is None else choices
-        if order == "exact":
-            return self._update_exactly(objects, every, poll, update)
         step = self._zeroth(every, update, least) if order == "zeroth" else self._second(every, update)
         length = self.chunk_length(len(every), 6.0 if order == "zeroth" else 40.0)
         return visit_in_chunks(step, objects, length, poll)
-
-    def _update_exactly(
-        self, objects: NDArray[np.int64], choices: NDArray[np.int64], poll: Poll, update: bool
-    ) -> float:
-        shape, directed = self.blocks.ones.shape, not self.layout.symmetric
-        a, b = (np.broadcast_to(prior, shape) for prior in (self.a, self.b))
-        updates = ExactUpdates.of(self.relation, a, b, self.alpha, directed=directed)
-        total = visit_in_chunks(lambda some: updates.update(self.q, some, choices, update), objects, 1, poll)
-        ones, entries = block_counts(self.relation, {self.layout.axes[0]: self.q}, self.layout)
-        self.blocks = BlockCounts(a + ones, b + np.maximum(entries - ones, 0.0), self.q.sum(axis=0))
-        return total
 
     def chunk_length(self, n_choices: int, ns_per_block: float) -> int:
         """Return how many objects a kernel call may take so that it returns within some 30 ms."""

@@ -92,8 +92,6 @@ def limit_splits(relation: Relation, values: Values) -> dict[str, int]:
     n_objects, links = sum(relation.shape), _LINK * (relation.n_ones + relation.n_missing)
     # The clusters k of which n_objects * k**2 + 2 * links * k is _WORK.
     affordable = int((math.sqrt(links**2 + n_objects * _WORK) - links) / n_objects)
-    if len(starts) == 1 and values.get("variance") == "exact":  # pairs of nodes times pairs of clusters
-        affordable = 0
     return {
         domain: max(_FACTOR * k, min(affordable, n // 2))
         for (domain, k), n in zip(starts.items(), relation.shape, strict=False)
@@ -242,10 +240,6 @@ _VARIANCE = Parameter(
     "variance", "choice", "paper", "Variances of the counts: those of the paper, or exact ones, which account for "
     "entries that share an object.", "Variances", choices=("paper", "exact"),
 )  # fmt: skip
-_NETWORK_VARIANCE = (
-    "Variances of the counts: those of the paper, or exact ones, which account for pairs that share an object. These "
-    "are for small networks: they take a hundred times as long."
-)
 _IRM = (
     *_SIZE,
     *_VARIATIONAL_START,
@@ -342,10 +336,10 @@ _RELATION_METHODS = (
 
 
 def _for_networks(row: MethodSpec) -> MethodSpec:
-    """Return a method's row for networks: one size, and the help of what differs."""
-    others = tuple(p for p in row.parameters if p.name not in ("k_rows", "k_cols"))
-    others = tuple(replace(p, help=_NETWORK_VARIANCE) if p.name == "variance" else p for p in others)
-    return replace(row, model="network", parameters=(_size("k_rows", "clusters"), *others))
+    """Return a method's row for networks: one number of clusters, and the paper's variances only."""
+    others = tuple(p for p in row.parameters if p.name not in ("k_rows", "k_cols", "variance"))
+    retired = row.retired if _VARIANCE not in row.parameters else row.retired | {"variance": "paper"}
+    return replace(row, model="network", parameters=(_size("k_rows", "clusters"), *others), retired=retired)
 
 
 MODELS = (IRM, NETWORK)

@@ -84,12 +84,11 @@ def test_where_sweeps_are_long_splits_only_double_the_clusters(
     assert found.full_domains == {"rows": 4}
 
 
-def test_large_relations_and_exact_networks_get_no_more_than_twice_the_clusters() -> None:
+def test_large_relations_get_no_more_than_twice_the_clusters() -> None:
     """A sweep costs clusters times clusters for each object, and clusters for each link."""
     values = {"k_rows": 20, "split": True}
     small, _ = mixed_network(1)
     assert schedule.limit_clusters(small, values) == {"rows": small.shape[0] // 2}
-    assert schedule.limit_clusters(small, values | {"variance": "exact"}) == {"rows": 40}
     assert schedule.limit_clusters(small, values | {"split": False}) == {"rows": 20}
     assert schedule.limit_clusters(small, {"k_rows": 20}) == {}, "a sampler"
     both = {"k_rows": 40, "k_cols": 40, "split": True}
