@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from acvb_core.data.report import DataChangedWarning
     from acvb_core.data.table import Table
     from acvb_core.data.table_build import load_table
-    from acvb_core.engine.experiments.combining import combine
+    from acvb_core.engine.experiments.answers import combine
     from acvb_core.engine.experiments.report import experiment
     from acvb_core.engine.fitting import compare, fit
     from acvb_core.engine.result import Result
@@ -101,7 +101,7 @@ _HOME = {
     "TrainedTopics": "acvb_core.models.lda.trained",
     "as_network": "acvb_core.data.network",
     "as_two_sided": "acvb_core.data.network",
-    "combine": "acvb_core.engine.experiments.combining",
+    "combine": "acvb_core.engine.experiments.answers",
     "compare": "acvb_core.engine.fitting",
     "experiment": "acvb_core.engine.experiments.report",
     "fit": "acvb_core.engine.fitting",

@@ -39,7 +39,7 @@ from acvb_core.engine.compilation import (
     compile_other_half,
     refuse_to_compile,
 )
-from acvb_core.engine.threads import one_thread
+from acvb_core.engine.machine import one_thread
 from acvb_core.registry import MODELS, method_row, methods_of, model_row
 
 #: Two topics of five words each, the words of a document repeated now and then.

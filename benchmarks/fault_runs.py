@@ -24,9 +24,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from acvb_core.engine import observer
-from acvb_core.engine.background import Status
-from acvb_core.engine.executor import Executor
+from acvb_core.engine import run as observer
+from acvb_core.engine.executor import Executor, Status
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore

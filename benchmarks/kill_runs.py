@@ -23,9 +23,8 @@ import numpy as np
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.table import Table
-from acvb_core.engine import observer
-from acvb_core.engine.background import Status
-from acvb_core.engine.executor import Executor
+from acvb_core.engine import run as observer
+from acvb_core.engine.executor import Executor, Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.store.jobs import JobManager

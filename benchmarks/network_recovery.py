@@ -27,8 +27,8 @@ import pandas as pd
 
 from acvb_core import fit
 from acvb_core.data.relation import Network, Relation
+from acvb_core.engine.machine import one_thread
 from acvb_core.engine.prepared import prepare_run
-from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.split import hold_out
 from acvb_core.models.irm.state import block_counts

@@ -18,7 +18,7 @@ import pandas as pd
 from sklearn.cluster import SpectralBiclustering
 
 from acvb_core import fit
-from acvb_core.engine.threads import one_thread
+from acvb_core.engine.machine import one_thread
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.split import hold_out
 from acvb_core.registry import methods_of

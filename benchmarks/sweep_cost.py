@@ -20,8 +20,8 @@ import time
 import numpy as np
 
 from acvb_core.core.parallel import use_threads
+from acvb_core.engine.machine import one_thread
 from acvb_core.engine.prepared import prepare_run
-from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.samples.planted_relations import large_relation
 

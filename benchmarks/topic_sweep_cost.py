@@ -24,7 +24,7 @@ import numpy as np
 
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpus import Corpus
-from acvb_core.engine.threads import one_thread
+from acvb_core.engine.machine import one_thread
 from acvb_core.models.lda.cvb import sum_counts
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, zeroth_order

@@ -32,9 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # What is needed until the command ends, such as folders for a stream and for large data.
         with ExitStack() as arguments.cleanup:
             if getattr(arguments, "file", None) is not None:
-                from acvb_core.cli.corpus_folders import (
-                    make_rereadable,  # imports readers: listings need none
-                )
+                from acvb_core.cli.source import make_rereadable
 
                 arguments.cleanup.enter_context(make_rereadable(arguments))
             return int(arguments.run(arguments))
@@ -53,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             WRONG,
         )
     except AcvbError as error:
-        from acvb_core.cli.remedies import name_flags  # imports readers
+        from acvb_core.cli.arguments import name_flags
 
         return _fail(name_flags(error), WRONG)
 

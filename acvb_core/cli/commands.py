@@ -1,4 +1,4 @@
-"""`acvb fit` and `acvb compare`."""
+"""The commands that fit one method, or compare several."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ from typing import Any
 import acvb_core
 from acvb_core import registry
 from acvb_core.cli.cluster import open_executor
-from acvb_core.cli.interrupt import stop_on_signal
-from acvb_core.cli.output import comparison_json, comparison_text, result_json, result_text
-from acvb_core.cli.progress import ProgressLine
+from acvb_core.cli.output import (
+    comparison_json,
+    comparison_text,
+    result_json,
+    result_text,
+)
+from acvb_core.cli.progress import ProgressLine, stop_on_signal
 from acvb_core.cli.settings import typed_settings
 from acvb_core.cli.source import Source, choose_models, load
 from acvb_core.core.errors import ParameterError

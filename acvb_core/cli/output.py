@@ -11,9 +11,9 @@ from typing import Any
 from acvb_core.core.errors import printable
 from acvb_core.data.report import plural
 from acvb_core.engine.fitting import Comparison
+from acvb_core.engine.history import ELSEWHERE, MOTION, Verdict
 from acvb_core.engine.prepared import depends_on_seed
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import ELSEWHERE, MOTION, Verdict
 from acvb_core.store.export import compare_known_labels, run_dict, to_plain
 
 _ENDED = {

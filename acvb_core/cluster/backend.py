@@ -22,9 +22,7 @@ from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.versions import refuse_versions
 from acvb_core.engine.executor import Executor, InterruptedRun, ResultT, current_owner
 from acvb_core.engine.history import History
-from acvb_core.engine.observer import WRITE_EVERY, WRITE_RATIO
-from acvb_core.engine.run import StopRun, finish_stopped_run
-from acvb_core.engine.state import RunState
+from acvb_core.engine.run import WRITE_EVERY, WRITE_RATIO, RunState, StopRun, finish_stopped_run
 from acvb_core.shards.place import count_shards, shard_workers
 from acvb_core.store.datasets import dataset_key
 

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.protocols import Array
-from acvb_core.engine.history import History
+from acvb_core.engine.history import History, SweepRecord
 from acvb_core.engine.prepared import PreparedRun, rebuild_run
-from acvb_core.engine.snapshot import SweepRecord
-from acvb_core.engine.state import RunState
+from acvb_core.engine.run import RunState
 from acvb_core.store.datasets import find_kind, kind_of
 
 

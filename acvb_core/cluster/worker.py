@@ -20,10 +20,8 @@ from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.core.parallel import use_threads
 from acvb_core.core.protocols import can_keep
 from acvb_core.core.versions import describe_process
-from acvb_core.engine.background import Control
-from acvb_core.engine.executor import Executor, InterruptedRun
-from acvb_core.engine.run import StopRun
-from acvb_core.engine.state import RunState
+from acvb_core.engine.executor import Control, Executor, InterruptedRun
+from acvb_core.engine.run import RunState, StopRun
 
 #: Seconds after which a run says again where it is, while it has no order.
 _REPEAT = 5.0

@@ -20,8 +20,8 @@ from acvb_core.core.compiler_process import share_compiling
 from acvb_core.core.kernel_cache import lock_cache
 from acvb_core.core.protocols import Algorithm, Posterior, predict_averaged
 from acvb_core.core.spec import MethodSpec, ModelSpec, Values
+from acvb_core.engine.machine import one_thread
 from acvb_core.engine.prepared import PreparedRun
-from acvb_core.engine.threads import one_thread
 from acvb_core.evaluate.split import Split
 
 Key = tuple[Any, ...]

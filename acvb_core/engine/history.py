@@ -1,24 +1,137 @@
-"""The diagnostics of all sweeps of a run, readable while it is being written, and arrays that lie in the store."""
+"""Records of a run: a snapshot of each sweep, the history of all sweeps, and the report of a race."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.protocols import Array
+from acvb_core.core.protocols import Array, Posterior
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from acvb_core.engine.snapshot import SweepRecord
+
+class Verdict(StrEnum):
+    """The end of a run. Reaching the cap is not convergence."""
+
+    CONVERGED = "CONVERGED"
+    MAX_SWEEPS = "MAX_SWEEPS"
+    STOPPED = "STOPPED"
+    DIVERGED = "DIVERGED"
+
+
+#: Distance below which a sweep agrees with the mean (`scaled_change`, L1, mean over objects): half a percent of an
+#: object's probability is in another cluster.
+SETTLED = 0.01
+#: The sweeps of a converged run in words.
+MOTION = {True: "settled", False: "fluctuations remain"}
+#: Said of converged runs that start at random: they end near their start.
+ELSEWHERE = "another seed may end elsewhere"
+#: Kinds of moves, as columns of a history: clusters merged or split; features dropped, recoded, or turned to their
+#: complement; and, which changes nothing else, workers that were lost and replaced, and states of shards that could not
+#: be saved.
+MOVES = ("merged", "split", "dropped", "recoded", "turned", "lost", "unsaved")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepRecord:
+    """The run after a sweep."""
+
+    sweep: int  #: sweeps done
+    cpu_seconds: float = 0.0  #: processor time of the method itself (start and sweeps), summed over the run
+    wall_seconds: float = 0.0  #: clock time of the run, pauses left out
+    diagnostics_seconds: float = 0.0  #: processor time spent on diagnostics, which the method does not need
+    #: `lower_bound`, `pseudo_loo`: nats; None where not evaluated in this sweep. The bound is that of the answer (of
+    #: the mean, where averaged), the pseudo leave-one-out that of the sweep.
+    lower_bound: float | None = None
+    pseudo_loo: float | None = None
+    change: float | None = None  #: mean over objects of the L1 change of the responsibilities in this sweep
+    #: `mean_change`, `scaled_change`: the same for their running mean, and that times the number of sweeps in it: the
+    #: distance of the sweep from the mean before it.
+    mean_change: float | None = None
+    scaled_change: float | None = None
+    samples: int = 0  #: sweeps in the running mean; 0 during burn-in and where nothing is averaged
+    burn_in: bool
+    effective_k: Mapping[str, int]  #: clusters left in each domain
+    hyper: Mapping[str, float]
+    #: The model's own diagnostics; empty where not evaluated in this sweep.
+    extras: Mapping[str, float] = field(default_factory=dict)
+    #: The model's scores (`ModelSpec.score_type`); None where nothing is held out or it was not scored in this sweep.
+    heldout: Any = None
+    verdict: Verdict | None = None  #: None while the run goes on
+    posterior: Posterior = field(repr=False)  #: the answer so far
+    state: Any = field(repr=False)  #: what the run goes on from
+    memory: Any = field(repr=False, default=None)  #: what the engine itself keeps between sweeps
+    #: Clusters merged and split, or features dropped, at the end of this sweep (`MOVES`); None where there were none.
+    moves: Mapping[str, int] | None = None
+    #: How often all the data were gone through: the number of sweeps, or less where a sweep is a part of the data.
+    passes: float = 0.0
+
+    @property
+    def has_settled(self) -> bool | None:
+        """True when the last sweep of a converged run lies close to the mean, which is the answer; None without a mean.
+
+        A mean over many sweeps may stand still while the sweeps circle around it.
+        """
+        if self.verdict is not Verdict.CONVERGED or self.scaled_change is None:
+            return None
+        return self.scaled_change < SETTLED
+
+    def release_state(self) -> SweepRecord:
+        """Return the snapshot without the state, by far the largest part, when the run cannot be extended."""
+        return replace(self, state=None) if self.verdict in (Verdict.CONVERGED, Verdict.DIVERGED) else self
+
+    def release_posterior(self, read: Callable[[str], Array], *, is_new: bool = False) -> SweepRecord:
+        """Return the snapshot without the arrays of the answer; `read` gives them back, by their names in the store.
+
+        `is_new`: they were just read, and will be shown.
+        """
+        known = self.posterior.arrays if is_new else None
+        arrays = StoredArrays(tuple(self.posterior.arrays), lambda name: read(f"posterior_{name}"), known)
+        return replace(self, posterior=replace(self.posterior, arrays=arrays))
+
+    def hold_posterior(self) -> None:
+        """Hold the arrays of the answer again."""
+        if isinstance(self.posterior.arrays, StoredArrays):
+            self.posterior.arrays.hold()
+
+    def row(self) -> dict[str, float]:
+        """Return the diagnostics as one flat row; NaN, or no entry, where there is none."""
+
+        def number(value: float | None) -> float:
+            return float("nan") if value is None else float(value)
+
+        row = {
+            "sweep": float(self.sweep),
+            "cpu_seconds": self.cpu_seconds,
+            "wall_seconds": self.wall_seconds,
+            "diagnostics_seconds": self.diagnostics_seconds,
+            "lower_bound": number(self.lower_bound),
+            "pseudo_loo": number(self.pseudo_loo),
+            "change": number(self.change),
+            "mean_change": number(self.mean_change),
+            "scaled_change": number(self.scaled_change),
+            "samples": float(self.samples),
+            "burn_in": float(self.burn_in),
+            "passes": self.passes,
+        }
+        row |= {f"effective_k_{domain}": float(k) for domain, k in self.effective_k.items()}
+        row |= {name: float(value) for name, value in self.hyper.items()}
+        row |= {name: float(value) for name, value in self.extras.items()}
+        row |= {kind: float(count) for kind, count in (self.moves or {}).items() if count}
+        if self.heldout is not None:
+            row |= {f"heldout_{name}": number(value) for name, value in self.heldout._asdict().items()}
+        return row
+
 
 _ROWS = "history"
-
 #: The arrays that were read last, of all runs: a page asks for the same ones several times.
 _recent: deque[Array] = deque(maxlen=16)
 
@@ -167,3 +280,133 @@ class History:
         values = np.ascontiguousarray(frame.to_numpy(dtype=np.float64))
         history._published = (tuple(frame.columns), values, len(frame))
         return history
+
+
+#: Is said of a run that was chosen by what is held out.
+TOO_GOOD = "Its held-out score chose it, and is too good on average."
+#: What restarts may be ranked by, in words.
+RACE_CRITERIA = {
+    "lower_bound": "lower bound",
+    "pseudo_loo": "pseudo leave-one-out",
+    "heldout": "held-out log likelihood",
+}
+
+
+def n_survivors(n: int) -> int:
+    """Return how many of n candidates go on after a rung: the better half, the one in the middle included."""
+    return (n + 1) // 2
+
+
+def states_at_once(restarts: int) -> int:
+    """Return how many runs' states a race holds at most: the survivors of a rung, and the run that is under way."""
+    return 1 if restarts == 1 else n_survivors(restarts) + 1
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One of the runs in a race."""
+
+    seed: int
+    sweeps: int = 0  #: sweeps it did
+    cpu_seconds: float = 0.0  #: processor time of its start and sweeps
+    #: `lower_bound`, `pseudo_loo`, `heldout`: nats, when last evaluated; `heldout` is the mean log likelihood of what
+    #: is held out. None before, and where its model or method has none.
+    lower_bound: float | None = None
+    pseudo_loo: float | None = None
+    heldout: float | None = None
+    #: Sweep at which it was beaten; None for the winner, and for all that were in when a race was stopped.
+    out_after: int | None = None
+
+    def after(self, snapshot: SweepRecord) -> Candidate:
+        """Return the candidate after a sweep."""
+        values = {name: criterion_value(snapshot, name) for name in RACE_CRITERIA}
+        measured: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+        return replace(self, sweeps=snapshot.sweep, cpu_seconds=snapshot.cpu_seconds, **measured)
+
+
+def criterion_value(snapshot: SweepRecord, criterion: str) -> float | None:
+    """Return what a run is ranked by, as a snapshot has it; of the held-out scores, the first."""
+    if criterion == "heldout":
+        return None if snapshot.heldout is None else float(snapshot.heldout[0])
+    value: float | None = getattr(snapshot, criterion)
+    return value
+
+
+@dataclass(frozen=True)
+class RaceReport:
+    """A race, under way or over."""
+
+    candidates: tuple[Candidate, ...]  #: all of them, by seed
+    leader: int  #: seed of the run that is ahead, and in the end of the winner
+    sizes: tuple[int, ...]  #: how many were in from the start, after the first rung, after the second …
+    rung: int | None = None  #: sweep that all who are in are being brought to; None when the race is over
+    running: int | None = None  #: seed of the run under way
+    #: Sweeps to come at most, those of the winner after the race included; 0 when it is over.
+    sweeps_left: int = 0
+    judged_by: str = (
+        "lower_bound"  #: field of the candidates that they are ranked by, a key of `RACE_CRITERIA`
+    )
+
+    @property
+    def first_seed(self) -> int:
+        """Seed of the first candidate; the others count up from it."""
+        return self.candidates[0].seed
+
+    @property
+    def restarts(self) -> int:
+        """Number of candidates."""
+        return len(self.candidates)
+
+    @property
+    def is_decided(self) -> bool:
+        """True when all but one were beaten."""
+        return sum(candidate.out_after is None for candidate in self.candidates) == 1
+
+    @property
+    def caution(self) -> str:
+        """A warning about the held-out score of the winner; empty if it did not choose the winner."""
+        return TOO_GOOD if self.judged_by == "heldout" else ""
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps of all candidates together."""
+        return sum(candidate.sweeps for candidate in self.candidates)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time of all candidates together."""
+        return sum(candidate.cpu_seconds for candidate in self.candidates)
+
+    def with_leader(self, snapshot: SweepRecord) -> RaceReport:
+        """Return the same race with its leader after a later sweep."""
+        candidates = (one.after(snapshot) if one.seed == self.leader else one for one in self.candidates)
+        return replace(self, candidates=tuple(candidates))
+
+    def table(self) -> pd.DataFrame:
+        """Return one row a candidate, by seed, with the columns of `Candidate`; missing where there is no value."""
+        import pandas as pd
+
+        frame = pd.DataFrame([asdict(candidate) for candidate in self.candidates])
+        return frame.astype(
+            dict.fromkeys(("cpu_seconds", *RACE_CRITERIA), "float64") | {"out_after": "Int64"}
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the race in plain values, the totals among them."""
+        return {
+            "restarts": self.restarts,
+            "first_seed": self.first_seed,
+            "winner": self.leader if self.is_decided else None,
+            "leader": self.leader,
+            "sizes": list(self.sizes),
+            "judged_by": self.judged_by,
+            "sweeps": self.sweeps,
+            "cpu_seconds": self.cpu_seconds,
+            "entrants": [asdict(candidate) for candidate in self.candidates],
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> RaceReport:
+        """Return the race, which is over, that `to_dict` gave."""
+        candidates = tuple(Candidate(**candidate) for candidate in plain["entrants"])
+        return cls(candidates, plain["leader"], tuple(plain["sizes"]), judged_by=plain["judged_by"])

@@ -12,13 +12,11 @@ from typing import Any
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import can_keep
 from acvb_core.core.spec import MethodSpec, ModelSpec
-from acvb_core.engine.background import BackgroundTask, ExecutorChoice, JobState, Status
-from acvb_core.engine.history import History
+from acvb_core.engine.executor import BackgroundTask, ExecutorChoice, JobState, Status
+from acvb_core.engine.history import History, RaceReport, Verdict
 from acvb_core.engine.prepared import PreparedRun, RunLabel, RunSpec, name_run
-from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Verdict
-from acvb_core.engine.state import RunState
+from acvb_core.engine.run import RunState
 from acvb_core.engine.stopping import (
     estimate_sweeps_left,
     explain_convergence,

@@ -15,8 +15,8 @@ from acvb_core.core.parameters import check_share, check_whole_number
 from acvb_core.core.protocols import Algorithm, Model, Start
 from acvb_core.core.spec import PRESET, MethodSpec, ModelSpec
 from acvb_core.data.report import plural
-from acvb_core.engine.free_memory import refuse_too_large
-from acvb_core.engine.race_report import states_at_once
+from acvb_core.engine.history import states_at_once
+from acvb_core.engine.machine import refuse_too_large
 from acvb_core.evaluate.split import Split
 from acvb_core.registry import method_row, methods_for, model_for, model_row
 

@@ -14,13 +14,18 @@ from dataclasses import replace
 from typing import Any
 
 from acvb_core.core.protocols import Poll, no_poll
-from acvb_core.engine.history import History
+from acvb_core.engine.history import (
+    Candidate,
+    History,
+    RaceReport,
+    SweepRecord,
+    Verdict,
+    criterion_value,
+    n_survivors,
+)
+from acvb_core.engine.machine import one_thread
 from acvb_core.engine.prepared import PreparedRun
-from acvb_core.engine.race_report import Candidate, RaceReport, criterion_value, n_survivors
-from acvb_core.engine.run import StopRun, finish_stopped_run, run, score_run
-from acvb_core.engine.snapshot import SweepRecord, Verdict
-from acvb_core.engine.state import RunState
-from acvb_core.engine.threads import one_thread
+from acvb_core.engine.run import RunState, StopRun, finish_stopped_run, run, score_run
 
 #: Sweeps of the first rung. Methods that merge and split clusters have begun to by then: bounds before say little.
 FIRST_RUNG = 20

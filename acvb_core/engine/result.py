@@ -15,10 +15,9 @@ from acvb_core.core.errors import ParameterError, shorten
 from acvb_core.core.protocols import Posterior
 from acvb_core.core.spec import ModelSpec, references_to
 from acvb_core.data.report import ReadReport, plural
+from acvb_core.engine.history import RaceReport, SweepRecord, Verdict
 from acvb_core.engine.prepared import PreparedRun
-from acvb_core.engine.race_report import RaceReport
-from acvb_core.engine.snapshot import SweepRecord, Verdict
-from acvb_core.engine.state import RunState
+from acvb_core.engine.run import RunState
 from acvb_core.engine.stopping import explain_convergence
 from acvb_core.evaluate.chains import ChainReport
 

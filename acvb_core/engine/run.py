@@ -1,14 +1,11 @@
-"""The engine: a generator that takes a run and yields a SweepRecord after every sweep.
-
-It sweeps, reads diagnostics and asks the stopping rule; callers do the rest between two snapshots.
-"""
+"""Run a prepared algorithm sweep by sweep: the state of a run, its observers, and the loop."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,15 +17,111 @@ from acvb_core.core.protocols import (
     Poll,
     Posterior,
     SweepInfo,
+    can_keep,
     count_in_use,
     no_poll,
     predict_averaged,
 )
 from acvb_core.engine.compilation import compile_for
+from acvb_core.engine.history import History, RaceReport, SweepRecord, Verdict
+from acvb_core.engine.machine import Clock, one_thread
 from acvb_core.engine.prepared import PreparedRun
-from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.stopping import judge
-from acvb_core.engine.threads import Clock, one_thread
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunState:
+    """A run at one moment; while restarts race, all of it is the leader's."""
+
+    prepared: PreparedRun  #: the run, with its own seed; before a race, all restarts
+    history: History  #: diagnostics of every sweep, those of the snapshot included
+    max_sweeps: int  #: cap of the run, extensions included
+    snapshot: SweepRecord | None = None  #: after the last whole sweep; None before the first
+    race_report: RaceReport | None = None  #: of the race of restarts that is on, or that the run won
+    #: The run that did the last sweep, and its result; None where no sweep was done since the state before.
+    last_sweep: tuple[PreparedRun, SweepRecord] | None = None
+    is_due: bool = False  #: of a run that is computed elsewhere: what it goes on from has come, to be kept
+
+    @classmethod
+    def begin(cls, prepared: PreparedRun) -> Self:
+        """Return the state of a run that has not begun."""
+        return cls(prepared=prepared, history=History(), max_sweeps=prepared.max_sweeps)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields for a copy elsewhere, without a state that only this process can go on from."""
+        last = self.snapshot
+        if last is not None and last.state is not None and not can_keep(self.prepared.algorithm, last.state):
+            last = replace(last, state=None, memory=None)
+        return {**vars(self), "snapshot": last, "last_sweep": None}
+
+    @property
+    def last(self) -> SweepRecord:
+        """The snapshot of a run that has done a sweep."""
+        assert self.snapshot is not None
+        return self.snapshot
+
+    @property
+    def is_racing(self) -> bool:
+        """True while restarts race: the run is not decided yet."""
+        return self.race_report is not None and self.race_report.rung is not None
+
+    def release(self) -> Self:
+        """Return the state without what the run goes on from, if it cannot be extended."""
+        return replace(self, snapshot=self.last.release_state(), last_sweep=None)
+
+
+#: Processor seconds of a run between two times that it is written …
+WRITE_EVERY = 10.0
+#: … or as many times what writing it took, if that is longer: then it takes at most 2 % of the run.
+WRITE_RATIO = 50.0
+
+
+class Observer:
+    """Observer of a job, which is called when something happens to it; this one does nothing."""
+
+    def on_start(self) -> None:
+        """The job was handed to an executor; called by who started it."""
+
+    def on_begin(self) -> None:
+        """The work begins; called on its thread, as are all that follow."""
+
+    def on_state(self, state: RunState) -> None:
+        """A sweep was done, and the run goes on."""
+
+    def on_hold(self) -> None:
+        """It may be long until the run goes on, or it has just changed without a sweep."""
+
+    def on_end(self) -> None:
+        """The job is over, and `wait` has returned."""
+
+
+class CheckpointWriter(Observer):
+    """Writes a run down every few seconds of its work, at a small share of them.
+
+    `write`: writes the run as it is now. It raises nothing.
+    """
+
+    def __init__(self, write: Callable[[], None]) -> None:
+        self._write = write
+        self._since = 0.0
+        self._pause = WRITE_EVERY
+
+    def on_begin(self) -> None:
+        """Count the run's work from now on."""
+        self._since = time.thread_time()
+
+    def on_state(self, state: RunState) -> None:
+        """Write a run if that is due; one that is computed elsewhere, whenever its state has come."""
+        is_due = time.thread_time() - self._since >= self._pause and state.last.state is not None
+        if state.is_due or is_due:
+            self.on_hold()
+
+    def on_hold(self) -> None:
+        """Write the run now."""
+        began = time.monotonic()
+        self._write()
+        self._pause = max(WRITE_EVERY, WRITE_RATIO * (time.monotonic() - began))
+        self._since = time.thread_time()
 
 
 class StopRun(Exception):  # noqa: N818 - a signal, not an error

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from acvb_core.core.averaging import BURN_IN_TOLERANCE
 from acvb_core.core.spec import BURN_IN_CAP
-from acvb_core.engine.history import History
+from acvb_core.engine.history import History, SweepRecord, Verdict
 from acvb_core.engine.prepared import PreparedRun
-from acvb_core.engine.snapshot import SweepRecord, Verdict
 
 
 def judge(

@@ -10,14 +10,19 @@ from functools import partial
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from acvb_core.core.protocols import Poll, no_poll
-from acvb_core.engine.background import BackgroundTask, ExecutorChoice, JobState, Status
-from acvb_core.engine.executor import Executor, InterruptedRun
+from acvb_core.engine.executor import (
+    BackgroundTask,
+    Executor,
+    ExecutorChoice,
+    InterruptedRun,
+    JobState,
+    Status,
+)
 from acvb_core.engine.fitting import Watcher, solve
-from acvb_core.engine.history import History
+from acvb_core.engine.history import History, SweepRecord
 from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.snapshot import SweepRecord
 
 
 class Study(Protocol):

@@ -25,12 +25,11 @@ from acvb_core.core.parameters import Parameter, check_whole_number
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.spec import MethodSpec, Range
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.fitting import Watcher
+from acvb_core.engine.fitting import Watcher, read_data
+from acvb_core.engine.machine import one_thread
 from acvb_core.engine.prepared import PreparedRun, prepare_run
-from acvb_core.engine.reading import read_data
 from acvb_core.engine.result import Result
 from acvb_core.engine.study import FAILED, finish_study
-from acvb_core.engine.threads import one_thread
 from acvb_core.registry import METHODS, method_row, model_for, model_row
 
 

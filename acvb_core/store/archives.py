@@ -28,7 +28,7 @@ import numpy as np
 from acvb_core.core.errors import AcvbError, shorten
 from acvb_core.core.files import scratch_prefix
 from acvb_core.core.versions import describe_process
-from acvb_core.engine.background import BackgroundTask
+from acvb_core.engine.executor import BackgroundTask
 from acvb_core.engine.fitting import Comparison
 from acvb_core.engine.prepared import MOST_CHARACTERS, RunLabel, clean_name
 from acvb_core.engine.result import Result

@@ -26,10 +26,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from acvb_core.core.errors import hide_places
 from acvb_core.core.files import scratch_prefix
-from acvb_core.engine.background import Status
+from acvb_core.engine.executor import Status
+from acvb_core.engine.history import SETTLED, Verdict
 from acvb_core.engine.job import RunOutline
 from acvb_core.engine.prepared import RunLabel, RunSpec, clean_name
-from acvb_core.engine.snapshot import SETTLED, Verdict
 from acvb_core.registry import method_row, model_row
 from acvb_core.store.files import (
     DAMAGE,

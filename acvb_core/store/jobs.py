@@ -15,10 +15,10 @@ from typing import Any
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.protocols import can_keep
 from acvb_core.data.report import plural
-from acvb_core.engine.background import ExecutorChoice, Status
+from acvb_core.engine.executor import ExecutorChoice, Status
 from acvb_core.engine.job import Job
-from acvb_core.engine.observer import CheckpointWriter
 from acvb_core.engine.prepared import PreparedRun, RunLabel, RunSpec, clean_name, name_run, number_name
+from acvb_core.engine.run import CheckpointWriter
 from acvb_core.store.files import LimitedLock, StoreError, explain_error
 from acvb_core.store.results import RunIdentity
 from acvb_core.store.runs import DAY, RunStore, TakenRun

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from acvb_core.core.protocols import Posterior
-from acvb_core.engine.history import History
-from acvb_core.engine.race_report import RACE_CRITERIA, RaceReport
+from acvb_core.engine.history import RACE_CRITERIA, History, RaceReport, Verdict
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.store.codecs import MOST_COUNT, MOST_SECONDS, is_number
 
 #: Fields of a snapshot, and columns of a history.

@@ -12,12 +12,10 @@ import numpy as np
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import can_keep
-from acvb_core.engine.history import History
+from acvb_core.engine.history import History, RaceReport, SweepRecord, Verdict
 from acvb_core.engine.prepared import PreparedRun, rebuild_run
-from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import SweepRecord, Verdict
-from acvb_core.engine.state import RunState
+from acvb_core.engine.run import RunState
 from acvb_core.store.codecs import decode_posterior, encode_posterior, to_numbers
 from acvb_core.store.datasets import dataset_key, kind_of
 from acvb_core.store.files import (

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from acvb_core.core.errors import AcvbError, hide_places
-from acvb_core.engine.background import ExecutorChoice
+from acvb_core.engine.executor import ExecutorChoice
 from acvb_core.engine.job import Job, RunOutline
 from acvb_core.engine.prepared import PreparedRun, RunLabel
 from acvb_core.engine.result import Result

@@ -15,8 +15,8 @@ from acvb_core.data.corpora.tokenise import Tokeniser, name_of
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.table import Table
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import model_for
 from acvb_core.samples.catalogue import SAMPLES, load_sample
 from acvb_core.store.codecs import DataKind

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.core.protocols import Poll, no_poll
-from acvb_core.engine.background import ExecutorChoice
+from acvb_core.engine.executor import ExecutorChoice
 from acvb_core.engine.experiments.plan import Plan, rebuild_plan
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.fitting import solve

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from acvb_core.core.display import write_number
 from acvb_core.core.spec import ModelSpec
 from acvb_core.engine.fitting import comparison_row
+from acvb_core.engine.history import MOTION, Verdict
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import MOTION, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.registry import MODELS
 from acvb_core.views.settings_table import compare_settings, summarise_seeds

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.engine.snapshot import MOVES
+from acvb_core.engine.history import MOVES
 from acvb_core.registry import MODELS, model_row
 from acvb_core.views.overlaps import find_overlaps
 from acvb_core.views.panels import Panel, XAxis, panel_layout, panels_for

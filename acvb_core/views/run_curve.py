@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.engine.history import History
-from acvb_core.engine.snapshot import MOVES
+from acvb_core.engine.history import MOVES, History
 from acvb_core.registry import MODELS
 
 Floats = NDArray[np.float64]

@@ -30,8 +30,7 @@ import numpy as np
 from acvb_core.cluster import backend
 from acvb_core.cluster.backend import SHARED_FOLDER, DaskExecutor
 from acvb_core.core.errors import AcvbError
-from acvb_core.engine.background import Status
-from acvb_core.engine.executor import Executor
+from acvb_core.engine.executor import Executor, Status
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.samples.planted_mixtures import planted_topics

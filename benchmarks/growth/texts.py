@@ -16,8 +16,8 @@ from scipy import sparse
 
 import acvb_core
 from acvb_core.data.corpus import Corpus
+from acvb_core.engine.machine import one_thread
 from acvb_core.engine.prepared import prepare_run
-from acvb_core.engine.threads import one_thread
 from benchmarks.stream_scale import pieces
 
 LENGTH, WORDS, TOPICS = 60, 50_000, 100

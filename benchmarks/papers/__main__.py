@@ -21,10 +21,9 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
 
-from acvb_core.cli.interrupt import stop_on_signal
 from acvb_core.cli.output import as_json
-from acvb_core.cli.progress import ProgressLine
-from acvb_core.cli.typed import parse_count
+from acvb_core.cli.progress import ProgressLine, stop_on_signal
+from acvb_core.cli.settings import parse_count
 from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.core.protocols import Poll
 from acvb_core.engine.run import StopRun

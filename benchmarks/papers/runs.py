@@ -17,10 +17,9 @@ from acvb_core.core.averaging import BURN_IN_TOLERANCE
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.experiments.plan import Plan
 from acvb_core.engine.experiments.report import Experiment
-from acvb_core.engine.history import History
+from acvb_core.engine.history import History, SweepRecord, Verdict
 from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.study import make_runs
 from acvb_core.engine.tuning import Search, Tuning
 from acvb_core.registry import method_row

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from acvb_core.core.protocols import predict_averaged
+from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import run
-from acvb_core.engine.snapshot import SweepRecord
 from benchmarks.peers.answers import Answer, mean_of_later_half
 from benchmarks.peers.trials import Trial
 

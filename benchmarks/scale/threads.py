@@ -14,10 +14,10 @@ import numpy as np
 
 from acvb_core.core.parallel import helper_seconds, use_threads
 from acvb_core.data.corpus import Corpus
+from acvb_core.engine.machine import one_thread
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import Schedule
 from acvb_core.engine.run import run as sweeps
-from acvb_core.engine.threads import one_thread
 from acvb_core.registry import method_row
 
 #: Sweeps that are not timed.

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import acvb_core
-from acvb_core.cli.reading import MODEL_FOR
+from acvb_core.cli.arguments import MODEL_FOR
 from acvb_core.registry import METHODS, MODELS, method_row, methods_of, model_row
 from acvb_core.samples.catalogue import SAMPLES
 from tests.cli.support import NUMBER, WOMEN, Run

@@ -15,8 +15,8 @@ import pytest
 
 import acvb_core
 from acvb_core.cli.progress import ProgressLine
+from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import PreparedRun
-from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.store.files import StoreError
 from tests.cli.support import ROOT, SMALL, WOMEN, Outcome, Run
 
@@ -155,8 +155,8 @@ def test_the_same_command_continues_a_run_that_was_interrupted(
                     raise Killed
 
             patch.setattr(ProgressLine, "__call__", killed)
-            patch.setattr("acvb_core.engine.observer.WRITE_EVERY", 0.0)
-            patch.setattr("acvb_core.engine.observer.WRITE_RATIO", 0.0)
+            patch.setattr("acvb_core.engine.run.WRITE_EVERY", 0.0)
+            patch.setattr("acvb_core.engine.run.WRITE_RATIO", 0.0)
             with pytest.raises(Killed):
                 run(*command, "--out", out)
     assert (out / "unfinished.npz").exists()
@@ -182,7 +182,7 @@ def test_a_run_that_cannot_be_kept_goes_on(run: Run, monkeypatch: pytest.MonkeyP
         raise StoreError("no space left")
 
     monkeypatch.setattr("acvb_core.store.results.write_result", full)
-    monkeypatch.setattr("acvb_core.engine.observer.WRITE_EVERY", 0.0)
+    monkeypatch.setattr("acvb_core.engine.run.WRITE_EVERY", 0.0)
     done = run("fit", WOMEN, "--json", "--out", tmp_path, *SMALL)
     assert done.code == 0
     assert "The run could not be kept while it went on: no space left" in done.json["report"]

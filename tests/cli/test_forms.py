@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from acvb_core.cli.remedies import name_flags
+from acvb_core.cli.arguments import name_flags
 from acvb_core.core.errors import DataError, ParameterError
 from tests.cli.support import SMALL, Run
 

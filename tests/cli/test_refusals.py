@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acvb_core.engine import free_memory
+from acvb_core.engine import machine as free_memory
 from tests.cli.support import SMALL, WOMEN, Run
 
 TEXT = "The quick brown fox number {} jumps over a lazy dog by the river bank"

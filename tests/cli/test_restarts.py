@@ -11,8 +11,8 @@ import pytest
 
 import acvb_core
 from acvb_core.cli.progress import ProgressLine
+from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import PreparedRun
-from acvb_core.engine.snapshot import SweepRecord
 from tests.cli.support import WOMEN, Run
 
 RACE = (

@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 
 import acvb_core
-from acvb_core.cli import documents
-from acvb_core.cli.corpus_folders import ORIGIN
+from acvb_core.cli import source as documents
 from acvb_core.cli.progress import ProgressLine, ReadingProgress
+from acvb_core.cli.source import ORIGIN
 from acvb_core.data.disk import DiskCorpus
+from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import PreparedRun
-from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.engine.tuning import tune
 from acvb_core.store.topics import load_model, load_topics
 from tests.cli.support import WOMEN, Run
@@ -206,7 +206,7 @@ def test_a_file_is_large_by_what_it_would_take(
 ) -> None:
     monkeypatch.setattr(documents, "SMALL", 0)
     for free, large in ((10**12, False), (10**5, True), (None, False)):
-        monkeypatch.setattr("acvb_core.engine.free_memory.available_memory", lambda free=free: free)
+        monkeypatch.setattr("acvb_core.engine.machine.available_memory", lambda free=free: free)
         done = run("fit", texts, "--method", "sdm", *SHORT)
         assert ("is large" in done.err) == large
         assert ("on disk" in done.out) == large

@@ -23,8 +23,7 @@ from acvb_core.cluster.backend import DaskExecutor, Places
 from acvb_core.cluster.local import LOOPBACK, start_cluster
 from acvb_core.core import versions
 from acvb_core.core.errors import AcvbError
-from acvb_core.engine.background import Status
-from acvb_core.engine.executor import Executor
+from acvb_core.engine.executor import Executor, Status
 from acvb_core.engine.fitting import solve
 from acvb_core.engine.job import Job
 from acvb_core.engine.run import run

@@ -10,11 +10,10 @@ import pytest
 
 from acvb_core.cluster import backend
 from acvb_core.cluster.backend import DaskExecutor
-from acvb_core.engine import observer
-from acvb_core.engine.background import Status
-from acvb_core.engine.executor import Executor
+from acvb_core.engine import run as observer
+from acvb_core.engine.executor import Executor, Status
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.run import run
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
 from tests.engine.jobs import PATIENCE, endless, sweeps, until

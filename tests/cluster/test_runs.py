@@ -16,15 +16,13 @@ from acvb_core.cluster.wire import Reader, SentData, pack_update
 from acvb_core.cluster.worker import HostedRun, serve_run
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parallel import count_threads, use_threads
-from acvb_core.engine.background import Status
-from acvb_core.engine.executor import Executor, InterruptedRun
+from acvb_core.engine.executor import Executor, InterruptedRun, Status
 from acvb_core.engine.fitting import solve
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.result import Result
-from acvb_core.engine.run import run
-from acvb_core.engine.snapshot import Verdict
-from acvb_core.engine.state import RunState
+from acvb_core.engine.run import RunState, run
 from acvb_core.engine.tuning import tune
 from tests.engine.jobs import PATIENCE, endless, started, sweeps, until
 

@@ -15,9 +15,9 @@ import pytest
 from acvb_core.core.spec import MethodSpec
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.compilation import compile_for
+from acvb_core.engine.machine import one_thread
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import Schedule, run
-from acvb_core.engine.threads import one_thread
 from acvb_core.models.irm import gibbs as chain
 from acvb_core.models.irm import model as memory
 from acvb_core.models.irm.spec import starting_clusters

@@ -11,9 +11,9 @@ import numpy as np
 
 from acvb_core.core.protocols import Phase, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.data.relation import Relation
+from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import Binding, PreparedRun, prepare_run
 from acvb_core.engine.run import run
-from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.samples.planted_relations import planted_relation
 
 DOMAINS = ("rows", "cols")

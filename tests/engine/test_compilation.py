@@ -18,7 +18,6 @@ import pytest
 
 from acvb_core.cli.progress import ProgressLine
 from acvb_core.engine import compilation, run
-from acvb_core.engine.background import Status
 from acvb_core.engine.compilation import (
     COMPILING,
     CompilationRequest,
@@ -27,7 +26,7 @@ from acvb_core.engine.compilation import (
     compile_other_half,
     refuse_to_compile,
 )
-from acvb_core.engine.executor import Executor
+from acvb_core.engine.executor import Executor, Status
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.job import Job
 from acvb_core.engine.race import race

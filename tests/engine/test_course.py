@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.engine.background import Status
+from acvb_core.engine.executor import Status
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.history import History
+from acvb_core.engine.history import History, SweepRecord, Verdict
 from acvb_core.engine.job import JobSnapshot
 from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
-from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.engine.stopping import estimate_sweeps_left, share_done
 from acvb_core.samples.catalogue import load_sample
 

@@ -18,11 +18,10 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Phase, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.core.spec import MethodSpec, ModelSpec, Reference
 from acvb_core.engine.fitting import Comparison, fit, solve
+from acvb_core.engine.history import RACE_CRITERIA, RaceReport, Verdict
 from acvb_core.engine.prepared import Binding, PreparedRun, RunSpec
 from acvb_core.engine.race import race
-from acvb_core.engine.race_report import RACE_CRITERIA, RaceReport
 from acvb_core.engine.run import finish_stopped_run, run
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.store.export import run_json
 from tests.engine.fakes import all_snapshots, bits, small_relation
 

@@ -14,9 +14,9 @@ from acvb_core.data.table import Table
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.experiments.report import experiment
 from acvb_core.engine.fitting import Comparison, compare, fit
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.engine.tuning import tune
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.samples.planted_mixtures import planted_features

@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from acvb_core.core.protocols import Posterior
-from acvb_core.engine.history import History
-from acvb_core.engine.snapshot import SweepRecord
+from acvb_core.engine.history import History, SweepRecord
 from acvb_core.evaluate.heldout import LinkScore
 
 EMPTY = Posterior({}, {}, averaged=())

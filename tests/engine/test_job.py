@@ -13,9 +13,9 @@ import pytest
 
 from acvb_core.core.protocols import Poll, SweepInfo
 from acvb_core.engine.executor import Executor
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.prepared import PreparedRun
-from acvb_core.engine.snapshot import Verdict
 from tests.costs import reference_seconds
 from tests.engine.fakes import Wrapped, all_snapshots, bits, small_run, with_inference
 from tests.engine.jobs import PATIENCE, endless, gated, started, sweeps, until, until_held

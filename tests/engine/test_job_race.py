@@ -10,9 +10,9 @@ import pytest
 
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import solve
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.prepared import PreparedRun
-from acvb_core.engine.snapshot import Verdict
 from tests.engine.fakes import all_snapshots, bits, small_run
 from tests.engine.jobs import PATIENCE, gated, started, until, until_held
 

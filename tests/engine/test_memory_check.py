@@ -17,13 +17,12 @@ import acvb_core
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
-from acvb_core.engine import free_memory
-from acvb_core.engine.background import Status
-from acvb_core.engine.executor import Executor
-from acvb_core.engine.free_memory import available_memory
+from acvb_core.engine import machine as free_memory
+from acvb_core.engine.executor import Executor, Status
 from acvb_core.engine.job import Job
+from acvb_core.engine.machine import available_memory
 from acvb_core.engine.prepared import prepare_run
-from acvb_core.engine.state import RunState
+from acvb_core.engine.run import RunState
 from acvb_core.engine.tuning import tune
 from acvb_core.models.lda.grid import grid
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
@@ -205,7 +204,7 @@ def test_a_share_of_the_free_memory_can_be_set(monkeypatch):
 
 _COUNT_HEAPS = """
 import ctypes, sys, threading
-from acvb_core.engine.free_memory import share_heaps
+from acvb_core.engine.machine import share_heaps
 libc = ctypes.CDLL(None)
 if sys.argv[1] == "shared":
     share_heaps()

@@ -16,13 +16,11 @@ from acvb_core.core.protocols import Poll, SweepInfo
 from acvb_core.core.spec import MethodSpec
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import compare, comparison_row, fit, solve
+from acvb_core.engine.history import RaceReport, SweepRecord, Verdict, states_at_once
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.race import FIRST_RUNG, race
-from acvb_core.engine.race_report import RaceReport, states_at_once
 from acvb_core.engine.result import Result
-from acvb_core.engine.run import StopRun, run
-from acvb_core.engine.snapshot import SweepRecord, Verdict
-from acvb_core.engine.state import RunState
+from acvb_core.engine.run import RunState, StopRun, run
 from acvb_core.models.irm.spec import MOVES_FROM
 from acvb_core.registry import METHODS
 from acvb_core.samples.catalogue import load_sample

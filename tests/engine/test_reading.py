@@ -21,8 +21,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.report import DataChangedWarning
 from acvb_core.data.table import Table
 from acvb_core.engine.experiments.plan import plan_experiment
-from acvb_core.engine.fitting import compare, fit
-from acvb_core.engine.reading import read_data
+from acvb_core.engine.fitting import compare, fit, read_data
 from acvb_core.engine.tuning import plan_search
 
 CELLS = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 0]])

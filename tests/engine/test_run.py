@@ -13,9 +13,9 @@ import pytest
 
 from acvb_core.core.clusters import mean_l1_change
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo
+from acvb_core.engine.history import SweepRecord, Verdict
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import Schedule, StopRun, run
-from acvb_core.engine.snapshot import SweepRecord, Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.heldout import mean_log_likelihood
 from acvb_core.models.irm.state import block_counts

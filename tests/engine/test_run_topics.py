@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.engine.history import History
+from acvb_core.engine.history import History, Verdict
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import Schedule, StopRun, run
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
 from acvb_core.samples.planted_mixtures import planted_topics
 from tests.engine.fakes import all_snapshots, bits, with_parts

@@ -15,9 +15,9 @@ from acvb_core.cli.progress import ProgressLine
 from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import Comparison, fit, solve
+from acvb_core.engine.history import SETTLED, Verdict
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import SETTLED, Verdict
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import run_json
 from acvb_core.views.comparison_table import comparison_table

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.stopping import judge, monitored_change, worst_case_sweeps
 
 NOTHING: dict[str, float | None] = {"lower_bound": None, "pseudo_loo": None, "mean_change": None}

@@ -13,7 +13,7 @@ import sklearn.cluster  # noqa: F401 - loads OpenMP
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from acvb_core.core.parallel import run_together, use_threads
-from acvb_core.engine.threads import Clock, one_thread
+from acvb_core.engine.machine import Clock, one_thread
 
 
 def limits(api: str) -> set[int]:

@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Network, Relation
-from acvb_core.engine.experiments.combining import combine
+from acvb_core.engine.experiments.answers import combine
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result

@@ -5,7 +5,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.history import Verdict
 from acvb_core.registry import methods_of
 from pages.ui.shared.format import VERDICTS
 from pages.ui.shared.model_pages import all_model_pages, pages_of_model

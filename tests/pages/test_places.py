@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acvb_core.engine.background import Status
+from acvb_core.engine.executor import Status
 from pages.ui.shared import services
 from tests.engine.fakes import small_run
 from tests.pages.session import SECONDS, WORKSPACE, Open, press, texts

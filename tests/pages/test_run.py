@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.core.spec import PRESET
 from acvb_core.engine import prepared
 from acvb_core.engine.executor import Executor
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.race import race as engine_race
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import methods_of
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.views.convergence import live_figure
@@ -203,7 +203,7 @@ def test_a_run_goes_ahead_without_room_only_where_the_user_wants_it(
 ) -> None:
     app = with_sample
     enter(app, max_sweeps=3)
-    monkeypatch.setattr("acvb_core.engine.free_memory.available_memory", lambda: 1000)
+    monkeypatch.setattr("acvb_core.engine.machine.available_memory", lambda: 1000)
     press(app, "start")  # there was room when the page was drawn
     until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
     refused = jobs_of(app)

@@ -22,11 +22,11 @@ from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.table import Table
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.irm.export import responsibilities_frame, write_links
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import block_images

@@ -14,17 +14,13 @@ import pytest
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
-from acvb_core.engine.background import Status
-from acvb_core.engine.executor import Executor
+from acvb_core.engine.executor import Executor, Status
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.history import History
+from acvb_core.engine.history import History, Verdict
 from acvb_core.engine.job import Job
-from acvb_core.engine.observer import CheckpointWriter
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.result import Result
-from acvb_core.engine.run import run
-from acvb_core.engine.snapshot import Verdict
-from acvb_core.engine.state import RunState
+from acvb_core.engine.run import CheckpointWriter, RunState, run
 from acvb_core.models.lda.trained import trained_topics
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager

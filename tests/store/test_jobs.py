@@ -14,10 +14,10 @@ import pytest
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun, RunLabel, prepare_run
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager, UnreadableRunError
 from acvb_core.store.runs import RunStore

@@ -15,11 +15,10 @@ import pytest
 from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.history import History
+from acvb_core.engine.history import History, Verdict
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.prepared import Binding, prepare_run
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.store import index
 from acvb_core.store.codecs import RELATIONS
 from acvb_core.store.files import StoreError

@@ -9,9 +9,8 @@ import pytest
 
 from acvb_core.core.display import write_number
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.history import History
+from acvb_core.engine.history import History, Verdict
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.heldout import LinkScore
 from acvb_core.models.lda.topics import count_alike_topics

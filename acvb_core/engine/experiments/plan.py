@@ -11,10 +11,9 @@ from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.core.parameters import check_share, check_whole_number, suggest_names
 from acvb_core.core.spec import MethodSpec, ModelSpec
 from acvb_core.engine.experiments.answers import describe_answer, describe_course
-from acvb_core.engine.fitting import comparison_row
-from acvb_core.engine.free_memory import refuse_too_large
+from acvb_core.engine.fitting import comparison_row, list_methods, read_data
+from acvb_core.engine.machine import refuse_too_large
 from acvb_core.engine.prepared import PreparedRun, check_method, memory_needed, prepare_run
-from acvb_core.engine.reading import list_methods, read_data
 from acvb_core.engine.result import Result
 from acvb_core.engine.study import FAILED
 from acvb_core.registry import default_methods, method_row, model_for, model_row

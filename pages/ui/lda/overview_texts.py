@@ -7,7 +7,7 @@ import streamlit as st
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
-from acvb_core.engine.free_memory import available_memory
+from acvb_core.engine.machine import available_memory
 from acvb_core.models.lda.figures.corpus_figures import (
     document_lengths_figure,
     frequent_words_figure,

@@ -11,7 +11,7 @@ import streamlit as st
 from acvb_core.core.errors import AcvbError
 from acvb_core.data.corpora.estimate import Estimate, estimate
 from acvb_core.data.sources.source import MAX_TEXT_BYTES
-from acvb_core.engine.free_memory import available_memory
+from acvb_core.engine.machine import available_memory
 from acvb_core.registry import method_row, model_row
 from pages.ui.shared import format as say
 from pages.ui.upload.files import rewind

@@ -10,9 +10,9 @@ import streamlit as st
 from acvb_core.core.display import write_number
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.spec import MethodSpec
-from acvb_core.engine.background import Status
+from acvb_core.engine.executor import Status
+from acvb_core.engine.history import TOO_GOOD
 from acvb_core.engine.prepared import clean_name
-from acvb_core.engine.race_report import TOO_GOOD
 from acvb_core.engine.study import StudyJob, StudyState
 from acvb_core.engine.tuning import Tuning, plan_search
 from acvb_core.registry import method_row

@@ -16,7 +16,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from acvb_core import __version__
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.files import scratch_prefix
-from acvb_core.engine.background import BackgroundTask
+from acvb_core.engine.executor import BackgroundTask
 from acvb_core.engine.job import Job
 from acvb_core.engine.run import StopRun
 from acvb_core.store.archives import Chosen, ImportReport, read_archive, write_archive

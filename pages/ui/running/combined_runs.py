@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.engine.experiments.combining import Combination, combine
+from acvb_core.engine.experiments.answers import Combination, combine
 from acvb_core.engine.result import Result
 from acvb_core.store.export import csv_text
 from acvb_core.views.comparison_table import same_split

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
-from acvb_core.engine.free_memory import available_memory
+from acvb_core.engine.machine import available_memory
 from acvb_core.engine.prepared import SLOW_SWEEP, PreparedRun
 from acvb_core.engine.stopping import worst_case_sweeps
 from pages.ui.shared import format as say

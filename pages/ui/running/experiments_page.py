@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.engine.background import Status
+from acvb_core.engine.executor import Status
 from acvb_core.engine.experiments.answers import COURSE
 from acvb_core.engine.experiments.plan import SCORE, Plan, plan_experiment
 from acvb_core.engine.experiments.report import LEVEL, TWO_WAYS, Experiment

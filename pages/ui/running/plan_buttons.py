@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from acvb_core.engine.background import Status
+from acvb_core.engine.executor import Status
 from acvb_core.engine.study import StudyJob
 from pages.ui.shared.absent import once
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import depends_on_seed, rebuild_run
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.registry import method_row
 from pages.ui.shared import format as say
 from pages.ui.shared.workspace import Workspace

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.views.theme import isolate
 
 

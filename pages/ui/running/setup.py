@@ -12,8 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 from acvb_core.core.errors import AcvbError
 from acvb_core.core.parameters import Value
 from acvb_core.core.spec import MethodSpec, ModelSpec
+from acvb_core.engine.history import RACE_CRITERIA
 from acvb_core.engine.prepared import PreparedRun, prepare_run
-from acvb_core.engine.race_report import RACE_CRITERIA
 from acvb_core.registry import MODELS, methods_for, model_row
 from pages.ui.running.costs import (
     check_memory,

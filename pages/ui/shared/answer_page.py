@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from acvb_core.engine.history import MOTION
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import MOTION
 from acvb_core.views.theme import isolate
 from pages.ui.running.repeats import select_seeds, show_more_seeds
 from pages.ui.shared import format as say

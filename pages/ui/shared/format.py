@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from acvb_core.engine.background import BackgroundTask, Status
+from acvb_core.engine.executor import BackgroundTask, Status
+from acvb_core.engine.history import ELSEWHERE, Verdict
 from acvb_core.engine.job import Job, RunOutline
 from acvb_core.engine.prepared import clean_name, depends_on_seed
-from acvb_core.engine.snapshot import ELSEWHERE, Verdict
 
 if TYPE_CHECKING:
     from pages.ui.workspace.dataset import Dataset

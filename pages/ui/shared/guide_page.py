@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.core.spec import MethodSpec
-from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.history import Verdict
 from acvb_core.registry import methods_of
 from pages.ui.running.live import model_in_use
 from pages.ui.shared import format as say

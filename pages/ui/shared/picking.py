@@ -9,11 +9,10 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import streamlit as st
 
+from acvb_core.engine.history import RaceReport, SweepRecord
 from acvb_core.engine.job import Job, JobSnapshot
 from acvb_core.engine.prepared import PreparedRun
-from acvb_core.engine.race_report import RaceReport
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.store import export
 from acvb_core.store.snippet import python_snippet
 from pages.ui.running.run_order import order_runs

@@ -20,7 +20,7 @@ from acvb_core.core.errors import ParameterError, hide_folder
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.plan import Plan
 from acvb_core.engine.experiments.report import Experiment
-from acvb_core.engine.free_memory import share_heaps
+from acvb_core.engine.machine import share_heaps
 from acvb_core.engine.tuning import Search, Tuning
 from acvb_core.store.files import StoreError, StoreLock, close_to_others
 from acvb_core.store.jobs import JobManager

@@ -30,7 +30,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-from acvb_core.cli.interrupt import terminal_silencer
+from acvb_core.cli.progress import terminal_silencer
 from pages.ui.access.sign_in import is_stranger
 
 _LOGGER = get_logger(__name__)

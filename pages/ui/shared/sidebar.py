@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from acvb_core.engine.background import BackgroundTask, Status
+from acvb_core.engine.executor import BackgroundTask, Status
 from acvb_core.store.files import explain_error
 from pages.ui.shared import format as say
 from pages.ui.shared import services

@@ -7,7 +7,7 @@ import pytest
 
 import acvb_core
 from acvb_core.core.errors import ParameterError
-from acvb_core.engine.experiments.combining import average_posteriors
+from acvb_core.engine.experiments.answers import average_posteriors
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.samples.planted_relations import planted_relation
 from tests.models.irm.moves.adapters import mixed_network

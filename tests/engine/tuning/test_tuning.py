@@ -14,9 +14,9 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.spec import Range
 from acvb_core.engine import tuning as module
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.engine.study import FAILED, finish_study, make_runs
 from acvb_core.engine.tuning import (
     Trial,

@@ -10,8 +10,7 @@ from itertools import pairwise
 import pytest
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.engine.background import Status
-from acvb_core.engine.executor import Executor
+from acvb_core.engine.executor import Executor, Status
 from acvb_core.engine.study import StudyJob, StudyState
 from acvb_core.engine.tuning import Search, Trial, Tuning
 from tests.engine.jobs import PATIENCE, Gate, until

@@ -8,9 +8,9 @@ import pytest
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lda.grid import COLUMNS, Grid, grid, grid_row, prepare_grid, settings_without_k
 from acvb_core.models.lda.topics import coherence, topic_diversity
 from acvb_core.samples.planted_mixtures import bars

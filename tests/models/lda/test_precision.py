@@ -12,9 +12,9 @@ import pytest
 from acvb_core.core.protocols import SweepInfo
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import Schedule
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lda import cvb
 from acvb_core.models.lda.cvb import CollapsedLda
 from acvb_core.models.lda.hyper import Concentrations

@@ -6,7 +6,7 @@ import pytest
 from acvb_core import fit
 from acvb_core.core.errors import DataError
 from acvb_core.data.table import Table
-from acvb_core.engine.experiments.combining import combine
+from acvb_core.engine.experiments.answers import combine
 from acvb_core.models.lfm.answer import count_alike_features, match_features, measure_spread
 from acvb_core.models.lfm.state import build_posterior
 from acvb_core.samples.planted_mixtures import planted_features

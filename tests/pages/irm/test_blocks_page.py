@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Relation
-from acvb_core.engine.background import Status
+from acvb_core.engine.executor import Status
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result

@@ -15,9 +15,9 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.evaluate.ranking import ranked_words, top_words
 from acvb_core.models.lda.topics import IDENTIFYING, Topics
 from acvb_core.samples.catalogue import load_sample

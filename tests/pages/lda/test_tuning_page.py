@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.engine.background import Status
+from acvb_core.engine.executor import Status
 from acvb_core.engine.tuning import Tuning, plan_search
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace

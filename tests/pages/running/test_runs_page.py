@@ -16,9 +16,9 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.prepared import prepare_run
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store import results
 from acvb_core.store.jobs import JobManager

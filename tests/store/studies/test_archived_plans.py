@@ -18,8 +18,7 @@ import pytest
 from acvb_core.data.corpora.disk_build import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
-from acvb_core.engine.background import Status
-from acvb_core.engine.executor import Executor
+from acvb_core.engine.executor import Executor, Status
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.study import StudyJob

@@ -22,8 +22,7 @@ from acvb_core.core.spec import Range
 from acvb_core.data.corpora.disk_build import write_disk_corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.relation import Relation
-from acvb_core.engine.background import Status
-from acvb_core.engine.executor import Executor
+from acvb_core.engine.executor import Executor, Status
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.study import FAILED, StudyJob, finish_study, make_runs
 from acvb_core.engine.tuning import Search, Trial, Tuning, plan_search, rebuild_search

@@ -11,9 +11,9 @@ from scipy.special import xlogy
 
 from acvb_core.core.protocols import no_poll
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import run
-from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm import moves
 from acvb_core.models.irm import moves as merge

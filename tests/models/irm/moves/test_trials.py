@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from acvb_core.core.protocols import no_poll
+from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import StopRun, run
-from acvb_core.engine.snapshot import SweepRecord
 from acvb_core.models.irm import moves, split
 from acvb_core.models.irm.moves import MoveMemory, Moves, _Trials, merge_clusters, promising_merges
 from acvb_core.models.irm.spec import MOVES_FROM_AFTER_CHAIN

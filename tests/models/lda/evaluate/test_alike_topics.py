@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.engine.experiments.combining import combine
+from acvb_core.engine.experiments.answers import combine
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.topics import ALIKE, count_alike_topics, count_repeats, measure_spread

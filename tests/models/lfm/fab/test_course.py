@@ -10,7 +10,7 @@ import pytest
 
 import acvb_core
 from acvb_core.data.table import Table
-from acvb_core.engine.snapshot import Verdict
+from acvb_core.engine.history import Verdict
 from acvb_core.models.lfm.fab import INDIFFERENT, Fab
 from acvb_core.models.lfm.kernels import Cells
 from acvb_core.models.lfm.state import FabState

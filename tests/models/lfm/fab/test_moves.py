@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lfm.fab import INDIFFERENT, Fab, _candidates, find_move, flip_features
 from acvb_core.models.lfm.kernels import Cells
 from acvb_core.models.lfm.state import FabState

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.prepared import prepare_run
-from acvb_core.engine.snapshot import Verdict
 from acvb_core.models.lfm.vb import WARM, EverySize
 from acvb_core.samples.planted_mixtures import planted_features
 

@@ -1,4 +1,4 @@
-"""`acvb transform`: the topics of documents that were not fitted."""
+"""The commands for texts: read a corpus to disk, and apply topics to new documents."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from acvb_core.cli.output import as_json, data_text, format_facts
-from acvb_core.cli.reading import MODEL_FOR
-from acvb_core.cli.source import Source, load
-from acvb_core.core.errors import ParameterError
+from acvb_core.cli.arguments import MODEL_FOR, reader_options, typed_options
+from acvb_core.cli.output import (
+    as_json,
+    data_text,
+    format_facts,
+)
+from acvb_core.cli.source import Source, holds_corpus, keep_file, load
+from acvb_core.core.errors import ParameterError, printable
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
-from acvb_core.evaluate.completion import Completion
+from acvb_core.evaluate.heldout import Completion
 from acvb_core.models.lda.transform import FixedTopics, as_corpus, no_known_word_error, require_tokeniser
 from acvb_core.registry import model_row
 from acvb_core.store.export import csv_text
@@ -90,3 +94,21 @@ def _text(
     if out is not None:
         facts.append(("written to", str(out)))
     return f"{data_text(source.data, source.lines)}topics of {topics.name}\n{format_facts(facts)}"
+
+
+def read(arguments: argparse.Namespace) -> int:
+    """Read FILE to a folder; return the exit code."""
+    folder = Path(arguments.folder)
+    if holds_corpus(arguments.file):
+        raise ParameterError(f"{arguments.file} is a corpus on disk already.")
+    options = reader_options(arguments, "corpus") | typed_options(arguments, ["broken"])
+    corpus, lines = keep_file(arguments, folder, options)
+    size = corpus.bytes_on_disk
+    if arguments.json:
+        summary = {"data": corpus.identity(), "folder": str(folder), "bytes": size, "report": lines}
+        sys.stdout.write(as_json(summary))
+    else:
+        sys.stdout.write(f"{printable(corpus.name)}: {corpus.size_text}\n")
+        sys.stdout.write("".join(f"  {printable(line)}\n" for line in lines))
+        sys.stdout.write(f"  {size / 1e6:,.1f} MB in {folder}\n")
+    return 0
