@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from functools import wraps
 from typing import Any
 
@@ -16,7 +17,7 @@ def for_each(names: str, cases: Iterable[Any] | Mapping[str, Any]) -> Callable[[
     """Call a test with each of some values, as `pytest.mark.parametrize` does, but within one test.
 
     Several names are separated by commas; a case then has a value for each. A mapping names its cases.
-    Fixtures are shared by all cases.
+    Each case has a folder `tmp_path` and patches of its own; all cases share the other fixtures.
     """
     arguments = [name.strip() for name in names.split(",")]
     labels = list(cases) if isinstance(cases, Mapping) else None
@@ -31,7 +32,8 @@ def for_each(names: str, cases: Iterable[Any] | Mapping[str, Any]) -> Callable[[
             for number, value in enumerate(values):
                 case = dict(zip(arguments, value, strict=True)) if len(arguments) > 1 else {names: value}
                 try:
-                    test(**fixtures, **case)
+                    with own_fixtures(fixtures, number) as own:
+                        test(**own, **case)
                 except (Exception, pytest.fail.Exception, BaseExceptionGroup) as error:
                     error.add_note(f"in the case {labels[number] if labels else describe(case)}")
                     failures.append(error)
@@ -45,6 +47,17 @@ def for_each(names: str, cases: Iterable[Any] | Mapping[str, Any]) -> Callable[[
         return run
 
     return decorate
+
+
+@contextmanager
+def own_fixtures(fixtures: dict[str, Any], number: int) -> Iterator[dict[str, Any]]:
+    """Give a case a folder and patches that no other case sees."""
+    own = dict(fixtures)
+    if "tmp_path" in own:
+        own["tmp_path"] = own["tmp_path"] / f"case{number}"
+        own["tmp_path"].mkdir()
+    with own["monkeypatch"].context() if "monkeypatch" in own else nullcontext() as patch:
+        yield own | {"monkeypatch": patch} if "monkeypatch" in own else own
 
 
 def describe(case: dict[str, Any]) -> str:
