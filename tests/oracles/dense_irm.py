@@ -136,9 +136,6 @@ Labels = NDArray[np.int_]
 BetaParameters = tuple[Array, Array]
 
 
-# ----------------------------------------------------------------------------------------------- lower bound
-
-
 def lower_bound(
     data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock, alpha1: float, alpha2: float
 ) -> float:
@@ -210,9 +207,6 @@ def _beta_entropy(parameters: BetaParameters) -> float:
     return float(np.sum(betaln(s, t) - moments))
 
 
-# ----------------------------------------------------------------------------------------- hyper-parameters
-
-
 def update_alpha(q: Array, alpha: float) -> float:
     """alpha <- (K - 1) / sum_{k<K} [psi(m_k + M_k + alpha + 1) - psi(M_k + alpha)] (IRM14 section 5.6)."""
     return vb_update_alpha(stick_posterior(q, alpha))
@@ -247,9 +241,6 @@ def update_ab_per_block(
     a, b = np.broadcast_to(a, n.shape), np.broadcast_to(b, n.shape)
     scale = digamma(a + b + total) - digamma(a + b)
     return a * (digamma(a + n) - digamma(a)) / scale, b * (digamma(b + total - n) - digamma(b)) / scale
-
-
-# -------------------------------------------------------------------------------------------- exact joint
 
 
 def log_joint(

@@ -103,9 +103,6 @@ def priors(alpha: Array, beta: float, n_words: int) -> tuple[Array, float, float
     return alpha, beta, n_words * beta
 
 
-# ------------------------------------------------------------------------------------- exact joint, labels known
-
-
 def log_multivariate_beta(a: Array) -> float:
     """log B(a) = sum lgamma(a) - lgamma(sum a)."""
     return float(gammaln(a).sum() - gammaln(a.sum()))
@@ -135,9 +132,6 @@ def gibbs_conditional(tokens: Tokens, z: Integers, i: int, alpha: Array, beta: f
         n_wk = np.sum(others & (tokens.words == w))
         weights[k] = (alpha[k] + n_dk) * (beta + n_wk) / (tokens.shape[1] * beta + others.sum())
     return weights / weights.sum()
-
-
-# -------------------------------------------------------------------------- counts as random numbers under gamma
 
 
 def poisson_binomial(probabilities: Array) -> Array:
@@ -194,9 +188,6 @@ def presence_weighted(f: Function, triplets: Triplets, gamma: Array, alpha: Arra
         mean_if_present = mean / np.where(p > 0, p, 1.0)
         result.append(p * f(c + mean_if_present) + (1 - p) * f(c + np.zeros_like(mean)))
     return Statistics(*result)
-
-
-# ------------------------------------------------------------------------------------------------------- bounds
 
 
 def entropy(triplets: Triplets, gamma: Array) -> float:
@@ -258,9 +249,6 @@ def lower_bound_explicit(
         total += float((prior - posterior) @ log_mean)
         total += log_multivariate_beta(posterior) - log_multivariate_beta(prior)
     return total
-
-
-# ------------------------------------------------------------------------------------------- collapsed updates
 
 
 def _normalise(log_weights: Array) -> Array:
@@ -385,9 +373,6 @@ def pseudo_loo(triplets: Triplets, gamma: Array, alpha: Array, beta: float) -> f
     return float(sum(terms))
 
 
-# ---------------------------------------------------------------------------------------------------------- VB
-
-
 def vb_sweep(triplets: Triplets, gamma: Array, alpha: Array, beta: float, inner: int = 1) -> Array:
     """Variational Bayes: gamma prop. to exp{ psi(alpha + n_dk) + psi(beta + n_wk) - psi(V beta + n_k) }.
 
@@ -403,9 +388,6 @@ def vb_sweep(triplets: Triplets, gamma: Array, alpha: Array, beta: float, inner:
             for p in triplets.of_document(d):
                 gamma[p] = _normalise(log_theta + log_phi[triplets.words[p]])
     return gamma
-
-
-# -------------------------------------------------------------------------------------- hyper-parameters, estimates
 
 
 def minka_step(

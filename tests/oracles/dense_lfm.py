@@ -5,26 +5,7 @@
 Convention: ``x`` is (N, D) on the scale the method works on (standardised columns), NaN = missing. ``Features`` are the
 arrays of a posterior under their own names, so ``Features.of(posterior.arrays)`` is a state. Nothing is incremental, no
 moment is kept: cells are visited one by one, and a missing cell is one that is not visited.
-Papers: HF13 = Hayashi, Fujimaki, NIPS 26 (2013). What is here, and in the files beside this one:
-
-dense_lfm (FAB and EM; ``mode`` is "paper", "dof" or "em")
-    bound(x, state, mode, tilde=None)           L ("paper"), L_c ("dof"), the variational bound ("em")
-    e_update(x, state, n, k, mode)              new mu_nk; e_sweep(x, state, mode): all, feature by feature
-    weights_and_bias(x, objects)                best (W, b)
-    residual_squares(x, state)                  S_d;  noise_precision(x, state, mode)
-    m_step(x, objects, mode), sweep(x, state, mode), accelerate(x, state, k, mode, rounds)
-    predictive_moments(state, n, d, weight_variance=None), log_predictive(state, n, d, value, ...)
-    always_on_to_bias(state, k)
-lfm_enumeration (every vector of 2**K, or matrix of 2**(N K), is visited)
-    bound(x, state, mode, tilde), regression(x, objects, d), log_evidence, object_marginals, cell_moments
-    finite_table(x, size, a, c, ...), ibp_table(x, alpha, k_max, ...): the exact p(Z | X); their .by_class,
-    .features_law, .shared_features and .log_evidence are what a sampler is compared with
-dense_lfm_ibp (weights integrated out)
-    log_marginal(x, z, noise_var, weight_var, bias=0, bias_var=0), weight_posterior(x, z, ...)
-    ibp_log_prior(z, alpha, classes), finite_log_prior(z, a, c), class_key(z), matrix_of(key, n)
-    flip_log_odds(x, z, n, k, ...), own_features_law(x, z, n, alpha, limit, ...)
-dense_lfm_vb (finite beta-Bernoulli): VbState, VbPrior, vb_bound, an update for each coordinate, vb_sweep
-dense_lfm_meibp (non-negative weights): truncated_moments, MeState, me_bound, an update for each coordinate
+Papers: HF13 = Hayashi, Fujimaki, NIPS 26 (2013).
 
 What "dof" maximises. HF13's Lemma 1 drops lambda_d from the Hessian lambda_d sum_n z_n z_n' of a column's weights.
 Kept, and with a prior of the weights as wide as the column (s_d = sd of its observed cells), it gives
@@ -100,9 +81,6 @@ def column_sds(x: Array) -> Array:
     return np.array([x[seen(x)[:, d], d].std() for d in range(x.shape[1])])
 
 
-# ---------------------------------------------------------------------------------------------------------- bound
-
-
 def residual_squares(x: Array, state: Features) -> Array:
     """S_d = sum over observed n of E (x_nd - b_d - w_d' z_n)^2 (D,)."""
     squares = np.zeros(x.shape[1])
@@ -156,9 +134,6 @@ def bound(x: Array, state: Features, mode: str, tilde: Array | None = None) -> f
     return value
 
 
-# --------------------------------------------------------------------------------------------------------- E step
-
-
 def likelihood_gain(x: Array, state: Features, n: int, k: int) -> float:
     """c_nk = E log p(x_n | z_nk = 1) - E log p(x_n | z_nk = 0) over the observed cells of n."""
     total = 0.0
@@ -201,9 +176,6 @@ def accelerate(x: Array, state: Features, k: int, mode: str, rounds: int = 1000)
     return state._replace(objects=objects, pi=pi)
 
 
-# --------------------------------------------------------------------------------------------------------- M step
-
-
 def weights_and_bias(x: Array, objects: Array) -> tuple[Array, Array]:
     """W (K, D) and b (D,) that minimise every S_d; those of least norm where several do."""
     size = objects.shape[1]
@@ -237,9 +209,6 @@ def m_step(x: Array, objects: Array, mode: str) -> Features:
 def sweep(x: Array, state: Features, mode: str) -> Features:
     """An M step, then an E step."""
     return e_sweep(x, m_step(x, state.objects, mode), mode)
-
-
-# -------------------------------------------------------------------------------------------------- what follows
 
 
 def predictive_moments(

@@ -8,15 +8,6 @@
 C_d is (K, K): a full one is the best Gaussian of a column's weights, a diagonal one (``factorised``) that of the paper,
 where the weights of different features are independent. Missing cells are cells that are not visited.
 Paper: DMVT09 = Doshi-Velez, Miller, Van Gael, Teh, AISTATS 2009.
-
-    vb_bound(x, state, prior)
-    stick_update(state, prior)                 tau (K, 2)
-    activation_update(x, state, n, k)          mu_nk
-    weight_update(x, state, prior, k, d)       m_kd, C_d,kk of the factorised q (other weights as they are)
-    column_update(x, state, prior, d)          m_d, C_d of the full q
-    bias_update(x, state, prior, d)            mean and variance of b_d
-    noise_update(x, state, prior)              Gamma (D, 2), or with a free precision (D,) N_d / S_d
-    weight_variance_update(state)              the free weight_variance: mean of E w^2
 """
 
 from __future__ import annotations
@@ -24,7 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaln, digamma, expit, gammaln
+from scipy.special import betaln, digamma, gammaln
 
 from tests.oracles.dense_irm import Array
 from tests.oracles.dense_lfm import cells, entropy, per_column, seen
@@ -95,9 +86,6 @@ def residual_squares(x: Array, state: VbState) -> Array:
     return squares
 
 
-# ---------------------------------------------------------------------------------------------------------- bound
-
-
 def stick_divergence(sticks: Array, prior: tuple[float, float]) -> Array:
     """KL(Beta(tau_k) || Beta(a, c)) of each feature (K,)."""
     a, c = prior
@@ -137,28 +125,6 @@ def vb_bound(x: Array, state: VbState, prior: VbPrior) -> float:
     return float(value)
 
 
-# -------------------------------------------------------------------------------------------------------- updates
-
-
-def stick_update(state: VbState, prior: VbPrior) -> Array:
-    """tau_k = (a + sum_n mu_nk, c + N - sum_n mu_nk)."""
-    ones = state.objects.sum(axis=0)
-    return np.column_stack([prior.sticks[0] + ones, prior.sticks[1] + len(state.objects) - ones])
-
-
-def activation_update(x: Array, state: VbState, n: int, k: int) -> float:
-    """mu_nk."""
-    log_on, log_off = state.log_shares
-    total = log_on[k] - log_off[k]
-    others = np.delete(np.arange(state.size), k)
-    for d in np.flatnonzero(seen(x)[n]):
-        w, c, mu = state.weights[:, d], state.covariance[d], state.objects[n]
-        cross = mu[others] @ (w[others] * w[k] + c[others, k])
-        gap = x[n, d] - state.bias[d]
-        total += state.precision[d] * (gap * w[k] - cross - (w[k] ** 2 + c[k, k]) / 2)
-    return float(expit(total))
-
-
 def weight_update(x: Array, state: VbState, prior: VbPrior, k: int, d: int) -> tuple[float, float]:
     """Mean and variance of w_kd where it is independent of the other weights."""
     others = np.delete(np.arange(state.size), k)
@@ -169,26 +135,6 @@ def weight_update(x: Array, state: VbState, prior: VbPrior, k: int, d: int) -> t
         information += state.precision[d] * mu[k]
         target += state.precision[d] * mu[k] * gap
     return target / information, 1 / information
-
-
-def column_update(x: Array, state: VbState, prior: VbPrior, d: int) -> tuple[Array, Array]:
-    """Mean (K,) and covariance (K, K) of w_d."""
-    information, target = np.eye(state.size) / prior.weight_variance, np.zeros(state.size)
-    for n in np.flatnonzero(seen(x)[:, d]):
-        information += state.precision[d] * second_moments(state.objects[n])
-        target += state.precision[d] * state.objects[n] * (x[n, d] - state.bias[d])
-    covariance = np.linalg.inv(information)
-    return covariance @ target, covariance
-
-
-def bias_update(x: Array, state: VbState, prior: VbPrior, d: int) -> tuple[float, float]:
-    """Mean and variance of b_d; a free one has no variance."""
-    rows = seen(x)[:, d]
-    gaps = x[rows, d] - state.objects[rows] @ state.weights[:, d]
-    if prior.bias_variance is None:
-        return float(gaps.mean()), 0.0
-    information = 1 / prior.bias_variance + state.precision[d] * len(gaps)
-    return float(state.precision[d] * gaps.sum() / information), float(1 / information)
 
 
 def noise_update(x: Array, state: VbState, prior: VbPrior) -> Array:
@@ -202,27 +148,3 @@ def noise_update(x: Array, state: VbState, prior: VbPrior) -> Array:
 def weight_variance_update(state: VbState) -> float:
     """The weight_variance that maximises the bound: mean over k and d of E w_kd^2."""
     return float((state.weights**2 + state.weight_variance).mean())
-
-
-def vb_sweep(x: Array, state: VbState, prior: VbPrior, factorised: bool = True) -> VbState:
-    """Every coordinate once: weights, bias, noise, sticks, activations."""
-    for d in range(x.shape[1]):
-        weights, covariance = state.weights.copy(), state.covariance.copy()
-        if factorised:
-            covariance[d] = np.diag(np.diag(covariance[d]))
-            for k in range(state.size):
-                now = state._replace(weights=weights, covariance=covariance)
-                weights[k, d], covariance[d, k, k] = weight_update(x, now, prior, k, d)
-        else:
-            weights[:, d], covariance[d] = column_update(x, state, prior, d)
-        state = state._replace(weights=weights, covariance=covariance)
-    pairs = np.array([bias_update(x, state, prior, d) for d in range(x.shape[1])])
-    state = state._replace(bias=pairs[:, 0], bias_variance=pairs[:, 1])
-    state = state._replace(noise=noise_update(x, state, prior))
-    state = state._replace(sticks=stick_update(state, prior))
-    for k in range(state.size):
-        for n in range(len(x)):
-            objects = state.objects.copy()
-            objects[n, k] = activation_update(x, state, n, k)
-            state = state._replace(objects=objects)
-    return state

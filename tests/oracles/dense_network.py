@@ -153,9 +153,6 @@ def block_log_evidence(n: Array, total: Array, a: PerBlock, b: PerBlock) -> Arra
     return np.asarray(betaln(a + n, np.asarray(b) + total - n) - betaln(a, b))
 
 
-# ----------------------------------------------------------------------------------------------- lower bound
-
-
 def lower_bound(data: NetworkData, q: Array, a: PerBlock, b: PerBlock, alpha: float) -> float:
     """VB's lower bound at the best q(v), q(theta) for a given q(Z): one stick term, one entropy."""
     n, total, m = counts(data, q)
@@ -206,9 +203,6 @@ def _divergence(parameters: BetaParameters, a: Array, b: Array) -> float:
     return float(np.sum(betaln(a, b) - betaln(s, t) + (s - a) * log_t + (t - b) * log_rest))
 
 
-# ----------------------------------------------------------------------------------------- hyper-parameters
-
-
 def update_ab_tied(data: NetworkData, q: Array, a: float, b: float) -> tuple[float, float]:
     """One fixed-point step for a, b shared by all blocks, each block once; both use the old a and b."""
     n, total, _ = counts(data, q)
@@ -216,9 +210,6 @@ def update_ab_tied(data: NetworkData, q: Array, a: float, b: float) -> tuple[flo
     scale = float(np.sum(digamma(a + b + ones + zeros) - digamma(a + b)))
     new_a = a * float(np.sum(digamma(a + ones) - digamma(a))) / scale
     return new_a, b * float(np.sum(digamma(b + zeros) - digamma(b))) / scale
-
-
-# -------------------------------------------------------------------------------------------- exact joint
 
 
 def log_likelihood_of_labels(data: NetworkData, z: Labels, a: PerBlock, b: PerBlock) -> float:
@@ -259,9 +250,6 @@ def log_joint(
 
 
 Update = Callable[..., tuple[Array, float]]
-
-
-# ------------------------------------------------------------------------------------------- collapsed updates
 
 
 def update_cvb0(
@@ -331,9 +319,6 @@ def pseudo_loo(
     return sum(update(data, q, i, a, b, alpha)[1] for i in range(len(q)))
 
 
-# -------------------------------------------------------------------------------------------------- VB
-
-
 def vb_update(
     data: NetworkData,
     q: Array,
@@ -375,9 +360,6 @@ def vb_sweep(
     return q
 
 
-# -------------------------------------------------------------------------------------------------- Gibbs
-
-
 def gibbs_conditional(
     data: NetworkData, z: Labels, i: int, a: float, b: float, alpha: float
 ) -> tuple[Array, Array]:
@@ -410,9 +392,6 @@ def gibbs_conditional(
 
 def _block(pair: tuple[int, int], directed: bool) -> tuple[int, int]:
     return pair if directed else (min(pair), max(pair))
-
-
-# -------------------------------------------------------------------------------------- prediction and moves
 
 
 def predict(data: NetworkData, q: Array, a: PerBlock, b: PerBlock) -> Array:

@@ -9,14 +9,13 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
 from tests.oracles.dense_irm import (
     Array,
     DenseData,
     Labels,
     PerBlock,
-    crp_log_prior,
     entropy,
     log_joint,
     log_likelihood_of_labels,
@@ -69,9 +68,6 @@ def _marginals(labels: Labels, weights: Array, size: int) -> Array:
     return np.stack([weights @ (labels == k) for k in range(size)], axis=1)
 
 
-# ------------------------------------------------------------------------------------------------ partitions
-
-
 def canonical_partition(z: Labels | Partition) -> Partition:
     """Clusters numbered in order of first appearance, so that equal partitions have equal labels."""
     names: dict[int, int] = {}
@@ -94,14 +90,6 @@ def partition_posterior(
     return dict(zip(pairs, np.exp(logs - logsumexp(logs)).tolist(), strict=True))
 
 
-def crp_prior(n: int, alpha: float) -> dict[Partition, float]:
-    """The CRP probability of every partition of n objects."""
-    return {p: float(np.exp(crp_log_prior(np.array(p), alpha))) for p in partitions(n)}
-
-
-# -------------------------------------------------------------------------------- counts under a factorised q
-
-
 def count_law(indicator: Array, p: Array, r: Array) -> tuple[Array, Array]:
     """Every value of sum_ij indicator_ij s_i t_j and its probability; s_i, t_j ~ Bernoulli(p_i), (r_j)."""
     s, t = label_vectors(len(p), 2), label_vectors(len(r), 2)
@@ -121,36 +109,6 @@ def count_moments(indicator: Array, q1: Array, q2: Array) -> tuple[Array, Array]
     return mean, variance
 
 
-def expected_log_gamma(c: PerBlock, indicator: Array, q1: Array, q2: Array) -> Array:
-    """Exact E log Gamma(c + count_kl) (K1, K2) under a factorised q; c is a scalar or (K1, K2)."""
-    shape = (q1.shape[1], q2.shape[1])
-    c = np.broadcast_to(c, shape)
-    result = np.zeros(shape)
-    for k, cluster in np.ndindex(shape):
-        values, weights = count_law(indicator, q1[:, k], q2[:, cluster])
-        result[k, cluster] = np.sum(weights * gammaln(c[k, cluster] + values))
-    return result
-
-
-def expected_log_likelihood(data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock) -> Array:
-    """(K1, K2) terms of E log p(X | Z), less the constant -lbeta(a, b)."""
-    a, b = np.asarray(a), np.asarray(b)
-    ones = expected_log_gamma(a, data.ones, q1, q2)
-    zeros = expected_log_gamma(b, data.zeros, q1, q2)
-    return ones + zeros - expected_log_gamma(a + b, data.seen, q1, q2)
-
-
-def exact_likelihood_terms(data: DenseData, q1: Array, q2: Array, i: int, a: PerBlock, b: PerBlock) -> Array:
-    """(K1,): E log p(x_i | z_i = k, the rest), what every CVB likelihood term approximates."""
-    placed = q1.copy()
-    placed[i] = 1.0  # block (k, l) sees column k alone
-    before = expected_log_likelihood(data.without_row(i), np.delete(q1, i, axis=0), q2, a, b)
-    return (expected_log_likelihood(data, placed, q2, a, b) - before).sum(axis=1)
-
-
-# ------------------------------------------------------------------------------------- collapsed mean field
-
-
 def label_probabilities(labels: Labels, q: Array) -> Array:
     """q(Z) of every label vector."""
     return q[np.arange(q.shape[0]), labels].prod(axis=1)
@@ -160,24 +118,3 @@ def collapsed_bound(table: JointTable, q1: Array, q2: Array) -> float:
     """E_q log p(X, Z) + H(q): the collapsed bound, between the VB bound and log p(X)."""
     weights1, weights2 = label_probabilities(table.labels1, q1), label_probabilities(table.labels2, q2)
     return float(weights1 @ table.log_joint @ weights2) + entropy(q1) + entropy(q2)
-
-
-def exact_cvb_update(
-    data: DenseData, q1: Array, q2: Array, i: int, a: PerBlock, b: PerBlock, alpha1: float, alpha2: float
-) -> tuple[Array, float]:
-    """The update CVB and CVB0 approximate: q_i(k) prop. to exp E log p(x_i, z_i = k | the rest).
-
-    Expectations over all assignments of the others; returns the new row and the log normaliser.
-    """
-    sizes = (q1.shape[1], q2.shape[1])
-    full = joint_table(data, sizes, a, b, alpha1, alpha2)
-    rest = joint_table(data.without_row(i), sizes, a, b, alpha1, alpha2)
-    weights2 = label_probabilities(full.labels2, q2)
-    baseline = label_probabilities(rest.labels1, np.delete(q1, i, axis=0)) @ rest.log_joint @ weights2
-    log_weights = np.zeros(sizes[0])
-    for k in range(sizes[0]):
-        placed = q1.copy()
-        placed[i] = np.eye(sizes[0])[k]
-        log_weights[k] = label_probabilities(full.labels1, placed) @ full.log_joint @ weights2 - baseline
-    log_normaliser = float(logsumexp(log_weights))
-    return np.exp(log_weights - log_normaliser), log_normaliser

@@ -61,22 +61,6 @@ def unclump(triplets: Triplets, gamma: Array) -> tuple[Triplets, Array]:
     return Triplets(triplets.documents[entry], triplets.words[entry], ones, triplets.shape), gamma[entry]
 
 
-def clump(triplets: Triplets, gamma: Array) -> tuple[Triplets, Array]:
-    """Entries of the same document and word become one, at the place of the first; their gamma must be the same."""
-    kept: dict[tuple[int, int], int] = {}
-    counts = triplets.counts.copy()
-    for p, pair in enumerate(zip(triplets.documents.tolist(), triplets.words.tolist(), strict=True)):
-        first = kept.setdefault(pair, p)
-        if first != p:
-            if not np.array_equal(gamma[first], gamma[p]):
-                raise ValueError(f"entries {first} and {p} are of one pair and differ in gamma")
-            counts[first] += counts[p]
-    entries = list(kept.values())
-    return Triplets(
-        triplets.documents[entries], triplets.words[entries], counts[entries], triplets.shape
-    ), gamma[entries]
-
-
 def random_triplets(rng: np.random.Generator, lengths: tuple[int, ...], n_words: int) -> Triplets:
     """Documents of given lengths; low words are frequent, the last of several never occurs.
 

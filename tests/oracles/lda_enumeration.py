@@ -94,9 +94,6 @@ def predictive(table: LdaTable, d: int, alpha: Array, beta: float) -> Array:
     return result
 
 
-# ------------------------------------------------------------------------------------------- independent labels
-
-
 def probabilities_under(table: LdaTable, gamma: Array) -> Array:
     """q(z) of every assignment (L,) with each token's labels drawn from its entry's row of ``gamma``."""
     return label_probabilities(table.labels, gamma[table.entry])

@@ -65,23 +65,3 @@ def count_moments(data: NetworkData, indicator: Array, q: Array) -> tuple[Array,
 def collapsed_bound(table: NetworkTable, q: Array) -> float:
     """E_q log p(X, Z) + H(q): the collapsed bound, between the VB bound and log p(X)."""
     return float(label_probabilities(table.labels, q) @ table.log_joint) + entropy(q)
-
-
-def exact_cvb_update(
-    data: NetworkData, q: Array, i: int, a: PerBlock, b: PerBlock, alpha: float
-) -> tuple[Array, float]:
-    """The update CVB and CVB0 approximate: q_i(k) prop. to exp E log p(x_i, z_i = k | the rest).
-
-    Expectations over all assignments of the others; returns the new row and the log normaliser.
-    """
-    size = q.shape[1]
-    full = joint_table(data, size, a, b, alpha)
-    rest = joint_table(data.without(i), size, a, b, alpha)
-    baseline = label_probabilities(rest.labels, np.delete(q, i, axis=0)) @ rest.log_joint
-    log_weights = np.zeros(size)
-    for k in range(size):
-        placed = q.copy()
-        placed[i] = np.eye(size)[k]
-        log_weights[k] = label_probabilities(full.labels, placed) @ full.log_joint - baseline
-    log_normaliser = float(logsumexp(log_weights))
-    return np.exp(log_weights - log_normaliser), log_normaliser
