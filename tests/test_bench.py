@@ -17,8 +17,7 @@ import pytest
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.table import Table
-from acvb_core.evaluate.corpus_split import HeldOutWords
-from acvb_core.evaluate.split import HeldOut
+from acvb_core.evaluate.split import HeldOut, HeldOutWords
 from acvb_core.samples.catalogue import load_sample
 from benchmarks.peers import __main__ as command
 from benchmarks.peers import communities

@@ -78,7 +78,7 @@ def prepare_trial(task: str, name: str, seed: int) -> Trial:
         return Trial(task, None, None)
     data = load_data(task, name)
     if task == "topics":
-        from acvb_core.evaluate.corpus_split import hold_out_tokens
+        from acvb_core.evaluate.split import hold_out_tokens
 
         split = hold_out_tokens(data, WORDS, seed)
     elif task == "features":

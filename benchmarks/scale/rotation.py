@@ -15,7 +15,7 @@ import numpy as np
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import Shard
-from acvb_core.evaluate.corpus_split import hold_out_documents
+from acvb_core.evaluate.split import hold_out_documents
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Counts, zeroth_order
 from acvb_core.models.lda.model import LdaModel

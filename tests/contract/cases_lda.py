@@ -9,7 +9,7 @@ import numpy as np
 
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.corpus import Corpus
-from acvb_core.evaluate.corpus_split import HeldOutWords
+from acvb_core.evaluate.split import HeldOutWords
 from acvb_core.models.lda.online.stream import StreamState
 from acvb_core.models.lda.spec import FROZEN, LEARN_FROM
 from acvb_core.samples.planted_mixtures import planted_topics

@@ -21,7 +21,7 @@ from acvb_core.data.names import kind_of, string_values, typed_column, typed_val
 from acvb_core.data.table import Table
 from acvb_core.data.table_build import load_table
 from acvb_core.engine.fitting import fit
-from acvb_core.evaluate.corpus_split import hold_out_documents
+from acvb_core.evaluate.split import hold_out_documents
 from acvb_core.store.codecs import CORPORA, TABLES
 from acvb_core.store.export import write_run
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.evaluate.alignment import align_topics
-from acvb_core.evaluate.distributions import jensen_shannon
-from acvb_core.evaluate.stability import stability
+from acvb_core.evaluate.alignment import align_topics, stability
+from acvb_core.evaluate.ranking import jensen_shannon
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpus import Corpus
-from acvb_core.evaluate.completion import document_completion
+from acvb_core.evaluate.heldout import document_completion
 
 
 def even(n_topics: int):

@@ -11,7 +11,7 @@ from scipy import sparse, stats
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
-from acvb_core.evaluate.corpus_split import hold_out_tokens
+from acvb_core.evaluate.split import hold_out_tokens
 from tests.costs import units_of
 
 

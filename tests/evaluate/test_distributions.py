@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.distance import jensenshannon
 
 from acvb_core.core.errors import DataError
-from acvb_core.evaluate.distributions import distributions, jensen_shannon
+from acvb_core.evaluate.ranking import distributions, jensen_shannon
 
 
 def test_by_hand() -> None:

@@ -13,7 +13,7 @@ from acvb_core.data.corpora.disk_build import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
-from acvb_core.evaluate.corpus_split import MOST_DOCUMENTS, HeldOutWords, hold_out_documents
+from acvb_core.evaluate.split import MOST_DOCUMENTS, HeldOutWords, hold_out_documents
 from acvb_core.models.lda.topics import word_probability
 from acvb_core.samples.planted_mixtures import planted_topics
 

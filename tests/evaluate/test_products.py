@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.evaluate.products import pair_products
+from acvb_core.evaluate.heldout import pair_products
 
 
 def test_by_hand() -> None:
@@ -22,7 +22,7 @@ def test_in_pieces(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, dt
         rng.dirichlet(np.ones(9), size=3).astype(dtype),
     )
     documents, words = rng.integers(8, size=50), rng.integers(9, size=50)
-    monkeypatch.setattr("acvb_core.evaluate.products._AT_ONCE", 21)
+    monkeypatch.setattr("acvb_core.evaluate.heldout._AT_ONCE", 21)
     found = pair_products(theta, phi.T, documents, words)
     np.testing.assert_allclose(found, (theta @ phi)[documents, words], rtol=1e-6)
 

@@ -37,7 +37,7 @@ from acvb_core.models.irm.scores import (
 from acvb_core.models.irm.spec import MOVES_FROM, limit_splits
 from acvb_core.models.irm.split import sum_pairs
 from acvb_core.models.irm.state import IrmState, block_counts, hyper_of, lower_bound
-from acvb_core.models.irm.sweep import DomainPass
+from acvb_core.models.irm.sweep import CoordinateSweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -191,10 +191,10 @@ class IrmModel:
             return NetworkPass(self.relation, state).run("zeroth", every, poll, update=False)
         rows, cols = posterior["rows"], posterior["cols"]
         a, b = hyper.blocks((rows.shape[1], cols.shape[1]))
-        forward = DomainPass(self.relation, rows, cols, a, b, hyper.alpha["rows"], poll)
+        forward = CoordinateSweep(self.relation, rows, cols, a, b, hyper.alpha["rows"], poll)
         total = forward.run("zeroth", np.arange(len(rows)), poll, update=False)
         a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
-        backward = DomainPass(self.relation.transposed, cols, rows, a, b, hyper.alpha["cols"], poll)
+        backward = CoordinateSweep(self.relation.transposed, cols, rows, a, b, hyper.alpha["cols"], poll)
         return total + backward.run("zeroth", np.arange(len(cols)), poll, update=False)
 
     def predict(self, posterior: Posterior, heldout: HeldOut) -> Floats:

@@ -13,7 +13,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.core.special import OPTIONS
 from acvb_core.data.relation import Relation
-from acvb_core.evaluate.products import pair_products
+from acvb_core.evaluate.heldout import pair_products
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.gibbs import BOUNDS, LABELS, PRIORS, STRENGTHS, count_blocks
 from acvb_core.models.irm.hyper import Hyper

@@ -26,10 +26,8 @@ from acvb_core.core.protocols import (
 from acvb_core.core.spec import Values, WarmUp
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
-from acvb_core.evaluate.completion import Completion
-from acvb_core.evaluate.corpus_split import HeldOutWords
-from acvb_core.evaluate.heldout import WordScore, score_words
-from acvb_core.evaluate.products import pair_products
+from acvb_core.evaluate.heldout import Completion, WordScore, pair_products, score_words
+from acvb_core.evaluate.split import HeldOutWords
 from acvb_core.models.lda.cvb import sum_counts
 from acvb_core.models.lda.documents import StoredRows
 from acvb_core.models.lda.exact import ExactResponsibilities, collapsed_excess

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.evaluate.distributions import distributions
-from acvb_core.evaluate.ranking import top_words
+from acvb_core.evaluate.ranking import distributions, top_words
 from acvb_core.models.lda.topics import topic_map
 
 Floats = NDArray[np.float64]

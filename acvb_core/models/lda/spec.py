@@ -275,10 +275,10 @@ def stream_methods(
             "check": _METHODS("check_settings"),
             "count_sweeps": _METHODS("count_windows"),
         }
-        build, go_on = (partial(_METHODS(way), name) for way in ("build_stream", "continue_stream"))
+        build = partial(_METHODS("build_stream"), name)
         rows.append(
             MethodSpec("lda", name, label, summary, reference, (*shared, _epochs(5.0)), build,
-                   None, streams=True, build_from=go_on, **given, tuned=tuned, paper=paper)
+                   None, streams=True, build_from=build, **given, tuned=tuned, paper=paper)
         )  # fmt: skip
         rows.append(
             MethodSpec("lda", f"a{name}", f"Averaged {label}",
@@ -286,7 +286,7 @@ def stream_methods(
                    "converge: the run stops by itself.",
                    f"{reference}; Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
                    (*shared, *_STREAM_AVERAGED, _epochs(100.0)), build,
-                   "mean_change", averaged=True, streams=True, build_from=go_on, **given, paper=paper)
+                   "mean_change", averaged=True, streams=True, build_from=build, **given, paper=paper)
         )  # fmt: skip
     return (*rows[::2], *rows[1::2])
 
@@ -297,7 +297,7 @@ LEARN_FROM, LEARN_EVERY, LEARN_UNTIL = 10, 5, 100
 #: Sum of the alphas to start from. With 0.1 for any number of topics, hundreds of them would begin with so large a
 #: sum that most die out, and predict worse.
 START_TOTAL = 5.0
-_MEMORY, _SPLIT = references_to("models.lda.memory"), references_to("evaluate.corpus_split")
+_MEMORY, _SPLIT = references_to("models.lda.memory"), references_to("evaluate.split")
 _CVB, _AVERAGED = (references_to("models.lda.cvb")(f"build_{name}") for name in ("collapsed", "averaged"))
 _CHECK = references_to("models.lda.hyper")("check_concentrations")
 _SHARDED = references_to("models.lda.sharded")

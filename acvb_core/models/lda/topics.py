@@ -17,9 +17,8 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
-from acvb_core.evaluate.distributions import jensen_shannon
-from acvb_core.evaluate.ranking import check_topics, top_words
-from acvb_core.evaluate.stability import stability
+from acvb_core.evaluate.alignment import stability
+from acvb_core.evaluate.ranking import check_topics, jensen_shannon, top_words
 
 #: Words of each topic in the table of topics.
 TABLE_WORDS = 50

@@ -17,7 +17,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
-from acvb_core.evaluate.completion import Completion
+from acvb_core.evaluate.heldout import Completion
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Floats, Singles
 from acvb_core.models.lda.online.kernels import PAPER

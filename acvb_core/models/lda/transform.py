@@ -20,7 +20,7 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus, Shard
 from acvb_core.data.report import take_apart
-from acvb_core.evaluate.completion import Completion, document_completion
+from acvb_core.evaluate.heldout import Completion, document_completion
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Singles, workspace
 from acvb_core.models.lda.state import Tokens, padded_zeros
 from acvb_core.models.lda.topics import document_table

@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from acvb_core.evaluate.alignment import Alignment, align_topics
-from acvb_core.evaluate.stability import Stability, stability
+from acvb_core.evaluate.alignment import Alignment, Stability, align_topics, stability
 from acvb_core.models.lda.figures.topic_pairs import pair_distance_figure
 from acvb_core.models.lda.topics import ALIKE, count_alike_topics, share_vocabulary
 from acvb_core.views.conclusion import describe_found, order_compared

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acvb_core.evaluate.corpus_split import MOST_DOCUMENTS, OBSERVED
+from acvb_core.evaluate.split import MOST_DOCUMENTS, OBSERVED
 from pages.ui.lda.compare_topics import compare_topics
 from pages.ui.lda.overview_texts import summarise_corpus
 from pages.ui.lda.start_from import choose_start

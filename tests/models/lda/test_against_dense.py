@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.evaluate.corpus_split import HeldOutWords
+from acvb_core.evaluate.split import HeldOutWords
 from acvb_core.models.lda.cvb import sum_counts
 from acvb_core.models.lda.kernels import multiply_absences
 from acvb_core.models.lda.state import Cells, zero_counts

@@ -15,7 +15,7 @@ from acvb_core.core.protocols import Responsibilities
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import StopRun, run
-from acvb_core.evaluate import products
+from acvb_core.evaluate import heldout as products
 from acvb_core.models.lda import kernels as evidence
 from acvb_core.models.lda import state as cells_module
 from acvb_core.models.lda import vb

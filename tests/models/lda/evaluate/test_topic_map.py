@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.evaluate.distributions import jensen_shannon
+from acvb_core.evaluate.ranking import jensen_shannon
 from acvb_core.models.lda.topics import classical_scaling, topic_map
 
 
