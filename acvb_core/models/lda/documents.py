@@ -1,70 +1,103 @@
-"""The documents of a corpus in parts and in random order, from memory or from disk."""
+"""Documents of a corpus, from memory or from disk: cut into parts, read as a stream, with stored responsibilities."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias
 
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from acvb_core.core.clusters import renormalise
 from acvb_core.core.protocols import Array
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus, Shard, load_array, shard_file
 from acvb_core.models.lda.kernels import OPTIONS, Singles
-from acvb_core.models.lda.state import Tokens, chunk_end, padded_copy, padded_zeros
+from acvb_core.models.lda.state import Tokens, chunk_end, padded_copy, padded_zeros, take_documents
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Neighbouring documents of a corpus."""
+    """Neighbouring documents of a corpus; a stream reads them shard by shard."""
 
     number: int
     n_words: int
-    #: The corpus on disk that the documents are read from, or the documents themselves.
-    source: DiskCorpus | Shard
-    begin: int = 0  #: first document, counted among those that are in
-    end: int = 0  #: the one behind the last
+    source: DiskCorpus | Shard  #: a corpus on disk, or the documents themselves
+    begin: int = 0  #: first document; documents that were left out are not counted
+    end: int = 0  #: index after the last document
 
     @property
     def n_documents(self) -> int:
         """Number of documents."""
         return len(self.source.pointers) - 1 if isinstance(self.source, Shard) else self.end - self.begin
 
+    @cached_property
+    def _ranges(self) -> list[tuple[int, int, int]]:
+        """(shard on disk, first document, index after the last) for each shard that has some of the documents."""
+        if isinstance(self.source, Shard):
+            return [(0, 0, self.n_documents)]
+        starts = np.concatenate([[0], np.cumsum(self.source.shard_sizes)]).tolist()
+        bounds = [
+            (number, max(self.begin - first, 0), min(self.end, last) - first)
+            for number, (first, last) in enumerate(pairwise(starts))
+        ]
+        return [(number, low, high) for number, low, high in bounds if low < high]
+
+    @property
+    def shard_sizes(self) -> tuple[int, ...]:
+        """Number of documents of each shard."""
+        return tuple(high - low for _, low, high in self._ranges)
+
+    def shard(self, number: int) -> Shard:
+        """Return the documents of a shard."""
+        stored, low, high = self._ranges[number]
+        if isinstance(self.source, Shard):
+            return self.source
+        return take_documents(self.source.shard(stored), low, high)
+
     def read(self) -> Tokens:
-        """Return the documents."""
-        shard = self.source if isinstance(self.source, Shard) else _read(self.source, self.begin, self.end)
-        return Tokens(*shard, self.n_words)
+        """Return all documents, in memory."""
+        if isinstance(self.source, Shard):
+            return Tokens(*self.source, self.n_words)
+        shards = [self.shard(number) for number in range(len(self._ranges))]
+        pointers, pairs = [np.zeros(1, np.int64)], 0
+        for shard in shards:
+            pointers.append(shard.pointers[1:] + pairs)
+            pairs += int(shard.pointers[-1])
+        words = np.concatenate([np.zeros(0, np.int32), *(shard.words for shard in shards)])
+        counts = np.concatenate([np.zeros(0, np.float32), *(shard.counts for shard in shards)])
+        return Tokens(np.concatenate(pointers), words, counts, self.n_words)
 
 
 def cut(corpus: Corpus | DiskCorpus, n_parts: int) -> list[Part]:
-    """Return a corpus in parts of about as many pairs of document and word; no document is in two.
+    """Return parts with about equal numbers of (document, word) pairs; each document is in one part.
 
-    A corpus on disk is cut where the same corpus in memory is.
+    A corpus on disk is cut at the same documents as the same corpus in memory.
     """
     if isinstance(corpus, DiskCorpus):
         bounds = _find_bounds_on_disk(corpus, n_parts)
-        return [Part(i, corpus.n_words, corpus, bounds[i], bounds[i + 1]) for i in range(n_parts)]
+        return [Part(i, corpus.n_words, corpus, *ends) for i, ends in enumerate(pairwise(bounds))]
     tokens = Tokens.of(corpus)
     bounds = [0, *_find_starts(tokens.pointers, corpus.n_pairs, n_parts), tokens.n_documents]
-    return [Part(i, corpus.n_words, tokens.take(bounds[i], bounds[i + 1])) for i in range(n_parts)]
+    return [Part(i, corpus.n_words, tokens.take(*ends)) for i, ends in enumerate(pairwise(bounds))]
 
 
 def _find_starts(pointers: NDArray[np.int64], n_pairs: int, n_parts: int) -> list[int]:
-    """Return the first document of each part but the first; beyond the pointers where it is not among them."""
+    """Return the first document of each part except the first; beyond the pointers if it is not among them."""
     return np.searchsorted(pointers, np.arange(1, n_parts) * n_pairs / n_parts).tolist()
 
 
 def _find_bounds_on_disk(corpus: DiskCorpus, n_parts: int) -> list[int]:
-    """Return how many documents stand in front of each part, and at last of all; no pair is read."""
+    """Return the first document of each part, then the number of documents; no pair is read."""
     starts = [0] * (n_parts - 1)
     documents = pairs = 0
-    for number in range(corpus.n_shards):
-        begin, end = corpus.begins[number : number + 2]
+    for number, (begin, end) in enumerate(pairwise(corpus.begins[: corpus.n_shards + 1])):
         sizes = np.diff(load_array(corpus.folder, shard_file(number, "pointers")).astype(np.int64))
         out = corpus.left_out[(begin <= corpus.left_out) & (corpus.left_out < end)] - begin
         pointers = pairs + np.concatenate([[0], np.cumsum(np.delete(sizes, out))])
@@ -72,99 +105,6 @@ def _find_bounds_on_disk(corpus: DiskCorpus, n_parts: int) -> list[int]:
             starts[part] += min(at, len(pointers) - 1)
         documents, pairs = documents + len(pointers) - 1, int(pointers[-1])
     return [0, *starts, documents]
-
-
-def _read(corpus: DiskCorpus, begin: int, end: int) -> Shard:
-    """Return neighbouring documents of a corpus on disk, those left out not counted."""
-    shards = [_take(corpus.shard(number), low, high) for number, low, high in _pieces(corpus, begin, end)]
-    pointers, pairs = [np.zeros(1, np.int64)], 0
-    for shard in shards:
-        pointers.append(shard.pointers[1:] + pairs)
-        pairs += int(shard.pointers[-1])
-    words = np.concatenate([np.zeros(0, np.int32), *(shard.words for shard in shards)])
-    counts = np.concatenate([np.zeros(0, np.float32), *(shard.counts for shard in shards)])
-    return Shard(np.concatenate(pointers), words, counts)
-
-
-def _pieces(corpus: DiskCorpus, begin: int, end: int) -> list[tuple[int, int, int]]:
-    """Return which shards on disk have some of the documents, with the first one there and the one behind the last."""
-    starts = np.concatenate([[0], np.cumsum(corpus.shard_sizes)]).tolist()
-    bounds = [
-        (number, max(begin - starts[number], 0), min(end, starts[number + 1]) - starts[number])
-        for number in range(corpus.n_shards)
-    ]
-    return [(number, low, high) for number, low, high in bounds if low < high]
-
-
-def _take(shard: Shard, low: int, high: int) -> Shard:
-    """Return neighbouring documents, their pointers from 0."""
-    pointers = shard.pointers[low : high + 1]
-    pairs = slice(int(pointers[0]), int(pointers[-1]))
-    return Shard(pointers - pointers[0], shard.words[pairs], shard.counts[pairs])
-
-
-class PartSource:
-    """The documents of a part as a stream reads them (a `streams.source.Source`): from disk, only when they come."""
-
-    def __init__(self, part: Part) -> None:
-        self._source, self.n_words = part.source, part.n_words
-        self._pieces = (
-            [(0, 0, part.n_documents)]
-            if isinstance(part.source, Shard)
-            else _pieces(part.source, part.begin, part.end)
-        )
-        self.shard_sizes = tuple(high - low for _, low, high in self._pieces)
-        self.n_documents = sum(self.shard_sizes)
-
-    def shard(self, number: int) -> Shard:
-        """Return the documents of a piece."""
-        stored, low, high = self._pieces[number]
-        return (
-            self._source if isinstance(self._source, Shard) else _take(self._source.shard(stored), low, high)
-        )
-
-
-class Source(Protocol):
-    """Documents that a stream is read from: a `DiskCorpus`, or a corpus in memory as one shard."""
-
-    @property
-    def n_documents(self) -> int:
-        """Number of documents."""
-        ...
-
-    @property
-    def n_words(self) -> int:
-        """Number of words in the vocabulary."""
-        ...
-
-    @property
-    def n_tokens(self) -> int:
-        """Number of tokens."""
-        ...
-
-    @property
-    def frequencies(self) -> NDArray[np.int64]:
-        """How often each word stands in all documents, shape (V,)."""
-        ...
-
-    @property
-    def vocabulary(self) -> NDArray[np.object_]:
-        """The words, shape (V,)."""
-        ...
-
-    @property
-    def fingerprint(self) -> str:
-        """Equal data, equal fingerprint."""
-        ...
-
-    @property
-    def shard_sizes(self) -> tuple[int, ...]:
-        """Number of documents of each shard."""
-        ...
-
-    def shard(self, number: int) -> Shard:
-        """Return the documents of a shard; called from another thread."""
-        ...
 
 
 class InMemorySource:
@@ -178,7 +118,7 @@ class InMemorySource:
 
     @property
     def fingerprint(self) -> str:
-        """Equal data, equal fingerprint."""
+        """The corpus's fingerprint."""
         return self.corpus.fingerprint
 
     def shard(self, number: int) -> Shard:
@@ -186,33 +126,68 @@ class InMemorySource:
         return Tokens.of(self.corpus).documents
 
 
+class RenumberedSource:
+    """A `Source` with its words renumbered onto another vocabulary.
+
+    `columns`: shape (words of `source`,); the new number of each word; words with -1 are left out.
+    `vocabulary`: shape (V,).
+    `unknown`: number of tokens that are left out.
+    """
+
+    n_documents: int
+    n_tokens: int
+    shard_sizes: tuple[int, ...]
+    #: A stream does not ask whether it has seen these documents before.
+    fingerprint = ""
+
+    def __init__(self, source: Source, columns: NDArray[np.int32], vocabulary: NDArray[Any]) -> None:
+        self.source, self.columns, self.vocabulary = source, columns, vocabulary
+        self.n_documents, self.shard_sizes = source.n_documents, source.shard_sizes
+        self.n_words, known = len(vocabulary), columns >= 0
+        self.frequencies = np.zeros(self.n_words, dtype=np.int64)
+        self.frequencies[columns[known]] = source.frequencies[known]
+        self.unknown = int(source.frequencies[~known].sum())
+        self.n_tokens = source.n_tokens - self.unknown
+
+    def shard(self, number: int) -> Shard:
+        """Return the documents of a shard, with sorted words."""
+        pointers, words, counts = self.source.shard(number)
+        words, counts = self.columns[words], counts.copy()
+        known = words >= 0
+        if not known.all():
+            words, counts = words[known], counts[known]
+            pointers = np.concatenate([[0], np.cumsum(known)])[pointers]
+        matrix = sparse.csr_array((counts, words, pointers), shape=(len(pointers) - 1, self.n_words))
+        matrix.sort_indices()  # in place: the arrays are its own
+        return Shard(
+            pointers.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32)
+        )
+
+
+#: Documents that a stream reads shard by shard; `shard` is called from another thread.
+Source: TypeAlias = DiskCorpus | InMemorySource | RenumberedSource
+
+
 def as_source(data: Corpus | Source) -> Source:
-    """Return the source that a stream of these data is read from."""
+    """Return the source for a stream of these data."""
     return InMemorySource(data) if isinstance(data, Corpus) else data
 
 
-class Piece(NamedTuple):
-    """Some documents of one shard."""
-
-    shard: Shard
-    order: NDArray[np.int64]  #: numbers of the documents within the shard, in the order they come
-
-
 class DocumentFeed:
-    """The documents of a source in the order of a pass; the next shard is read ahead.
+    """The documents of a source in the order of an epoch; a thread reads the next shard ahead.
 
-    With `shuffle` a pass takes the shards in an order drawn at random, and the documents of each shard too. The shards
-    held between two calls save reading; they never change the order.
+    With `shuffle`, each epoch draws an order of the shards, and an order of the documents in each shard. Shards that
+    are kept between two calls save time and never change the order.
     """
 
-    def __init__(self, source: Source, shuffle: bool) -> None:
+    def __init__(self, source: Source | Part, shuffle: bool) -> None:
         self.source, self.shuffle = source, shuffle
         self._held: tuple[int, Shard] | None = None
         self._coming: tuple[int, Future[Shard]] | None = None
         self._reader: ThreadPoolExecutor | None = None
 
-    def iterate(self, seed: int, begin: int, end: int) -> Iterator[Piece]:
-        """Yield the documents `begin` to `end` of the pass that a seed stands for."""
+    def iterate(self, seed: int, begin: int, end: int) -> Iterator[tuple[Shard, NDArray[np.int64]]]:
+        """Yield documents `begin` to `end` of the epoch with this seed: a shard and the documents in their order."""
         sizes = np.array(self.source.shard_sizes, dtype=np.int64)
         shards = np.arange(len(sizes))
         if self.shuffle:
@@ -222,17 +197,16 @@ class DocumentFeed:
             low, high = max(begin, int(starts[at])), min(end, int(starts[at + 1]))
             if low >= high:
                 continue
-            following = int(shards[at + 1]) if at + 1 < len(shards) else None
-            shard = self._read(number, following)
+            shard = self._read(number, int(shards[at + 1]) if at + 1 < len(shards) else None)
             order = np.arange(sizes[number])
             if self.shuffle:
                 order = np.random.default_rng([seed, number]).permutation(order)
-            yield Piece(shard, order[low - int(starts[at]) : high - int(starts[at])])
+            yield shard, order[low - int(starts[at]) : high - int(starts[at])]
 
     def _read(self, number: int, following: int | None) -> Shard:
-        """Return a shard, and have the one that follows read meanwhile."""
+        """Return a shard, and read the following one in another thread."""
         if self._held is None or self._held[0] != number:
-            # A failed reading must not fail for ever: forget what was read ahead before asking for it.
+            # Forget the shard read ahead before its result is asked for: a failed read must not fail again.
             coming, self._coming = self._coming, None
             ahead = coming is not None and coming[0] == number
             shard = coming[1].result() if coming is not None and ahead else self.source.shard(number)
@@ -254,10 +228,10 @@ class StoredPiece(NamedTuple):
     """Neighbouring documents, and the responsibilities of their pairs."""
 
     begin: int  #: first document
-    end: int  #: the one behind the last
+    end: int  #: index after the last document
     documents: Shard
     q: Singles  #: shape (n_pairs, K)
-    pairs: slice  #: their places among all pairs
+    pairs: slice  #: their range among all pairs
 
     @property
     def n(self) -> int:
@@ -268,7 +242,7 @@ class StoredPiece(NamedTuple):
 class StoredRows:
     """Responsibilities of all pairs of a shard.
 
-    `short`: keep each number in 16 bits; a kernel then works on a copy in single precision.
+    `short`: store each number in 16 bits; kernels then work on a copy in single precision.
     """
 
     def __init__(self, tokens: Tokens, n_topics: int, short: bool = False) -> None:
@@ -282,9 +256,9 @@ class StoredRows:
         return int(self.rows.shape[1])
 
     def pieces(self, begin: int = 0, end: int | None = None) -> Iterator[StoredPiece]:
-        """Yield documents with what is kept of them; what a kernel writes to a piece is kept by `put`.
+        """Yield neighbouring documents with their responsibilities; `put` stores the changes that a kernel made.
 
-        A piece of short rows is written over by the next one.
+        The next piece of short rows overwrites the last one.
         """
         tokens = self.tokens
         end = tokens.n_documents if end is None else end
@@ -302,12 +276,12 @@ class StoredRows:
             begin = until
 
     def put(self, piece: StoredPiece) -> None:
-        """Keep what was written to a piece; without short numbers it is there already."""
+        """Store the changed responsibilities of a piece; only short rows are a copy."""
         if self.short:
             shorten(piece.q, self.rows[piece.pairs])
 
     def keep_topics(self, left: NDArray[np.int64]) -> None:
-        """Leave the other topics out; rows sum to one again."""
+        """Keep these topics only, and normalise the rows."""
         if not self.short:
             self.rows = padded_copy(renormalise(self.rows[:, left]))
             return
@@ -335,7 +309,7 @@ def shorten(rows: Singles, short: Any) -> None:
 
 @nb.njit(**OPTIONS)
 def lengthen(short: Any, rows: Singles) -> None:
-    """Write what `shorten` gave in single precision."""
+    """Write numbers of `shorten` in single precision."""
     bits = rows.view(np.int32)
     for e in range(bits.shape[0]):
         for k in range(bits.shape[1]):

@@ -175,8 +175,8 @@ _SDM = (
     ),
     Parameter(
         "renew", "bool", True, "From the second epoch on, new counts replace those of the epoch before, word by "
-        "word. Otherwise the steps go on as in the paper, and rare words keep much of what the first epochs took them "
-        "for. This needs memory for the topics once more.", "Renew the counts in each epoch",
+        "word. Otherwise the steps continue as in the paper, and rare words keep much of what the first epochs took "
+        "them for. This needs memory for the topics once more.", "Renew the counts in each epoch",
     ),
     Parameter(
         "early_passes", "int", 3, f"Passes over each of the first {EARLY} documents per topic at most, while the "
@@ -451,7 +451,7 @@ MODELS = (LDA,)
 METHODS = (
     MethodSpec(
         "lda", "acvb0", "ACVB0",
-        "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
+        "Averaged CVB0: continues like CVB0 and answers with the running mean of its responsibilities, which is "
         "certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
         (*_COLLAPSED, *_CUT, *_AVERAGED_RUN), _SHARDED("build_acvb0"), "mean_change", averaged=True,

@@ -344,7 +344,7 @@ class _Cell:
 
 
 class CellPass:
-    """How far a pass is: one that was cut short is gone on with, and gives the same bits.
+    """How far a pass is: one that was cut short is continued, and gives the same bits.
 
     `totals`: brought up to date, in place, after each phase.
     `sums`: what the kernel's calls gave, added up.
@@ -361,7 +361,7 @@ class CellPass:
         return self._phase > 0 or any(cell.at > cell.begin for cell in self.cells)
 
     def begin_phase(self, bounds: tuple[int, ...]) -> bool:
-        """Begin the next phase, or go on with the one that was cut short; return False where all are done."""
+        """Begin the next phase, or continue with the one that was cut short; return False where all are done."""
         n = len(bounds) - 1
         if not self.cells and self._phase < n:
             self.cells = [

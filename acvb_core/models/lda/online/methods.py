@@ -1,4 +1,4 @@
-"""The streaming methods: SVB (Hoffman et al. 2013), SCVB0 (FBDSW13) and SDM (SN15)."""
+"""Streaming methods: SVB (Hoffman et al. 2013), SCVB0 (FBDSW13) and SDM (SN15)."""
 
 from __future__ import annotations
 
@@ -57,26 +57,26 @@ class StochasticVb(MinibatchMethod):
     Hoffman, Blei, Wang, Paisley, JMLR 14 (2013), Figure 6; the start of Hoffman, Blei, Bach, NIPS 23 (2010).
     """
 
-    inner: int = 100  #: times that a document's topics and its words' are updated in turn, at most
-    settled: float = 1e-3  #: … fewer when its expected counts change by less than this (mean over topics)
+    inner: int = 100  #: most updates of a document's topics and of its words' topics, in turn
+    settled: float = 1e-3  #: stop when its expected counts change by less than this (mean over topics)
 
     def start_counts(self, rng: np.random.Generator) -> NDArray[np.float32]:
-        """Return Gamma(100, 1/100) numbers, 1 give or take a tenth."""
+        """Return Gamma(100, 1/100) numbers: 1 with a standard deviation of 0.1."""
         return self.start_rows(rng, self.source.n_words)
 
     def start_rows(self, rng: np.random.Generator, n: int) -> NDArray[np.float32]:
-        """Return the same for `n` words."""
+        """Return Gamma(100, 1/100) numbers for `n` words."""
         return padded_copy(rng.standard_gamma(100.0, (n, self.n_topics), dtype=np.float32) / 100)
 
     def weight(self, buffers: StreamBuffers, batch: Batch) -> float:
-        """Return how many times its documents the corpus has."""
+        """Return the number of documents of the corpus relative to the minibatch."""
         return max(buffers.documents, self.expected) / batch.documents
 
     def infer(
-        self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]
+        self, buffers: StreamBuffers, batch: BatchSums, shard: Shard, order: NDArray[np.int64]
     ) -> tuple[float, float, float]:
-        """Add the expected counts of some documents to the mini-batch."""
-        topics, batch = self.word_topics(buffers), buffers.batch.arrays
+        """Add expected counts of some documents to a minibatch, with the topics fixed."""
+        topics = self.word_topics(buffers)
         return infer_svb(order, shard, topics, batch, self.inner, self.settled, self.rule, buffers.prior)
 
 
@@ -91,14 +91,14 @@ def infer_svb(
     rule: int,
     prior: Prior,
 ) -> tuple[float, float, float]:
-    """Add the expected counts of documents to `sums`, rows by `slots`; the topics stay as they are.
+    """Add expected counts of documents to `sums`, rows by `slots`, with the topics fixed.
 
     q ∝ exp{ psi(gamma_dk) + psi(beta + n_wk) - psi(V beta + n_k) } with gamma_dk = alpha_k + sum of c q, from
-    gamma = 1 until it has settled. The words' part is worked out once a minibatch and kept in `weights`: a row that is
-    all zero in `sums` stands for a word met for the first time. Each row is divided by its largest entry, which
-    changes no q: of a word that is new, or was not met for long, exp{ psi(beta) } would be too small for a float.
+    gamma = 1 until it converges. The factor of the words is computed once per minibatch and stored in `weights`: a row
+    of zeros in `sums` belongs to a new word. Each row is divided by its largest entry, which changes no q. Without
+    that, exp{ psi(beta) } of a new or rare word would be too small for a float.
 
-    Returns `loo, tokens, all_tokens`: as for SCVB0 (`scvb0.infer_documents`).
+    Returns `loo, tokens, all_tokens`: as of `infer_scvb0`.
     """
     pointers, words, counts = documents
     by_word, scale, totals, beta, all_beta = topics
@@ -202,49 +202,43 @@ class StochasticCvb0(MinibatchMethod):
 
     References
     ----------
-    FBDSW13, Algorithm 1, with their "clumping": the tokens of one word are taken together.
+    FBDSW13, Algorithm 1, with their "clumping": the tokens of one word are updated together.
     """
 
-    #: `inner_scale`, `inner_offset`, `inner_power`: the step of the t-th word of a document, from 1, is scale /
-    #: (offset + t)^power, 1 at most.
-    inner_scale: float = 1.0
-    inner_offset: float = 10.0
-    inner_power: float = 0.9
-    burn_in_passes: int = 5  #: times that a document is gone through before it counts
+    #: (scale, offset, power): the t-th word of a document has the step scale / (offset + t)^power, at most 1.
+    inner: tuple[float, float, float] = (1.0, 10.0, 0.9)
+    burn_in_passes: int = 5  #: passes over a document before it counts
 
     @cached_property
     def _rates(self) -> Floats:
-        t = np.arange(1.0, _RATES + 1.0)
-        return np.minimum(self.inner_scale / (self.inner_offset + t) ** self.inner_power, 1.0)
+        scale, offset, power = self.inner
+        return np.minimum(scale / (offset + np.arange(1.0, _RATES + 1.0)) ** power, 1.0)
 
     def start_counts(self, rng: np.random.Generator) -> NDArray[np.float32]:
-        """Return uniform random numbers that add up to the tokens of the corpus, or to one for each word."""
+        """Return uniform random numbers whose sum is the tokens of the corpus, or one for each word."""
         rows = self.start_rows(rng, self.source.n_words)
         if self.known:
             rows *= np.float32(self.source.n_tokens / rows.sum(dtype=np.float64))
         return rows
 
     def start_rows(self, rng: np.random.Generator, n: int) -> NDArray[np.float32]:
-        """Return uniform random numbers that add up to one for each word."""
+        """Return uniform random numbers whose sum is one for each word."""
         rows = padded_zeros((n, self.n_topics), np.float32)
         rng.random(out=rows, dtype=np.float32)
         rows *= np.float32(n / rows.sum(dtype=np.float64))
         return rows
 
     def weight(self, buffers: StreamBuffers, batch: Batch) -> float:
-        """Return how many times its tokens the corpus has."""
+        """Return the number of tokens of the corpus relative to the minibatch."""
         more = max(self.expected / buffers.documents, 1.0) if self.expected else 1.0
         return buffers.tokens * more / batch.tokens
 
     def infer(
-        self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]
+        self, buffers: StreamBuffers, batch: BatchSums, shard: Shard, order: NDArray[np.int64]
     ) -> tuple[float, float, float]:
-        """Add the expected counts of some documents to the mini-batch."""
-        inner = (self.inner_scale, self.inner_offset, self.inner_power)
-        return infer_scvb0(
-            order, shard, self.word_topics(buffers), buffers.batch.arrays, self.burn_in_passes, inner, self._rates,
-            self.rule, buffers.prior,
-        )  # fmt: skip
+        """Add expected counts of some documents to a minibatch, with the topics fixed."""
+        topics, steps = self.word_topics(buffers), (self.burn_in_passes, self.inner, self._rates)
+        return infer_scvb0(order, shard, topics, batch, *steps, self.rule, buffers.prior)
 
 
 @nb.njit(**OPTIONS)
@@ -259,13 +253,13 @@ def infer_scvb0(
     rule: int,
     prior: Prior,
 ) -> tuple[float, float, float]:
-    """Add the expected counts of documents to `sums`, rows by `slots`; the topics stay as they are (FBDSW13).
+    """Add expected counts of documents to `sums`, rows by `slots`, with the topics fixed (FBDSW13).
 
     For each word of a document in turn q ∝ (alpha_k + n_dk) (beta + n_wk) / (V beta + n_k), and for each of its c
-    tokens n_dk <- (1 - rho) n_dk + rho n_d q_k. After `burn_in` passes one more, in which c q_k is added.
+    tokens n_dk <- (1 - rho) n_dk + rho n_d q_k. After `burn_in` passes, one more pass adds c q_k.
 
-    Returns `loo`: sum over tokens of the log of their probability given the others of their document (nats).
-    Returns `tokens`: … and how many of them have others.
+    Returns `loo`: sum over tokens of the log probability given the other tokens of the document (nats).
+    Returns `tokens`: number of tokens in documents of more than one token.
     Returns `all_tokens`.
     """
     pointers, words, counts = documents
@@ -344,33 +338,29 @@ def infer_scvb0(
 
 @dataclass(eq=False)
 class FrozenTopics:
-    """The topics that the documents of a mini-batch are inferred by."""
+    """The topics that all documents of a minibatch use."""
 
     by_word: Singles
     totals: Floats
-    documents: int = 0  #: inferred so far
+    documents: int = 0  #: documents so far
 
 
 @dataclass(frozen=True, eq=False)
 class DivergenceMinimisation(StreamMethod):
     """SDM bound to a stream (an `Algorithm`).
 
-    Reference: SN15 §7; the last two are additions to it.
+    Reference: SN15 §7. `renew` and `early_passes` are not in the paper.
     """
 
-    passes: int = 5  #: times that the responsibilities of a document are updated
-    power: float = 0.7  #: the step of a word met for the t-th time is t^-power
-    #: From the second pass on the counts of the pass before give way to those of the pass under way, token by token,
-    #: in place of steps: with these more than half of what is known of a rare word stays that of passes long gone.
-    renew: bool = False
-    #: At most so many updates for each of the first ten documents a topic, while the topics are hardly different; 0 as
-    #: many as later.
+    passes: int = 5  #: updates of the responsibilities of a document
+    power: float = 0.7  #: the t-th update of a word has the step t^-power
+    #: Most updates in each of the first documents (ten per topic), when the topics hardly differ; 0: as in the others.
     early_passes: int = 0
-    documents: int = 1  #: documents that are inferred by the same topics
+    documents: int = 1  #: documents in a minibatch; all of them use the same topics
 
     @property
     def batch(self) -> int:
-        """Documents that are inferred by the same topics."""
+        """Documents in a minibatch."""
         return self.documents
 
     @cached_property
@@ -378,17 +368,25 @@ class DivergenceMinimisation(StreamMethod):
         return np.arange(1.0, _RATES + 1.0) ** -self.power
 
     def start_counts(self, rng: np.random.Generator) -> NDArray[np.float32]:
-        """Return nearly even counts of all tokens but one of each word, if known."""
+        """Return nearly even counts, in proportion to 1 + 0.3 U(0, 1), of all tokens but one of each word, if known."""
+        rows = self.start_rows(rng, self.source.n_words)
         if not self.known:
-            return self.start_rows(rng, self.source.n_words)
-        return self.noisy_rows(rng, np.maximum(self.source.frequencies - 1.0, 0.0))
+            return rows
+        sizes = np.maximum(self.source.frequencies - 1.0, 0.0)
+        for begin in range(0, len(sizes), _RATES):
+            part = rows[begin : begin + _RATES]
+            rng.random(out=part, dtype=np.float32)
+            part *= np.float32(0.3)
+            part += np.float32(1.0)
+            part *= (sizes[begin : begin + _RATES, None] / part.sum(axis=1, keepdims=True)).astype(np.float32)
+        return rows
 
     def start_rows(self, rng: np.random.Generator, n: int) -> NDArray[np.float32]:
-        """Return no counts: a word is not there before it is met."""
+        """Return counts of zero: a word has none before it is read."""
         return padded_zeros((n, self.n_topics), np.float32)
 
     def count_steps(self, state: StreamState) -> NDArray[np.int64]:
-        """Return how often the counts of each word moved."""
+        """Return the number of updates of each word."""
         return state.steps
 
     def step_sizes(self, n: int) -> Floats:
@@ -396,21 +394,15 @@ class DivergenceMinimisation(StreamMethod):
         return np.asarray(np.arange(1.0, n + 1.0) ** -self.power)
 
     def rescale_counts(self, by_word: Singles, old: Array, new: Array) -> Singles:
-        """Return the counts of each word brought to its own number of tokens, less one where all are known."""
+        """Return counts rescaled word by word; known sizes leave out one token."""
         less = 1.0 if self.known else 0.0
         before, after = np.maximum(old - less, 0.0), np.maximum(new - less, 0.0)
-        by_word *= np.divide(after, before, out=np.ones(len(old)), where=before > 0)[:, None].astype(
-            np.float32
-        )
+        ratio = np.divide(after, before, out=np.ones(len(old)), where=before > 0)
+        by_word *= ratio[:, None].astype(np.float32)
         return by_word
 
-    def begin(self, buffers: StreamBuffers, state: StreamState) -> None:
-        """Begin to renew the counts when a pass begins that is not the first."""
-        if self.renew and state.epoch and buffers.renewal is None:
-            buffers.renewal = Renewal.begin(buffers.by_word)
-
     def learn(self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]) -> None:
-        """Update the topics by some documents of a shard."""
+        """Update the topics with some documents of a shard."""
         if self.documents == 1:
             self._update(buffers, shard, order, self.word_topics(buffers), buffers.gone)
             return
@@ -429,8 +421,8 @@ class DivergenceMinimisation(StreamMethod):
     def _update(
         self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64], topics: WordTopics, gone: int
     ) -> None:
-        """Update the topics by documents that are inferred by `topics`; `gone`: documents before them."""
-        renewal = Renewal.none(buffers.by_word) if buffers.renewal is None else buffers.renewal
+        """Update the counts with documents that use these topics; `gone`: number of documents before them."""
+        renewal = buffers.renewal or Renewal.begin(buffers.by_word[:0])
         early = max(EARLY * self.n_topics - gone, 0) if self.early_passes else 0
         use = WordUse(buffers.steps, buffers.sizes, renewal.by_word, renewal.tokens)
         pace = Pace(self.passes, early, self.early_passes, self.power, self._rates)
@@ -445,7 +437,7 @@ class DivergenceMinimisation(StreamMethod):
             buffers.documents += len(order)
 
     def flush(self, buffers: StreamBuffers) -> None:
-        """Add up the tokens that the words were counted by; the next window begins another mini-batch."""
+        """Add up the tokens that were counted; the next window begins another minibatch."""
         buffers.batch = None
         if buffers.counting:
             buffers.tokens = float(buffers.sizes.sum())
@@ -454,59 +446,40 @@ class DivergenceMinimisation(StreamMethod):
 _RULES = {"symmetric": FIXED, "left_to_right": LEFT_TO_RIGHT, "paper": PAPER, "bound": BOUND}
 
 
-def _common(data: Any, values: Values, start: Concentrations) -> dict[str, Any]:
-    return {
+def build_stream(name: str, data: Any, values: Values, trained: TrainedTopics | None = None) -> Any:
+    """Return SDM, SCVB0 or SVB with the values of its parameters; over shards or averaged if these say so."""
+    common: dict[str, Any] = {
         "source": as_source(data),
         "n_topics": values["k"],
-        "start": start,
+        "start": Concentrations.of_values(values) if trained is None else trained.concentrations,
         "rule": _RULES[values["prior"]],
         "window": values["window"],
         "shuffle": values["shuffle"],
         "known": values["totals"] == "corpus",
-    }
-
-
-def _minibatch(values: Values) -> dict[str, Any]:
-    return {
+        "trained": trained,
         "documents": values["batch"],
-        "scale": values["step_scale"],
-        "offset": values["step_offset"],
         "power": values["step_power"],
     }
-
-
-def _sdm(values: Values, **common: Any) -> StreamMethod:
-    return DivergenceMinimisation(
-        **common, passes=values["passes"], power=values["step_power"], renew=values["renew"],
-        early_passes=values["early_passes"], documents=values["batch"],
-    )  # fmt: skip
-
-
-def _scvb0(values: Values, **common: Any) -> StreamMethod:
-    return StochasticCvb0(
-        **common, **_minibatch(values), inner_scale=values["inner_scale"],
-        inner_offset=values["inner_offset"], inner_power=values["inner_power"], burn_in_passes=values["passes"],
-    )  # fmt: skip
-
-
-def _svb(values: Values, **common: Any) -> StreamMethod:
-    return StochasticVb(**common, **_minibatch(values), inner=values["inner"])
-
-
-def build_stream(name: str, data: Any, values: Values) -> Any:
-    """Return a method that streams (sdm, scvb0 or svb) with the values of its parameters, averaged if they say so."""
-    common = _common(data, values, Concentrations.of_values(values))
-    return _average(_spread(_METHODS[name](values, **common), data, values), data, values)
-
-
-def continue_stream(name: str, data: Any, values: Values, trained: TrainedTopics) -> Any:
-    """Return the same, to go on from trained topics."""
-    common = _common(data, values, trained.concentrations)
-    return _average(_spread(_METHODS[name](values, **common, trained=trained), data, values), data, values)
+    method: StreamMethod
+    if name == "sdm":
+        own = {option: values[option] for option in ("passes", "renew", "early_passes")}
+        method = DivergenceMinimisation(**common, **own)
+    else:
+        common |= {"scale": values["step_scale"], "offset": values["step_offset"]}
+        if name == "svb":
+            method = StochasticVb(**common, inner=values["inner"])
+        else:
+            inner = tuple(values[f"inner_{part}"] for part in ("scale", "offset", "power"))
+            method = StochasticCvb0(**common, inner=inner, burn_in_passes=values["passes"])
+    n_shards = values.get(SHARDS)
+    found = ShardedStream(method, data, n_shards, values["merges"]) if n_shards else method
+    if "burn_in_epochs" not in values:
+        return found
+    return AveragedAlgorithm(found, count_windows(data, values, values["burn_in_epochs"]), track=False)
 
 
 def check_settings(data: Any, values: Values) -> None:
-    """Raise ParameterError where alpha is too small, or a stream over shards is to guess its size."""
+    """Raise ParameterError if alpha is too small, or if a stream over shards has no known size."""
     check_concentrations(data, values)
     if values.get(SHARDS) and values["totals"] != "corpus":
         raise ParameterError(
@@ -515,28 +488,12 @@ def check_settings(data: Any, values: Values) -> None:
 
 
 def count_windows(data: Any, values: Values, epochs: float) -> int:
-    """Return how many windows it takes to go through the documents so often."""
+    """Return the number of windows in so many epochs."""
     whole, rest = divmod(epochs, 1.0)
     n, batch, merges, n_shards = as_source(data).n_documents, values["batch"], 1, values.get(SHARDS) or 0
     read = fit_window(n, values["window"], batch)
-    if n_shards:  # by the largest of them
+    if n_shards:  # the largest shard decides
         n, merges = max(part.n_documents for part in cut(data, n_shards)), values["merges"]
         read = fit_turn(read, batch, n_shards * merges)
     turns, part = -(-n // read), int(np.ceil(rest * n / (read * merges) - 1e-6))
     return max(int(whole) * -(-turns // merges) + part, 1)
-
-
-_METHODS = {"sdm": _sdm, "scvb0": _scvb0, "svb": _svb}
-
-
-def _spread(method: StreamMethod, data: Any, values: Values) -> StreamMethod | ShardedStream:
-    """Return the method over shards where the settings ask for them."""
-    if not values.get(SHARDS):
-        return method
-    return ShardedStream(method, data, values[SHARDS], values["merges"])
-
-
-def _average(method: StreamMethod | ShardedStream, data: Any, values: Values) -> Any:
-    if "burn_in_epochs" not in values:
-        return method
-    return AveragedAlgorithm(method, count_windows(data, values, values["burn_in_epochs"]), track=False)

@@ -1,10 +1,11 @@
-"""Streams over shards: each shard reads its documents of a window; then the topics are merged."""
+"""Streams over shards: each shard reads its documents of a window, then the topics are merged."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from acvb_core.core.protocols import Array, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
-from acvb_core.models.lda.documents import Part, PartSource, cut
+from acvb_core.models.lda.documents import Part, cut
 from acvb_core.models.lda.kernels import Floats, Singles
 from acvb_core.models.lda.online.kernels import EASE, FLOOR, LEAST, LEFT_TO_RIGHT
 from acvb_core.models.lda.online.stream import (
@@ -20,7 +21,6 @@ from acvb_core.models.lda.online.stream import (
     Renewal,
     StreamMethod,
     StreamState,
-    column_sums,
     l1_change,
 )
 from acvb_core.models.lda.spec import FROZEN, fit_turn
@@ -30,50 +30,41 @@ from acvb_core.shards.group import ShardGroup, tree_sum
 _ALL = 1.0 - 1e-16
 
 
-class Reading(NamedTuple):
-    """The state after a shard has read documents, and what it knew of them before."""
-
-    state: StreamState
-    loo: float  #: sum of the leave-one-out log probabilities of the tokens
-    seen: float  #: number of these tokens
-
-
 class StreamShard:
-    """Some documents of a stream (a `shards.host.Shard`); it keeps nothing of a run."""
+    """Some documents of a stream (a `shards.host.Shard`); it stores nothing of a run."""
 
     def __init__(self, part: Part, method: StreamMethod) -> None:
         self.number = part.number
-        self.method = replace(method, source=PartSource(part))  # type: ignore[arg-type]
+        self.method = replace(method, source=part)  # type: ignore[arg-type]
 
-    def read(self, state: StreamState, documents: list[tuple[int, int]]) -> Reading:
-        """Go through documents of the shard.
+    def read(self, state: StreamState, documents: list[tuple[int, int]]) -> tuple[StreamState, float, float]:
+        """Learn from documents of the shard.
 
-        `documents`: of each shard, the first one and the one behind the last.
+        `documents`: the first document and the index after the last, for each shard.
+        Returns the state, the sum of the leave-one-out log probabilities of the tokens, and the number of these.
         """
-        order = state.order + self.number
-        buffers = self.method.read(state, order, documents[self.number])
-        after = replace(buffers.build_state(state.epoch, 1, state.order), renewal=buffers.renewal)
-        return Reading(after, buffers.loo, buffers.seen)
+        buffers = self.method.read(state, state.order + self.number, documents[self.number])
+        return buffers.build_state(state.epoch, 1, state.order), buffers.loo, buffers.seen
 
     def save(self) -> dict[str, Array]:
-        """Return nothing: all there is follows from the data."""
+        """Return nothing: everything follows from the data."""
         return {}
 
     def restore(self, arrays: Any) -> None:
-        """Leave everything as it is."""
+        """Change nothing."""
 
 
 @dataclass(frozen=True, eq=False)
 class ShardedStream(UnaveragedMethod):
-    """A stream whose documents are read by several shards at once (an `Algorithm`); a sweep is a window of them.
+    """A stream that several shards read at once (an `Algorithm`); a sweep is a window.
 
-    The `position` of a state counts merges in the epoch under way.
+    The `position` of a state counts merges in the current epoch.
     """
 
     method: StreamMethod  #: bound to all documents
     corpus: Corpus | DiskCorpus
     n_shards: int = 1
-    merges: int = 1  #: how often the topics are merged in a window, which ends with the epoch
+    merges: int = 1  #: merges of the topics in a window; a window ends with the epoch
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -82,13 +73,13 @@ class ShardedStream(UnaveragedMethod):
 
     @cached_property
     def group(self) -> ShardGroup:
-        """The shards, opened when they are first needed; all runs of this method share them."""
+        """The shards, opened on first use; all runs of this method share them."""
         bare = replace(self.method, source=None, trained=None, piece=True)  # type: ignore[arg-type]
         return ShardGroup([partial(StreamShard, part, bare) for part in self.parts])
 
     @cached_property
     def most_documents(self) -> int:
-        """Documents that a shard reads between two merges, at most: whole batches."""
+        """Most documents that a shard reads between two merges: whole minibatches."""
         return fit_turn(self.method.in_window, self.method.batch, self.n_shards * self.merges)
 
     @cached_property
@@ -106,22 +97,21 @@ class ShardedStream(UnaveragedMethod):
         return self.method.init(rng, poll)
 
     def posterior(self, state: StreamState) -> Posterior:
-        """Return what the state says: of topics and words only."""
+        """Return the posterior of topics and words; it has no documents."""
         return self.method.posterior(state)
 
     def sweep(
         self, state: StreamState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[StreamState, SweepInfo]:
-        """Go through the next window; `rng` draws the order of a pass when one begins."""
+        """Read the next window; `rng` draws the order of an epoch at its start."""
         before, loo, seen, read = self.group.tally(), 0.0, 0.0, 0
         now = state if state.position else replace(state, order=int(rng.integers(2**62)))
         for _ in range(self.merges):
             poll()
             documents = self.find_documents(now.position)
-            readings = self.group.ask("read", now, documents)
-            after = merge(self.method, now, [reading.state for reading in readings])
-            here: Any = tree_sum([(one.loo, one.seen) for one in readings])
-            loo, seen = loo + here[0], seen + here[1]
+            states, *sums = zip(*self.group.ask("read", now, documents), strict=True)
+            after = merge(self.method, now, states)
+            loo, seen = loo + tree_sum(sums[0]), seen + tree_sum(sums[1])
             read += sum(end - begin for begin, end in documents)
             turn = now.position + 1
             now = replace(after, position=turn)
@@ -137,7 +127,7 @@ class ShardedStream(UnaveragedMethod):
         )
 
     def find_documents(self, turn: int) -> list[tuple[int, int]]:
-        """Return which documents each shard reads in a turn of an epoch: all shards end it together."""
+        """Return the documents that each shard reads in a turn of an epoch; all shards finish the epoch together."""
         bounds, batch = [], self.method.batch
         for part in self.parts:
             n = part.n_documents
@@ -148,13 +138,12 @@ class ShardedStream(UnaveragedMethod):
         return bounds
 
 
-def merge(method: StreamMethod, base: StreamState, states: list[StreamState]) -> StreamState:
-    """Return the state after several shards have each gone on from the same one.
+def merge(method: StreamMethod, base: StreamState, states: Sequence[StreamState]) -> StreamState:
+    """Return one state from those of several shards that continued from the same state.
 
-    Where the steps of shard p have left the share k_p of the counts before, these would be left with the share
-    k = prod_p k_p if the shards had read one after another. So their moves are added, scaled by
-    (1 - k) / sum_p (1 - k_p): small moves add up, and counts that all have replaced become their mean. Counts that are
-    renewed in the pass under way are sums over documents, and added as they are.
+    The steps of shard p keep the share k_p of the counts before. Shards that read one after another would keep
+    k = prod_p k_p. So the moves are added and scaled by (1 - k) / sum_p (1 - k_p): small moves add up, and counts that
+    every shard replaced become their mean. Renewed counts are sums over documents and are added as they are.
     """
     if len(states) == 1:
         return states[0]
@@ -173,7 +162,7 @@ def merge(method: StreamMethod, base: StreamState, states: list[StreamState]) ->
     return replace(
         base,
         by_word=by_word,
-        totals=column_sums(by_word),
+        totals=by_word.sum(axis=0, dtype=np.float64),
         steps=base.steps + steps,
         batches=base.batches + batches,
         prior=_merge_priors(method.rule, base.prior, [after.prior for after in states]),
@@ -183,15 +172,15 @@ def merge(method: StreamMethod, base: StreamState, states: list[StreamState]) ->
 
 
 def scale_moves(rates: Floats, before: NDArray[np.int64], made: list[NDArray[np.int64]]) -> Floats:
-    """Return by what the sum of the shards' moves is multiplied (see `merge`), of each count that moves by itself.
+    """Return the factor of the sum of the shards' moves (see `merge`) for each count.
 
-    `rates`: of each step, by what share it moves the counts.
-    `before`: steps made before, `made`: by each shard; both of each count.
+    `rates`: size of each step.
+    `before`: steps of each count before; `made`: steps that each shard made.
     """
     left = np.concatenate([[0.0], np.cumsum(np.log1p(-np.minimum(rates, _ALL)))])
 
     def share(steps: NDArray[np.int64]) -> Floats:
-        """Return the share of the counts that is replaced by so many steps."""
+        """Return the share of the counts that these steps replace."""
         return np.asarray(-np.expm1(left[before + steps] - left[before]))
 
     apart = tree_sum([share(steps) for steps in made])
@@ -200,7 +189,7 @@ def scale_moves(rates: Floats, before: NDArray[np.int64], made: list[NDArray[np.
 
 
 def _merge_renewals(base: StreamState, renewals: list[Renewal | None]) -> Renewal | None:
-    """Return the counts that all shards have renewed."""
+    """Return the sum of the counts that the shards renewed."""
     parts = [one for one in renewals if one is not None]
     if not parts:
         return None
@@ -212,7 +201,7 @@ def _merge_renewals(base: StreamState, renewals: list[Renewal | None]) -> Renewa
 
 
 def _renew(base: StreamState, renewal: Renewal) -> Singles:
-    """Return the counts of which some are renewed: what is left of those of the pass before, and these."""
+    """Return the renewed counts plus the rest of those of the epoch before."""
     old = base.renewal or Renewal.begin(base.by_word)
     left = np.maximum(base.sizes - renewal.tokens, 0.0) / np.maximum(base.sizes - old.tokens, 1.0)
     rest = np.maximum(base.by_word - old.by_word, np.float32(0))
@@ -220,7 +209,7 @@ def _renew(base: StreamState, renewal: Renewal) -> Singles:
 
 
 def _merge_priors(rule: int, base: Prior, priors: list[Prior]) -> Prior:
-    """Return the concentrations after all shards: running means over documents are merged as the counts are."""
+    """Return the concentrations after all shards; running means over documents are merged like the counts."""
     met = [int(prior.scalars[1] - base.scalars[1]) for prior in priors]
     if not sum(met):
         return base

@@ -1,9 +1,8 @@
-"""The common part of the streaming methods: state, windows, mini-batches, growing vocabularies."""
+"""State, windows and minibatches of the streaming methods."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numba as nb
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from acvb_core.core.protocols import Array, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.data.disk import Shard
@@ -26,133 +24,100 @@ if TYPE_CHECKING:
 
 
 class Prior(NamedTuple):
-    """Concentrations of the topics in a document, and what they are being learned from."""
+    """Concentrations of the topics in a document, and the sums that they are learned from."""
 
     alpha: Singles  #: shape (K,)
-    gains: Floats  #: shape (K,); weighted mean over documents of alpha_k g_k (see `kernels_prior`)
+    gains: Floats  #: shape (K,); weighted mean over documents of alpha_k g_k (see `left_to_right`)
     sticks: Floats  #: shape (K,); log alpha0, then logit v_k of the stick breaking
     scalars: Floats  #: shape (2,); weighted mean of the denominators; documents seen
 
     @classmethod
     def begin(cls, alpha: Floats) -> Prior:
-        """Return concentrations before anything is learned of them."""
+        """Return concentrations that nothing was learned about."""
         rest = np.cumsum(alpha[::-1])[::-1]
         share = np.clip(alpha[:-1] / rest[:-1], 1e-9, 1.0 - 1e-9)
         sticks = np.concatenate([[np.log(rest[0])], np.log(share) - np.log1p(-share)])
         return cls(alpha.astype(np.float32), np.zeros(len(alpha)), sticks, np.zeros(2))
 
-    def buffers(self) -> Prior:
-        """Return arrays of its own, to be written to."""
-        alpha, gains, sticks, scalars = self
-        return Prior(padded_copy(alpha), gains.copy(), padded_copy(sticks), padded_copy(scalars))
-
 
 @dataclass(frozen=True, eq=False)
 class StreamState:
-    """After a window."""
+    """The state after a window."""
 
     by_word: Singles  #: shape (V, K); expected counts n_wk of the topics, without the prior's beta
     totals: Floats  #: shape (K,); their sums
-    steps: NDArray[np.int64]  #: shape (V,); how often each word's counts were brought up to date (SDM)
-    #: Shape (V,); tokens of each word that the topics stand for: of the corpus, or those met so far.
+    steps: NDArray[np.int64]  #: shape (V,); number of updates of each word's counts (SDM)
+    #: Shape (V,); tokens of each word that the counts represent: of the corpus, or those read so far.
     sizes: Floats
-    #: `documents`, `tokens`: the same for documents and all tokens.
-    documents: float
-    tokens: float
+    documents: float  #: documents that the counts represent
+    tokens: float  #: all tokens that the counts represent
     batches: int  #: minibatches so far (SVB, SCVB0)
     prior: Prior
-    epoch: int = 0  #: whole passes done
-    position: int = 0  #: documents done of the pass under way
-    order: int = 0  #: what the order of the documents in the pass under way was drawn from
-    #: What tells the topics of a word apart that is met for the first time is drawn from this (SDM).
-    noise: int = 0
-    gone: int = 0  #: documents gone through, all passes together
-    renewal: Renewal | None = None  #: what the pass under way has renewed (SDM, from the second pass on)
-
-    def posterior(self, beta: float) -> Posterior:
-        """Return the posterior of topics and words; the state has none of the documents."""
-        alpha = self.prior.alpha.astype(np.float64)
-        # The later ones are what training goes on with.
-        arrays: dict[str, tuple[Array, tuple[str | None, ...]]] = {
-            "words": (self.by_word, (None, TOPICS)),
-            "alpha": (alpha, (TOPICS,)),
-            "gains": (self.prior.gains, (TOPICS,)),
-            "steps": (self.steps, (None,)),
-            "sizes": (self.sizes, (None,)),
-            "course": (np.array([*self.prior.scalars, float(self.batches)]), (None,)),
-            "documents_met": (np.array([self.documents]), (None,)),
-        }
-        return Posterior(
-            {name: array for name, (array, _) in arrays.items()},
-            {name: axes for name, (_, axes) in arrays.items()},
-            averaged=("words",),
-            hyper={"alpha_total": float(alpha.sum()), "beta": beta},
-            normalised=False,
-        )
+    epoch: int = 0  #: whole epochs done
+    position: int = 0  #: documents done of the current epoch
+    order: int = 0  #: seed of the order of the documents in the current epoch
+    noise: int = 0  #: seed of the differences between topics for a word read for the first time (SDM)
+    gone: int = 0  #: documents read in all epochs
+    renewal: Renewal | None = None  #: what the current epoch has renewed (SDM, from the second epoch)
 
 
 @dataclass(frozen=True, eq=False)
 class Renewal:
-    """Counts of the pass under way alone, which take the place of those of the pass before."""
+    """Counts of the current epoch alone, which replace those of the epoch before."""
 
-    #: Shape (V, K); sums of c q over the documents of the pass so far; part of the state's own counts.
+    #: Shape (V, K); sums of c q over the documents of the epoch so far; part of the state's own counts.
     by_word: Singles
-    tokens: Floats  #: shape (V,); how many tokens of each word these are
+    tokens: Floats  #: shape (V,); number of tokens of each word in these counts
 
     @classmethod
     def begin(cls, by_word: Singles) -> Renewal:
-        """Return the renewal at the beginning of a pass."""
+        """Return counts of zero, in the shape of `by_word`."""
         return cls(padded_zeros(by_word.shape, by_word.dtype), np.zeros(len(by_word)))
-
-    @classmethod
-    def none(cls, by_word: Singles) -> Renewal:
-        """Return the renewal, without rows, of a pass that renews nothing."""
-        return cls(np.zeros((0, by_word.shape[1]), by_word.dtype), np.zeros(0))
-
-    def copy(self) -> Renewal:
-        """Return arrays of its own, to be written to."""
-        return Renewal(padded_copy(self.by_word), self.tokens.copy())
 
 
 class StreamBuffers:
-    """The arrays of a state while a window is gone through, and the window's sums.
+    """Arrays of a state that a window writes to, and the window's sums.
 
-    `by_word`, `totals`, `steps`, `sizes`, `documents`, `tokens`, `batches`, `prior`, `noise`, `gone`, `renewal`: as in
-      `StreamState`.
+    The attributes have the names of `StreamState`, and further:
+
     `scale`: factor by which `by_word` is to be multiplied.
-    `loo`, `seen`: sum of the leave-one-out log probabilities of the window, and its tokens.
-    `counting`: sizes are those met so far, and the documents are met for the first time.
-    `batch`: sums of the mini-batch under way.
+    `loo`, `seen`: sum of the leave-one-out log probabilities of the window, and the number of its tokens.
+    `counting`: sizes are those read so far, and the documents are read for the first time.
+    `batch`: sums of the current minibatch.
     """
 
     def __init__(self, state: StreamState) -> None:
-        self._state = state
+        self._state, prior, renewal = state, state.prior, state.renewal
         self.by_word, self.totals = padded_copy(state.by_word), padded_copy(state.totals)
         self.steps, self.sizes = state.steps.copy(), state.sizes.copy()
         self.documents, self.tokens, self.batches = state.documents, state.tokens, state.batches
-        self.prior, self.noise, self.gone = state.prior.buffers(), state.noise, state.gone
-        self.renewal = None if state.renewal is None else state.renewal.copy()
+        self.prior = Prior(
+            padded_copy(prior.alpha),
+            prior.gains.copy(),
+            padded_copy(prior.sticks),
+            padded_copy(prior.scalars),
+        )
+        self.noise, self.gone = state.noise, state.gone
+        self.renewal = (
+            None if renewal is None else Renewal(padded_copy(renewal.by_word), renewal.tokens.copy())
+        )
         self.scale, self.loo, self.seen = 1.0, 0.0, 0.0
         self.counting = False
         self.batch: Any = None
 
     def build_state(self, epoch: int, position: int, order: int) -> StreamState:
         """Return the state after the window."""
-        names = ("by_word", "totals", "steps", "sizes", "documents", "tokens", "batches", "prior", "gone")
+        names = (
+            "by_word", "totals", "steps", "sizes", "documents", "tokens", "batches", "prior", "gone", "renewal",
+        )  # fmt: skip
         arrays = {name: getattr(self, name) for name in names}
-        renewal = self.renewal if position else None
-        return replace(self._state, epoch=epoch, position=position, order=order, renewal=renewal, **arrays)
-
-
-#: By how much the topics differ in the beginning.
-SPREAD = 0.3
-_ROWS = 1 << 14  # drawn at a time
+        return replace(self._state, epoch=epoch, position=position, order=order, **arrays)
 
 
 class WordTopics(NamedTuple):
-    """The topics as the kernels of streams take them."""
+    """The topics as the kernels of streams read them."""
 
-    by_word: Any  #: shape (V, K); n_wk, to be multiplied by `scale`; its type is that of the computation
+    by_word: Any  #: shape (V, K); n_wk divided by `scale`; its type is that of the computation
     scale: Any
     totals: Floats  #: shape (K,); n_k
     beta: Any
@@ -165,78 +130,74 @@ class StreamMethod(UnaveragedMethod, ABC):
 
     source: Source
     n_topics: int
-    start: Concentrations  #: hyper-parameters to start from
-    rule: int = 0  #: how alpha is learned (`kernels_prior`)
-    window: int = 0  #: documents in a sweep; 0 for a twentieth of all, 20,000 at most
-    shuffle: bool = True  #: take the documents of each pass in an order of its own, drawn at random
-    #: The sizes of the corpus are used from the start; otherwise those of what was met so far.
-    known: bool = True
-    trained: TrainedTopics | None = None  #: what to go on from
-    #: Documents that a stream whose sizes are those of what was met will have in all; 0 where nobody knows.
+    start: Concentrations  #: initial hyper-parameters
+    rule: int = 0  #: how alpha is learned (`online.kernels`)
+    window: int = 0  #: documents in a sweep; 0 for a twentieth of all, at most 20,000
+    shuffle: bool = True  #: draw a new order of the documents for each epoch
+    known: bool = True  #: use the sizes of the corpus from the start, otherwise those read so far
+    trained: TrainedTopics | None = None  #: topics to continue from
+    #: Documents that a stream of unknown size will have in all; 0 if that is unknown too.
     expected: float = 0.0
-    piece: bool = False  #: the documents are a piece of a pass, which does not end with them
+    piece: bool = False  #: the documents are a piece of an epoch, which does not end with them
+    #: From the second epoch on, the counts of the current epoch replace those of the epoch before (SDM). Steps would
+    #: keep more than half of the counts of a rare word from long past epochs.
+    renew: bool = False
 
     @property
     def batch(self) -> int:
-        """Documents that the topics are changed by at a time."""
+        """Documents in a minibatch."""
         return 1
 
     @cached_property
     def n_documents(self) -> int:
-        """Documents in a pass."""
+        """Documents in an epoch."""
         return self.source.n_documents
 
     @cached_property
     def in_window(self) -> int:
-        """Documents in a window: whole batches."""
+        """Documents in a window: whole minibatches."""
         return fit_window(self.n_documents, self.window, self.batch)
 
-    @property
-    def all_beta(self) -> float:
-        """V beta."""
-        return self.source.n_words * self.start.beta
-
     def word_topics(self, buffers: StreamBuffers) -> WordTopics:
-        """Return the topics of a window under way as the kernels take them."""
+        """Return the current topics as the kernels read them."""
         scale, beta = np.float32(buffers.scale), np.float32(self.start.beta)
-        return WordTopics(buffers.by_word, scale, buffers.totals, beta, self.all_beta)
+        all_beta = self.source.n_words * self.start.beta
+        return WordTopics(buffers.by_word, scale, buffers.totals, beta, all_beta)
 
     @cached_property
     def feed(self) -> DocumentFeed:
-        """The documents in the order of each pass."""
+        """The documents in the order of each epoch."""
         return DocumentFeed(self.source, self.shuffle)
 
     @abstractmethod
     def start_counts(self, rng: np.random.Generator) -> Singles:
-        """Return the counts by word to begin with, shape (V, K)."""
+        """Return the initial counts by word, shape (V, K)."""
 
     @abstractmethod
     def start_rows(self, rng: np.random.Generator, n: int) -> Singles:
-        """Return the counts that `n` words begin with whose sizes are not known, shape (n, K)."""
+        """Return the initial counts of `n` words of unknown size, shape (n, K)."""
 
     @abstractmethod
     def count_steps(self, state: StreamState) -> NDArray[np.int64]:
-        """Return by how many steps the counts have moved: those of each word, shape (V,), or all of them, (1,)."""
+        """Return how many steps moved the counts: for each word, shape (V,), or for all words, shape (1,)."""
 
     @abstractmethod
     def step_sizes(self, n: int) -> Floats:
-        """Return by what share each of the first steps moves the counts, shape (n,)."""
+        """Return the sizes of the first `n` steps, shape (n,)."""
 
     def rescale_counts(self, by_word: Singles, old: Array, new: Array) -> Singles:
-        """Return counts that stood for so many tokens of each word as ones that stand for others."""
+        """Return counts for `old` tokens of each word, rescaled to `new` tokens."""
         before = float(old.sum())
         by_word *= np.float32(new.sum() / before if before else 1.0)
         return by_word
 
     @abstractmethod
     def learn(self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]) -> None:
-        """Go through some documents of a shard, in this order."""
+        """Learn from some documents of a shard, in this order."""
 
-    def begin(self, buffers: StreamBuffers, state: StreamState) -> None:
-        """Make ready for a window."""
-
+    @abstractmethod
     def flush(self, buffers: StreamBuffers) -> None:
-        """Bring what was put off into the counts: at the end of a window."""
+        """Finish a window: add all pending sums to the counts."""
 
     def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> StreamState:
         """Return the first state."""
@@ -250,79 +211,75 @@ class StreamMethod(UnaveragedMethod, ABC):
             sizes = self.source.frequencies.astype(np.float64)
             documents, tokens = float(self.n_documents), float(self.source.n_tokens)
         return StreamState(
-            by_word, column_sums(by_word), np.zeros(n_words, np.int64), sizes, documents, tokens, 0,
+            by_word, by_word.sum(axis=0, dtype=np.float64), np.zeros(n_words, np.int64), sizes, documents, tokens, 0,
             Prior.begin(self.start.alpha), noise=0 if self.known else int(rng.integers(2**62)),
         )  # fmt: skip
 
     def sweep(
         self, state: StreamState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[StreamState, SweepInfo]:
-        """Go through the next window; `rng` draws the order of a pass when one begins."""
+        """Read the next window; `rng` draws the order of an epoch at its start."""
         order = state.order if state.position else int(rng.integers(2**62))
         end = min(state.position + self.in_window, self.n_documents)
         buffers = self.read(state, order, (state.position, end), poll)
         over = end == self.n_documents
         epoch, position = (state.epoch + 1, 0) if over else (state.epoch, end)
         swept = buffers.build_state(epoch, position, order)
-        if self.piece:
-            swept = replace(swept, renewal=buffers.renewal)
-        # The window's likelihood stands for that of all the tokens.
+        if over and not self.piece:
+            swept = replace(swept, renewal=None)
+        # The likelihood of the window is scaled to that of all tokens.
         loo = buffers.loo * self.source.n_tokens / buffers.seen if buffers.seen else None
         change = l1_change(swept.by_word, state.by_word)
         progress = (end - state.position) / self.n_documents
         return swept, SweepInfo(loo, None, progress, change)
 
     def read(
-        self,
-        state: StreamState,
-        order: int,
-        documents: tuple[int, int],
-        poll: Poll = no_poll,
+        self, state: StreamState, order: int, documents: tuple[int, int], poll: Poll = no_poll
     ) -> StreamBuffers:
-        """Go through documents of a pass, from the first to the one before the last; return what they leave.
-
-        `order`: what the order of the pass is drawn from.
-        """
+        """Learn from documents of an epoch: the first, and the index after the last; `order`: seed of their order."""
         buffers = StreamBuffers(state)
         buffers.counting = not self.known and state.epoch == 0
-        self.begin(buffers, state)
-        for piece in self.feed.iterate(order, *documents):
-            for part in _parts(piece.shard, piece.order, self.n_topics):
+        if self.renew and state.epoch and buffers.renewal is None:
+            buffers.renewal = Renewal.begin(buffers.by_word)
+        for shard, numbers in self.feed.iterate(order, *documents):
+            for part in _parts(shard, numbers, self.n_topics):
                 poll()
-                self.learn(buffers, piece.shard, part)
+                self.learn(buffers, shard, part)
                 buffers.gone += len(part)
         self.flush(buffers)
         return buffers
 
     def posterior(self, state: StreamState) -> Posterior:
-        """Return what the state says: of topics and words only."""
-        return state.posterior(self.start.beta)
-
-    def noisy_rows(self, rng: np.random.Generator, sizes: Array) -> Singles:
-        """Return rows of nearly even counts, 1 + 0.3 U(0, 1) each, that add up to these sizes."""
-        rows = padded_zeros((len(sizes), self.n_topics), np.float32)
-        for begin in range(0, len(sizes), _ROWS):
-            part = rows[begin : begin + _ROWS]
-            rng.random(out=part, dtype=np.float32)
-            part *= np.float32(SPREAD)
-            part += np.float32(1.0)
-            part *= (sizes[begin : begin + _ROWS, None] / part.sum(axis=1, keepdims=True)).astype(np.float32)
-        return rows
+        """Return the posterior of topics and words; it has no documents."""
+        alpha = state.prior.alpha.astype(np.float64)
+        words: tuple[str | None, ...] = (None,)
+        return Posterior(
+            {
+                "words": state.by_word,
+                "alpha": alpha,
+                # Training continues from the following arrays.
+                "gains": state.prior.gains,
+                "steps": state.steps,
+                "sizes": state.sizes,
+                "course": np.array([*state.prior.scalars, float(state.batches)]),
+                "documents_met": np.array([state.documents]),
+            },
+            {"words": (None, TOPICS), "alpha": (TOPICS,), "gains": (TOPICS,)}
+            | dict.fromkeys(("steps", "sizes", "course", "documents_met"), words),
+            averaged=("words",),
+            hyper={"alpha_total": float(alpha.sum()), "beta": self.start.beta},
+            normalised=False,
+        )
 
 
 def _parts(shard: Shard, order: NDArray[np.int64], n_topics: int) -> list[NDArray[np.int64]]:
-    """Return documents in pieces of some 50 ms."""
+    """Return documents in pieces of about 50 ms."""
     pairs = np.cumsum(np.diff(shard.pointers)[order])
     cuts, most = [0], chunk_pairs(n_topics, 5.0)
     while cuts[-1] < len(order):
         done = int(pairs[cuts[-1] - 1]) if cuts[-1] else 0
         cuts.append(max(int(np.searchsorted(pairs, done + most, side="right")), cuts[-1] + 1))
     return [order[begin:end] for begin, end in zip(cuts[:-1], cuts[1:], strict=True)]
-
-
-def column_sums(by_word: Singles) -> Array:
-    """Return the sums over the words, in double precision."""
-    return np.asarray(by_word.sum(axis=0, dtype=np.float64))
 
 
 @nb.njit(**OPTIONS)
@@ -340,102 +297,31 @@ def l1_change(new: Singles, old: Singles) -> float:
     return moved / size if size > 0.0 else 0.0
 
 
-class GrowingVocabulary:
-    """A vocabulary that grows by the words it meets, unless it is fixed.
-
-    `words`: to begin with, none twice.
-    """
-
-    def __init__(self, words: Iterable[str] = (), fixed: bool = False) -> None:
-        self._places = {word: place for place, word in enumerate(words)}
-        self.fixed = fixed
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-    def first(self, n: int) -> NDArray[Any]:
-        """Return the first `n` words, shape (n,)."""
-        words = np.empty(n, dtype=object)
-        words[:] = list(self._places)[:n]
-        return words
-
-    def columns(self, vocabulary: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the place of each word of a vocabulary; new ones get the next, or -1 where the words are fixed."""
-        places = self._places
-        if not self.fixed:
-            for word in vocabulary:
-                places.setdefault(word, len(places))
-        return np.array([places.get(word, -1) for word in vocabulary], dtype=np.int32)
-
-
-class RenumberedSource:
-    """Documents with their words renumbered onto another vocabulary (a `Source`).
-
-    `columns`: shape (words of `source`,); the place of each of its words; words at -1 are left out.
-    `vocabulary`: shape (V,).
-    `unknown`: number of tokens that are left out.
-    """
-
-    #: Nobody asks whether these documents were met before.
-    fingerprint = ""
-
-    def __init__(self, source: Source, columns: NDArray[np.int32], vocabulary: NDArray[Any]) -> None:
-        self.source, self.columns, self.vocabulary = source, columns, vocabulary
-        self.n_documents, self.shard_sizes = source.n_documents, source.shard_sizes
-        self.n_words, known = len(vocabulary), columns >= 0
-        self.frequencies = np.zeros(self.n_words, dtype=np.int64)
-        self.frequencies[columns[known]] = source.frequencies[known]
-        self.unknown = int(source.frequencies[~known].sum())
-        self.n_tokens = source.n_tokens - self.unknown
-
-    def shard(self, number: int) -> Shard:
-        """Return the documents of a shard, the words of each in the order of the vocabulary."""
-        pointers, words, counts = self.source.shard(number)
-        words, counts = self.columns[words], counts.copy()
-        known = words >= 0
-        if not known.all():
-            words, counts = words[known], counts[known]
-            pointers = np.concatenate([[0], np.cumsum(known)])[pointers]
-        shape = (len(pointers) - 1, self.n_words)
-        matrix = sparse.csr_array((counts, words, pointers), shape=shape)
-        matrix.sort_indices()  # in place: the arrays are its own
-        return Shard(
-            pointers.astype(np.int64), matrix.indices.astype(np.int32), matrix.data.astype(np.float32)
-        )
-
-
 def add_words(state: StreamState, rows: Singles) -> StreamState:
-    """Return a state with further words.
+    """Return a state with further words; `rows`: their initial counts, shape (number of new words, K)."""
 
-    `rows`: shape (number of new words, K); the counts that they begin with.
-    """
-    new = len(rows)
-    renewal = state.renewal
+    def extend(counts: Singles, rows: Singles) -> Singles:
+        return padded_copy(np.concatenate([counts, rows]))
+
+    none, renewal = np.zeros(len(rows)), state.renewal
     if renewal is not None:
-        renewal = Renewal(
-            _append_rows(renewal.by_word, np.zeros_like(rows)), np.append(renewal.tokens, np.zeros(new))
-        )
+        renewal = Renewal(extend(renewal.by_word, np.zeros_like(rows)), np.append(renewal.tokens, none))
     return replace(
         state,
         renewal=renewal,
-        by_word=_append_rows(state.by_word, rows),
+        by_word=extend(state.by_word, rows),
         totals=state.totals + rows.sum(axis=0, dtype=np.float64),
-        steps=np.append(state.steps, np.zeros(new, dtype=np.int64)),
-        sizes=np.append(state.sizes, np.zeros(new)),
+        steps=np.append(state.steps, none.astype(np.int64)),
+        sizes=np.append(state.sizes, none),
     )
 
 
-def _append_rows(counts: Singles, rows: Singles) -> Singles:
-    """Return counts with further rows."""
-    return padded_copy(np.concatenate([counts, rows]))
-
-
-#: The counts are multiplied out when what they are to be multiplied by is below this.
+#: The counts are multiplied by their scale when it falls below this.
 _SMALL = 1e-6
 
 
 class BatchSums(NamedTuple):
-    """The arrays of a `Batch` as the kernels take them."""
+    """The sums of a `Batch` as the kernels read them."""
 
     slots: Integers
     sums: Any
@@ -444,14 +330,14 @@ class BatchSums(NamedTuple):
 
 
 class Batch:
-    """Sums of the mini-batch under way, in rows for the words in it alone.
+    """Sums of the current minibatch, with rows for its words alone.
 
-    `slots`: shape (V,); row of each word, -1 for those not in it.
+    `slots`: shape (V,); row of each word, -1 for words that it does not have.
     `touched`: word of each row.
     `sums`: shape (rows, K); expected counts.
-    `cache`: shape (rows, K); what a method works out once for each word.
+    `cache`: shape (rows, K); values that a method computes once for each word.
     `totals`: shape (K,); column sums of `sums`.
-    `n`, `documents`: rows in use, documents done.
+    `n`, `documents`, `tokens`: rows in use, documents and tokens so far.
     """
 
     def __init__(self, n_words: int, n_topics: int, dtype: Any = np.float32) -> None:
@@ -463,7 +349,7 @@ class Batch:
         self.tokens = 0.0
 
     def admit(self, shard: Shard, order: NDArray[np.int64], sizes: Floats, counting: bool) -> None:
-        """Give every word of some documents a row; add its tokens to its size where they are counted."""
+        """Give every word of some documents a row; with `counting`, add its tokens to its size."""
         pairs = int((shard.pointers[order + 1] - shard.pointers[order]).sum())
         room = min(self.n + pairs, len(self.slots))
         if room > len(self.touched):
@@ -475,13 +361,8 @@ class Batch:
                 setattr(self, name, new)
         self.n = _admit(order, shard, self.slots, self.touched, self.sums, self.n, sizes, counting)
 
-    @property
-    def arrays(self) -> BatchSums:
-        """The arrays that a kernel adds to."""
-        return BatchSums(self.slots, self.sums, self.cache, self.totals)
-
     def clear(self) -> None:
-        """Begin the next mini-batch."""
+        """Begin the next minibatch."""
         self.slots[self.touched[: self.n]] = -1
         self.totals[:] = 0.0
         self.n = self.documents = 0
@@ -490,40 +371,43 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class MinibatchMethod(StreamMethod):
-    """A stochastic variational method."""
+    """A stochastic variational method: the t-th minibatch has the step scale / (offset + t)^power, at most 1."""
 
-    documents: int = 100  #: documents of a mini-batch
-    #: `scale`, `offset`, `power`: the step of the t-th mini-batch, from 1, is scale / (offset + t)^power, 1 at most.
+    documents: int = 100  #: documents in a minibatch
     scale: float = 1.0
     offset: float = 1.0
     power: float = 0.7
 
     @property
     def batch(self) -> int:
-        """Documents that the topics are changed by at a time."""
+        """Documents in a minibatch."""
         return self.documents
 
     @abstractmethod
     def infer(
-        self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]
+        self, buffers: StreamBuffers, batch: BatchSums, shard: Shard, order: NDArray[np.int64]
     ) -> tuple[float, float, float]:
-        """Infer the topics of some documents of a mini-batch, those of the corpus as they are.
+        """Add expected counts of some documents to a minibatch, with the topics fixed.
 
-        Returns `loo, predicted, tokens`: as `scvb0.infer_documents` gives them.
+        Returns `loo, predicted, tokens`: as of `infer_scvb0`.
         """
 
     @abstractmethod
     def weight(self, buffers: StreamBuffers, batch: Batch) -> float:
-        """Return how many times a mini-batch the corpus is."""
+        """Return the size of the corpus relative to a minibatch."""
 
     def learn(self, buffers: StreamBuffers, shard: Shard, order: NDArray[np.int64]) -> None:
-        """Go through some documents of a shard; the topics change whenever a mini-batch is full."""
+        """Learn from some documents of a shard; the topics change after each full minibatch."""
         done = 0
+        if buffers.batch is None:
+            n_words, n_topics = buffers.by_word.shape
+            buffers.batch = Batch(n_words, n_topics, buffers.by_word.dtype)
+        batch: Batch = buffers.batch
         while done < len(order):
-            batch = self._batch_of(buffers)
             part = order[done : done + self.documents - batch.documents]
             batch.admit(shard, part, buffers.sizes, buffers.counting)
-            loo, predicted, tokens = self.infer(buffers, shard, part)
+            sums = BatchSums(batch.slots, batch.sums, batch.cache, batch.totals)
+            loo, predicted, tokens = self.infer(buffers, sums, shard, part)
             buffers.loo += loo
             buffers.seen += predicted
             batch.tokens += tokens
@@ -533,54 +417,42 @@ class MinibatchMethod(StreamMethod):
                 self._update(buffers, batch)
 
     def flush(self, buffers: StreamBuffers) -> None:
-        """Add the last mini-batch, and multiply the counts by their scale."""
-        batch = self._batch_of(buffers)
-        if batch.documents:
-            self._update(buffers, batch)
+        """Add the last minibatch, and multiply the counts by their scale."""
+        if buffers.batch is not None and buffers.batch.documents:
+            self._update(buffers, buffers.batch)
         _multiply(buffers)
 
-    def _batch_of(self, buffers: StreamBuffers) -> Batch:
-        if buffers.batch is None:
-            n_words, n_topics = buffers.by_word.shape
-            buffers.batch = Batch(n_words, n_topics, buffers.by_word.dtype)
-        batch: Batch = buffers.batch
-        return batch
-
     def count_steps(self, state: StreamState) -> NDArray[np.int64]:
-        """Return the number of mini-batches."""
+        """Return the number of minibatches."""
         return np.array([state.batches])
 
     def step_sizes(self, n: int) -> Floats:
-        """Return the steps of the first mini-batches."""
+        """Return the steps of the first minibatches."""
         return np.array([self.step(t) for t in range(1, n + 1)])
 
     def step(self, batches: int) -> float:
-        """Return the step of a mini-batch, the first of them 1."""
+        """Return the step of a minibatch, counted from 1."""
         return float(min(self.scale / (self.offset + batches) ** self.power, 1.0))
 
     def _update(self, buffers: StreamBuffers, batch: Batch) -> None:
-        """Move the counts towards those of the mini-batch; one of empty documents changes nothing."""
+        """Move the counts towards those of the minibatch; one without tokens changes nothing."""
         if buffers.counting:
             buffers.documents += batch.documents
             buffers.tokens += batch.tokens
-        if not batch.tokens:
-            batch.clear()
-            return
-        buffers.batches += 1
-        rho = self.step(buffers.batches)
-        worth = rho * self.weight(buffers, batch)
-        keep = 1.0 - rho
-        buffers.totals *= keep
-        buffers.totals += worth * batch.totals
-        if keep < _SMALL:
-            buffers.by_word *= buffers.by_word.dtype.type(keep * buffers.scale)
-            buffers.scale = 1.0
-        else:
+        if batch.tokens:
+            buffers.batches += 1
+            rho = self.step(buffers.batches)
+            worth = rho * self.weight(buffers, batch)
+            keep = 1.0 - rho
+            buffers.totals *= keep
+            buffers.totals += worth * batch.totals
             buffers.scale *= keep
-        single = buffers.by_word.dtype.type
-        add_rows(buffers.by_word, batch.touched, batch.sums, batch.n, single(worth / buffers.scale))
-        if buffers.scale < _SMALL:
-            _multiply(buffers)
+            if keep < _SMALL:
+                _multiply(buffers)
+            single = buffers.by_word.dtype.type
+            add_rows(buffers.by_word, batch.touched, batch.sums, batch.n, single(worth / buffers.scale))
+            if buffers.scale < _SMALL:
+                _multiply(buffers)
         batch.clear()
 
 
@@ -601,7 +473,7 @@ def _admit(
     sizes: Floats,
     counting: bool,
 ) -> int:
-    """Give the words of documents that have none a row of zeros; return the rows in use. Count tokens if asked to."""
+    """Give each new word of some documents a row of zeros; return the rows in use. With `counting`, count tokens."""
     pointers, words, counts = documents
     for at in range(order.shape[0]):
         for e in range(pointers[order[at]], pointers[order[at] + 1]):

@@ -1,10 +1,10 @@
-"""Topics of documents that arrive one after the other, in a program's own loop."""
+"""Topics of documents that arrive one after another, in a program's own loop."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -21,35 +21,38 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.names import unique_names
 from acvb_core.data.report import take_apart
-from acvb_core.engine.free_memory import refuse_too_large
-from acvb_core.engine.threads import one_thread
+from acvb_core.engine.machine import one_thread, refuse_too_large
 from acvb_core.models.lda.documents import RenumberedSource, Source, as_source
-from acvb_core.models.lda.online.stream import (
-    GrowingVocabulary,
-    StreamMethod,
-    StreamState,
-    add_words,
-)
+from acvb_core.models.lda.online.stream import StreamMethod, StreamState, add_words
 from acvb_core.models.lda.spec import MOST_IN_WINDOW
 from acvb_core.models.lda.trained import TrainedTopics, check_start
 from acvb_core.models.lda.transform import require_tokeniser
 from acvb_core.registry import method_row, methods_of, model_row
 
-#: Texts in a piece, unless a number is given …
+MODEL = "lda"
+#: Texts in a piece by default …
 TEXTS = 2_000
 #: … and the most characters of all its texts together.
 MOST_LETTERS = 20_000_000
 Documents = Iterable[str] | Iterable[Corpus | DiskCorpus] | Corpus | DiskCorpus
 Piece = list[str] | Corpus | DiskCorpus
 _WANTED = "give a list (or any iterator) of texts, a Corpus, or an iterator of corpora"
+#: Settings of a run on a whole corpus, and their replacement in a stream.
+_ELSEWHERE = {
+    "epochs": "partial_fit reads its documents once; fit(documents, epochs=…) reads them more often",
+    "totals": "sizes are those of the documents met so far; total_documents says how many there will be",
+    "shards": "the documents of a stream are read one after another",
+    "merges": "the documents of a stream are read one after another",
+    "score_every": "perplexity(documents) scores at any time",
+}
 
 
-def split_into_pieces(documents: Documents, size: int = 0) -> Iterator[Piece]:
-    """Yield documents piece by piece: `size` texts at a time, corpora as they are.
+def _split_into_pieces(documents: Documents, size: int) -> Iterator[Piece]:
+    """Yield `size` texts (0: 2,000) at a time, and corpora as they are.
 
-    `documents`: documents with a length are all checked before the first piece.
-    `size`: texts in a piece; 0 for 2,000.
-    Raises ParameterError: something in it is neither a text nor a corpus.
+    Documents with a length are all checked before the first piece.
+
+    Raises ParameterError: one of them is neither a text nor a corpus.
     """
     documents = take_apart(documents)[0]
     if isinstance(documents, Corpus | DiskCorpus):
@@ -92,167 +95,29 @@ def _check_document(one: Any, number: int) -> None:
         )
 
 
-def count_words(texts: list[str], tokeniser: Tokeniser) -> Corpus:
-    """Return a corpus of texts, which may have no word in it, unlike a corpus that was loaded."""
-    counted = tokeniser.select(texts)
-    return Corpus(counted.counts, counted.vocabulary, np.empty(0, dtype=object), "texts", tokeniser=tokeniser)
-
-
-MODEL = "lda"
-#: Settings of a run on a whole corpus, and what takes their place in a stream.
-_ELSEWHERE = {
-    "epochs": "partial_fit reads its documents once; fit(documents, epochs=…) reads them more often",
-    "totals": "sizes are those of the documents met so far; total_documents says how many there will be",
-    "shards": "the documents of a stream are read one after another",
-    "merges": "the documents of a stream are read one after another",
-    "score_every": "perplexity(documents) scores at any time",
-}
-
-
-@dataclass(kw_only=True)
-class StreamTrainer:
-    """Topics that are trained on one piece of a stream after the other."""
-
-    row: MethodSpec
-    values: dict[str, Any]  #: its settings
-    fixed: NDArray[Any] | None  #: the only words to know
-    start: TrainedTopics | None  #: topics of an earlier run
-    seed: int
-    total: float  #: documents that there will be in all; 0 where it is unknown
-    check_memory: bool  #: refuse a piece whose new words need more memory than is free
-    method: StreamMethod | None = None  #: bound to the last piece
-    #: After the last window; the words that it knows are the first of `words`.
-    state: StreamState | None = None
-    #: `documents`, `unknown`: documents met, those of `start` included; tokens that were left out.
-    documents: int = 0
-    unknown: int = 0
-    #: `loo`, `n_scored`: sum of leave-one-out log probabilities in this pass, and of how many tokens.
-    loo: float = 0.0
-    n_scored: float = 0.0
-    n_windows: int = 0
-
-    def __post_init__(self) -> None:
-        start = self.start
-        words = self.fixed if start is None else start.vocabulary
-        self.words = GrowingVocabulary(() if words is None else words, self.fixed is not None)
-        if start is not None:
-            nothing = sparse.csr_array((0, len(self.words)), dtype=np.int32)
-            self.method = self._bind_method(as_source(Corpus(nothing, start.vocabulary, np.empty(0, object))))
-            self.state = self.method.init(self._rng(0))
-            self.documents = round(start.documents)
-
-    def begin_pass(self) -> None:
-        """Begin the next pass, and its sums of the likelihood."""
-        self.loo = self.n_scored = 0.0
-        if self.state is not None:
-            self.state = replace(self.state, renewal=None)
-
-    def learn(self, corpus: Corpus | DiskCorpus, epoch: int) -> None:
-        """Go through a piece of the stream, for the first time in epoch 0; an interrupt loses a window at most."""
-        columns = self.words.columns(corpus.vocabulary)
-        source = RenumberedSource(as_source(corpus), columns, self.words.first(len(self.words)))
-        first = epoch == 0
-        if first:
-            self.unknown += source.unknown
-        if not source.n_tokens:
-            self.documents += source.n_documents if first else 0
-            return
-        if self.check_memory:
-            self._refuse_too_large(corpus)
-        with one_thread():
-            method = self.method = self._bind_method(source)
-            state = replace(self._grow_state(method), epoch=epoch, position=0)
-            while state.epoch == epoch:
-                self.n_windows += 1
-                state, info = method.sweep(state, self._rng(self.n_windows))
-                self.state = state
-                if first:
-                    self.documents += round(info.progress * source.n_documents)
-                if info.pseudo_loo is not None:
-                    self.loo += info.progress * info.pseudo_loo
-                    self.n_scored += info.progress * source.n_tokens
-
-    def _refuse_too_large(self, corpus: Corpus | DiskCorpus) -> None:
-        """Raise ParameterError where the topics of new words need more memory than is free."""
-        n_words, known = len(self.words), 0 if self.state is None else len(self.state.by_word)
-        if n_words > known:
-            sizes = SimpleNamespace(n_words=n_words, n_pairs=corpus.n_pairs, n_documents=corpus.n_documents)
-            model = model_row(MODEL)
-            needed = model.memory(sizes, self.row.name, {**self.values, "epochs": 1.0})
-            refuse_too_large(needed * (n_words - known) // n_words, model, self.row)
-
-    def _bind_method(self, source: Source) -> StreamMethod:
-        """Return the method bound to the documents of a source."""
-        if self.start is None or self.row.build_from is None:
-            method: Any = self.row.build(source, self.values)
-        else:
-            method = self.row.build_from(source, self.values, self.start)
-        bound: StreamMethod = replace(method, window=MOST_IN_WINDOW, expected=self.total, piece=True)
-        return bound
-
-    def _grow_state(self, method: StreamMethod) -> StreamState:
-        """Return the state with the words that are new, or the first state."""
-        if self.state is None:
-            return method.init(self._rng(0))
-        new = method.source.n_words - len(self.state.by_word)
-        return (
-            add_words(self.state, method.start_rows(self._rng(self.n_windows, 1), new)) if new else self.state
-        )
-
-    def _rng(self, *place: int) -> np.random.Generator:
-        return np.random.default_rng([self.seed, *place])
-
-
-def piecewise_methods() -> dict[str, MethodSpec]:
-    """Return the methods that can train piece by piece, by name."""
-    return {row.name: row for row in methods_of(MODEL) if row.streams and not row.averaged}
-
-
-def piecewise_method(method: str) -> MethodSpec:
-    """Return the row of a method that can train piece by piece."""
-    ready = piecewise_methods()
-    if method_row(MODEL, method).name not in ready:
-        raise ParameterError(
-            f"method {method!r} cannot train piece by piece; choose one of {', '.join(ready)}."
-        )
-    return ready[method]
-
-
-def stream_settings(row: MethodSpec, k: int, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a method in a stream of unknown length."""
-    for name, instead in _ELSEWHERE.items():
-        if name in values:
-            raise ParameterError(f"{name} is not a setting of a stream: {instead}.")
-    return {**row.values({"shuffle": False, **values, "k": k, "totals": "running"})}
-
-
-def settings_after(trained: TrainedTopics, method: str | None) -> tuple[str, dict[str, Any]]:
-    """Return the method that continues trained topics, and those of their settings that it has."""
-    ready = piecewise_methods()
+def _settings_after(trained: TrainedTopics, method: str | None) -> tuple[str, dict[str, Any]]:
+    """Return the method that continues trained topics, and the settings of the topics that it has."""
+    ready = streaming_rows()
     own = trained.method if trained.method in ready else trained.method.removeprefix("a")
     name = method or (own if own in ready else "sdm")
     if name != own or name not in ready:
         return name, {}
-    known = {parameter.name for parameter in ready[name].parameters} - {"k", "shuffle", *_ELSEWHERE}
+    # The concentrations are those of the topics.
+    known = {parameter.name for parameter in ready[name].parameters}
+    known -= {"k", "shuffle", "alpha", "beta", *_ELSEWHERE}
     return name, {key: value for key, value in (trained.values or {}).items() if key in known}
 
 
-def check_total(total: int | None, method: str) -> float:
-    """Return how many documents a stream will have, 0 where it is unknown."""
-    if total is None:
-        return 0.0
-    if method == "sdm":
-        raise ParameterError(
-            "sdm does not use total_documents: it counts the tokens of each word; leave it out."
-        )
-    return float(check_whole_number("total_documents", total, 1))
+def streaming_rows() -> dict[str, MethodSpec]:
+    """Return the methods that can train piece by piece, by name."""
+    return {row.name: row for row in methods_of(MODEL) if row.streams and not row.averaged}
 
 
 class StreamingLda:
-    """Topics learned from documents as they come: texts or word counts, a few or without end.
+    """Topics learned from documents as they arrive: texts or word counts, a few or an endless stream.
 
-    A method of the registry that streams, in a loop of one's own: every call of `partial_fit` goes on from the last.
-    New words join the vocabulary. Sizes are those of the documents met so far.
+    Each call of `partial_fit` continues from the last one. New words join the vocabulary. Sizes are those of the
+    documents read so far.
 
     Parameters
     ----------
@@ -261,21 +126,20 @@ class StreamingLda:
     k : int
         Number of topics.
     tokeniser : Tokeniser or callable, optional
-        How texts are cut, its limits on how often a word must stand left out: they would need all the texts. By
-        default that of the first corpus, or of texts the usual one.
+        How texts are split into words. Limits on word frequencies are ignored: they would need all the texts. Default:
+        the tokeniser of the first corpus; for texts, the standard one.
     vocabulary : sequence of str, optional
-        The words to know. Others are left out and counted (`unknown_tokens`). By default all words that come.
+        The only words to learn. Other words are left out and counted (`unknown_tokens`). Default: all words.
     seed : int
     total_documents : int, optional
-        Documents that the stream will have in all (SCVB0, SVB), by which a minibatch is weighed from the start. SDM
-        has no use for it.
+        Number of documents that the stream will have, which weights each minibatch (SCVB0, SVB). SDM does not use it.
     name : str
-        What to call the stream.
+        Name of the stream.
     check_memory : bool
         Refuse documents whose new words need more memory than is free.
     **values
-        Settings of the method: `acvb_core.methods()` lists them. `window` is how many texts are taken at a time
-        (2,000 by default); documents are taken as they come unless `shuffle` is set.
+        Settings of the method: `acvb_core.methods()` lists them. `window` is the number of texts read at a time (2,000
+        by default). Documents are read in their order unless `shuffle` is set.
 
     Raises
     ------
@@ -284,9 +148,9 @@ class StreamingLda:
 
     Notes
     -----
-    Where a piece of the stream ends makes no difference to SDM, which changes the topics by every document, but for
-    new words, which are numbered as they come. SVB and SCVB0 change them by whole minibatches, and at the end of a
-    piece by what is left: pieces whose documents are no multiple of `batch` have a smaller one at their end.
+    SDM updates the topics after each document, so its result does not depend on how the stream is cut into pieces. New
+    words are an exception: they are numbered as they arrive. SVB and SCVB0 update the topics after each minibatch, and
+    once more at the end of a piece if a smaller minibatch is left.
 
     Examples
     --------
@@ -308,9 +172,24 @@ class StreamingLda:
         check_memory: bool = True,
         **values: Any,
     ) -> None:
-        self._row = piecewise_method(method)
-        self._values = stream_settings(self._row, k, values)
-        self._total = check_total(total_documents, method)
+        ready = streaming_rows()
+        if method_row(MODEL, method).name not in ready:
+            raise ParameterError(
+                f"method {method!r} cannot train piece by piece; choose one of {', '.join(ready)}."
+            )
+        for setting, instead in _ELSEWHERE.items():
+            if setting in values:
+                raise ParameterError(f"{setting} is not a setting of a stream: {instead}.")
+        if total_documents is not None and method == "sdm":
+            raise ParameterError(
+                "sdm does not use total_documents: it counts the tokens of each word; leave it out."
+            )
+        self._row = ready[method]
+        settings = {"shuffle": False, **values, "k": k, "totals": "running"}
+        self._values: dict[str, Any] = dict(self._row.values(settings))
+        self._total = (
+            0.0 if total_documents is None else check_whole_number("total_documents", total_documents, 1)
+        )
         self._fixed = _check_words(vocabulary, name)
         own = as_tokeniser(tokeniser)
         self._own_tokeniser = None if own is None else own.without_limits()
@@ -336,23 +215,22 @@ class StreamingLda:
         ----------
         trained : TrainedTopics
         method : str, optional
-            By default the one they were trained by, where it streams, or "sdm".
+            Default: the method of the topics if it streams, otherwise "sdm".
         seed, total_documents
             As for a new stream.
         grow : bool
             New words join the vocabulary; otherwise they are left out and counted.
         **values
-            In place of the settings that they were trained with. The concentrations are those of the topics.
+            Settings that replace those of the training. The concentrations are those of the topics.
 
         Raises
         ------
         ParameterError
-            As for a new stream; `trained` is something else; or another number of topics is asked for.
+            As for a new stream; `trained` has another type; or k is not the number of the topics.
         """
         check_start(trained)
-        chosen, settings = settings_after(trained, method)
+        chosen, settings = _settings_after(trained, method)
         for name in ("alpha", "beta"):
-            settings.pop(name, None)
             if name in values:
                 raise ParameterError(f"{name} cannot be set here: it is that of the trained topics.")
         trained.check(values.pop("k", trained.n_topics))
@@ -370,42 +248,44 @@ class StreamingLda:
         return model
 
     def _reset(self) -> None:
-        """Forget all that was learned, but the trained topics of the start."""
+        """Forget everything that was learned, except the trained topics to start from."""
         self._tokeniser = self._own_tokeniser
-        self._trainer = StreamTrainer(
-            row=self._row,
-            values=self._values,
-            fixed=self._fixed,
-            start=self._start,
-            seed=self.seed,
-            total=self._total,
-            check_memory=self._check_memory,
-        )
+        self._method: StreamMethod | None = None  # bound to the last piece
+        self._state: StreamState | None = None  # after the last window; it may not have the last words yet
+        self._documents = self._unknown = self._windows = 0
+        self._loo = self._scored = 0.0
+        words = self._fixed if self._start is None else self._start.vocabulary
+        self._columns = {word: column for column, word in enumerate(() if words is None else words)}
+        if self._start is not None:
+            nothing = sparse.csr_array((0, len(self._columns)), dtype=np.int32)
+            self._method = self._bind(as_source(Corpus(nothing, words, np.empty(0, object))))
+            self._state = self._method.init(self._rng(0))
+            self._documents = round(self._start.documents)
 
     def partial_fit(self, documents: Documents) -> Self:
-        """Go on learning from further documents.
+        """Learn from further documents.
 
         Parameters
         ----------
         documents : iterable of str, Corpus, DiskCorpus, or iterable of corpora
-            An iterator is taken in pieces, and never held as a whole.
+            An iterator is read in pieces, so that it need not fit into memory.
 
         Raises
         ------
         ParameterError
-            Something in it is no document (what an iterator gave before was learned from), or it is not known how
-            texts are to be cut; or new words need more memory than is free.
+            An element is no document (documents before it in an iterator were learned), the tokeniser for texts is
+            unknown, or new words need more memory than is free.
         """
-        self._go_through(documents, 0)
+        self._read(documents, 0)
         return self
 
     def fit(self, documents: Documents, epochs: int = 1) -> Self:
-        """Begin anew (from the trained topics, if there are any), and read the documents `epochs` times.
+        """Start again (from the trained topics, if any), and read the documents `epochs` times.
 
         Raises
         ------
         ParameterError
-            As for `partial_fit`; or an iterator, which is used up after the first time, is to be gone through again.
+            As for `partial_fit`; or an iterator, which can be read only once, is given for several epochs.
         """
         epochs = check_whole_number("epochs", epochs, 1)
         if epochs > 1 and isinstance(documents, Iterable) and iter(documents) is documents:
@@ -414,13 +294,15 @@ class StreamingLda:
             )
         self._reset()
         for epoch in range(epochs):
-            self._go_through(documents, epoch)
+            self._read(documents, epoch)
         return self
 
-    def _go_through(self, documents: Documents, epoch: int) -> None:
-        self._trainer.begin_pass()
-        for piece in split_into_pieces(documents, self._values["window"]):
-            self._trainer.learn(self._count_words(piece), epoch)
+    def _read(self, documents: Documents, epoch: int) -> None:
+        self._loo = self._scored = 0.0
+        if self._state is not None:
+            self._state = replace(self._state, renewal=None)
+        for piece in _split_into_pieces(documents, self._values["window"]):
+            self._learn(self._count_words(piece), epoch)
 
     def _count_words(self, piece: Piece) -> Corpus | DiskCorpus:
         """Return a piece as counts of words."""
@@ -429,68 +311,123 @@ class StreamingLda:
                 self._tokeniser = piece.tokeniser.without_limits()
             return piece
         if self._tokeniser is None:
-            # After documents that were counts, texts could be cut into other words than these.
-            self._tokeniser = require_tokeniser(None if self.documents_seen else Tokeniser(), self.name)
-        return count_words(piece, self._tokeniser)
+            # If documents before were counts, this tokeniser could split texts into other words.
+            self._tokeniser = require_tokeniser(None if self._documents else Tokeniser(), self.name)
+        counted, none = self._tokeniser.select(piece), np.empty(0, dtype=object)
+        return Corpus(counted.counts, counted.vocabulary, none, "texts", tokeniser=self._tokeniser)
+
+    def _learn(self, corpus: Corpus | DiskCorpus, epoch: int) -> None:
+        """Learn from a piece of the stream, for the first time in epoch 0; an interrupt loses one window at most."""
+        if self._fixed is None:
+            for word in corpus.vocabulary:
+                self._columns.setdefault(word, len(self._columns))
+        columns = np.array([self._columns.get(word, -1) for word in corpus.vocabulary], dtype=np.int32)
+        source = RenumberedSource(as_source(corpus), columns, self._words(len(self._columns)))
+        first = epoch == 0
+        if first:
+            self._unknown += source.unknown
+        if not source.n_tokens:
+            self._documents += source.n_documents if first else 0
+            return
+        if self._check_memory:
+            self._refuse_too_large(corpus)
+        with one_thread():
+            method = self._method = self._bind(source)
+            state = replace(self._grow_state(method), epoch=epoch, position=0)
+            while state.epoch == epoch:
+                self._windows += 1
+                state, info = method.sweep(state, self._rng(self._windows))
+                self._state = state
+                if first:
+                    self._documents += round(info.progress * source.n_documents)
+                if info.pseudo_loo is not None:
+                    self._loo += info.progress * info.pseudo_loo
+                    self._scored += info.progress * source.n_tokens
+
+    def _words(self, n: int) -> NDArray[Any]:
+        """Return the first `n` words, shape (n,)."""
+        words = np.empty(n, dtype=object)
+        words[:] = list(self._columns)[:n]
+        return words
+
+    def _refuse_too_large(self, corpus: Corpus | DiskCorpus) -> None:
+        """Raise ParameterError if the topics of new words need more memory than is free."""
+        n_words, known = len(self._columns), 0 if self._state is None else len(self._state.by_word)
+        if n_words > known:
+            sizes = SimpleNamespace(n_words=n_words, n_pairs=corpus.n_pairs, n_documents=corpus.n_documents)
+            model = model_row(MODEL)
+            needed = model.memory(sizes, self._row.name, {**self._values, "epochs": 1.0})
+            refuse_too_large(needed * (n_words - known) // n_words, model, self._row)
+
+    def _bind(self, source: Source) -> StreamMethod:
+        """Return the method bound to the documents of a source."""
+        if self._start is None or self._row.build_from is None:
+            method: Any = self._row.build(source, self._values)
+        else:
+            method = self._row.build_from(source, self._values, self._start)
+        bound: StreamMethod = replace(method, window=MOST_IN_WINDOW, expected=float(self._total), piece=True)
+        return bound
+
+    def _grow_state(self, method: StreamMethod) -> StreamState:
+        """Return the state with the new words, or the first state."""
+        state = self._state
+        if state is None:
+            return method.init(self._rng(0))
+        new = method.source.n_words - len(state.by_word)
+        return add_words(state, method.start_rows(self._rng(self._windows, 1), new)) if new else state
+
+    def _rng(self, *place: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, *place])
 
     @property
     def documents_seen(self) -> int:
-        """Documents learned from, those of the topics gone on from included; each once, however many epochs."""
-        return self._trainer.documents
+        """Documents learned from, including those of the trained topics; each counts once, in any number of epochs."""
+        return self._documents
 
     @property
     def unknown_tokens(self) -> int:
-        """Tokens that were left out, as their words are not in the fixed vocabulary."""
-        return self._trainer.unknown
+        """Tokens left out because their words are not in the fixed vocabulary."""
+        return self._unknown
 
     @property
     def loo_perplexity(self) -> float | None:
         """Perplexity of each word given the others of its document, in the last call (in `fit`, the last epoch)."""
-        trainer = self._trainer
-        return math.exp(min(-trainer.loo / trainer.n_scored, 700.0)) if trainer.n_scored else None
+        return math.exp(min(-self._loo / self._scored, 700.0)) if self._scored else None
 
     def trained_topics(self) -> TrainedTopics:
-        """Return the topics learned so far: to save (`save_model`), or to go on from (`fit(…, start=…)`).
+        """Return the topics learned so far: to save (`save_model`), or to continue from (`fit(…, start=…)`).
 
         Raises
         ------
         ParameterError
             Nothing was learned yet.
         """
-        state, method = self._trainer.state, self._trainer.method
+        state, method = self._state, self._method
         if state is None or method is None:
             raise ParameterError("There are no topics yet: call partial_fit with documents first.")
-        vocabulary = self._trainer.words.first(len(state.by_word))
         return TrainedTopics(
-            method.posterior(state),
-            vocabulary,
-            state.sizes,
-            state.documents,
-            name=self.name,
-            method=self._row.name,
-            tokeniser=self._tokeniser,
-            values=dict(self._values),
-        )
+            method.posterior(state), self._words(len(state.by_word)), state.sizes, state.documents, name=self.name,
+            method=self._row.name, tokeniser=self._tokeniser, values=dict(self._values),
+        )  # fmt: skip
 
     @property
     def topics(self) -> pd.DataFrame:
-        """Words of the topics: topic (from 1, the largest first, so that numbers change), rank, word, probability."""
+        """Words of the topics: topic (from 1, the largest first), rank, word, probability."""
         return self.trained_topics().topics
 
     def transform(self, documents: Corpus | Sequence[str]) -> pd.DataFrame:
-        """Return the topic shares of documents, learning nothing: document, tokens, unknown, topic_1 …"""
+        """Return the topic shares of documents, without learning: document, tokens, unknown, topic_1 …"""
         return self.trained_topics().transform(documents)
 
     def perplexity(self, documents: Corpus | Sequence[str], observed: float = 0.8, seed: int = 0) -> float:
-        """Return how well the topics predict the rest of documents of which a share of the words is seen.
+        """Return the perplexity of the rest of new documents, given a share of their words; lower is better.
 
-        Of documents that were not learned from; the lower the better. Words that are not known are left out.
+        Unknown words are left out.
         """
         return self.trained_topics().completion(documents, observed, seed).perplexity
 
     def __repr__(self) -> str:
-        state = self._trainer.state
-        words = 0 if state is None else len(state.by_word)
+        words = 0 if self._state is None else len(self._state.by_word)
         return (
             f"StreamingLda(method={self._row.name!r}, k={self._values['k']}): {self.documents_seen:,} documents, "
             f"{words:,} words"

@@ -155,9 +155,9 @@ def plain_run(
 
 
 def minibatch(name: str, case: LdaCase, rule: str, **options: Any) -> Any:
-    own = {"inner": 40, "settled": 1e-9}
+    own: dict[str, Any] = {"inner": 40, "settled": 1e-9}
     if name == "scvb0":
-        own = {"inner_scale": 2.0, "inner_offset": 3.0, "inner_power": 0.8, "burn_in_passes": 2}
+        own = {"inner": (2.0, 3.0, 0.8), "burn_in_passes": 2}
     return stream(name, case, rule, scale=3.0, offset=2.0, power=0.7, **own, **options)
 
 

@@ -85,8 +85,7 @@ def test_whole_steps_of_scvb0_stand_still_where_cvb0_without_removal_does(name: 
     found = []
     for rho in (4e-3, 2e-3, 1e-3):
         method = stream(
-            "scvb0", case, documents=100, offset=0.0, power=0.0, inner_scale=rho, inner_offset=0.0,
-            inner_power=0.0, burn_in_passes=int(60 / rho),
+            "scvb0", case, documents=100, offset=0.0, power=0.0, inner=(rho, 0.0, 0.0), burn_in_passes=int(60 / rho),
         )  # fmt: skip
         found.append(swept(method, first_state(method, words, some_prior(case)))[0].by_word)
     rough = [np.abs(one - words).max() for one in found]

@@ -14,7 +14,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import StopRun, run
-from acvb_core.models.lda.documents import PartSource, cut
+from acvb_core.models.lda.documents import cut
 from acvb_core.models.lda.online.kernels import EASE, LEAST
 from acvb_core.models.lda.online.methods import count_windows
 from acvb_core.models.lda.online.shards import merge, scale_moves
@@ -85,11 +85,10 @@ def test_each_shard_reads_all_its_documents_in_an_epoch(corpus: Corpus, on_disk:
         assert count_windows(on_disk, values, 1.0) == -(-method.n_turns // merges)
     tokens = Tokens.of(corpus)
     for part in cut(on_disk, 4):
-        source = PartSource(part)
-        words = [source.shard(number).words for number in range(len(source.shard_sizes))]
+        words = [part.shard(number).words for number in range(len(part.shard_sizes))]
         wanted = tokens.take(part.begin, part.end)
         assert np.concatenate(words).tolist() == wanted.words.tolist()
-        assert source.n_documents == len(wanted.pointers) - 1
+        assert part.n_documents == len(wanted.pointers) - 1
 
 
 def test_shards_that_move_the_same_way_come_where_one_after_another_would() -> None:

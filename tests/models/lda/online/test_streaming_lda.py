@@ -19,7 +19,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.online.stream import add_words
-from acvb_core.models.lda.online.streaming_lda import StreamingLda, count_words
+from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 from acvb_core.models.lda.transform import map_onto_vocabulary
 from acvb_core.registry import method_row
@@ -210,7 +210,7 @@ def test_sizes_are_those_of_what_was_met(method: str) -> None:
     np.testing.assert_array_equal(trained.sizes, met.frequencies)
     assert trained.documents == 700
     np.testing.assert_allclose(
-        trained.posterior["words"].sum(axis=0, dtype=np.float64), model._trainer.state.totals, rtol=1e-4
+        trained.posterior["words"].sum(axis=0, dtype=np.float64), model._state.totals, rtol=1e-4
     )
     if method == "sdm":  # each word's counts add up to its tokens
         np.testing.assert_allclose(trained.posterior["words"].sum(axis=1), met.frequencies, rtol=1e-4)
@@ -241,9 +241,9 @@ def test_a_minibatch_is_weighed_by_the_documents_that_will_come(method: str) -> 
     mass, step = [], 0.0
     for total in (1_000, 5_000):
         model = StreamingLda(method, k=4, batch=100, step_offset=4.0, total_documents=total).partial_fit(part)
-        state = model._trainer.state
+        state = model._state
         mass.append(float(state.totals.sum()))
-        step = model._trainer.method.step(1)
+        step = model._method.step(1)
     # Of 1,000 documents these are a tenth, of 5,000 a fiftieth.
     assert mass[1] - mass[0] == pytest.approx(step * 40 * part.n_tokens, rel=1e-5)
     fewer = StreamingLda(method, k=4, batch=100, step_offset=4.0, total_documents=3).partial_fit(part)
@@ -364,7 +364,8 @@ def test_the_same_seed_gives_the_same_and_another_one_other_topics() -> None:
 
 def test_texts_are_cut_as_the_first_corpus_was() -> None:
     tokeniser = Tokeniser(lowercase=False, stop_words=())
-    corpus = count_words(["Apple the pear", "Fig"], tokeniser.without_limits())
+    counted = tokeniser.without_limits().select(["Apple the pear", "Fig"])
+    corpus = Corpus.build(counted.counts, vocabulary=counted.vocabulary, tokeniser=tokeniser)
     model = StreamingLda("sdm", k=2).partial_fit(corpus).partial_fit(["The Plum"])
     assert set(model.trained_topics().vocabulary) == {"Apple", "the", "pear", "Fig", "The", "Plum"}
 

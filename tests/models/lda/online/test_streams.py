@@ -122,15 +122,14 @@ def test_every_document_comes_once_an_epoch_in_an_order_of_its_own(method: str, 
         while state.epoch == epoch:
             state, info = algorithm.sweep(state, np.random.default_rng(len(shards) + 100 * epoch))
             assert 0 < info.progress <= 1
-        found = [_words(piece.shard, d) for piece in shards for d in piece.order]
+        found = [_words(shard, d) for shard, order in shards for d in order]
         assert sorted(found) == sorted(_words(InMemorySource(CORPUS).shard(0), d) for d in range(47))
         orders.append(found)
         met.append(len(found))
     assert orders[0] != orders[1]
     # … within a shard too.
     one, other = (
-        next(DocumentFeed(InMemorySource(CORPUS), True).iterate(seed, 0, 47)).order.tolist()
-        for seed in (1, 2)
+        next(DocumentFeed(InMemorySource(CORPUS), True).iterate(seed, 0, 47))[1].tolist() for seed in (1, 2)
     )
     assert one != other
     assert sorted(one) == sorted(other) == list(range(47))
@@ -142,7 +141,7 @@ def _words(shard: Shard, d: int) -> tuple[tuple[int, float], ...]:
     return tuple(zip(shard.words[part].tolist(), shard.counts[part].tolist(), strict=True))
 
 
-# ------------------------------------------------------------------------------------- stopped, gone on with, again
+# ------------------------------------------------------------------------------------- stopped, continued, again
 
 
 @each_method
