@@ -5,17 +5,19 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
-from functools import cache
-from typing import Any, Protocol
+from functools import cache, wraps
+from inspect import Parameter, Signature, signature
+from typing import Any
 
 import numpy as np
 import pytest
 
-from acvb_core.core.protocols import Algorithm, Array, Posterior, Responsibilities, SweepInfo
+from acvb_core.core.protocols import Algorithm, Posterior, Responsibilities, SweepInfo
 from acvb_core.core.spec import MethodSpec
-from acvb_core.registry import METHODS, methods_of, model_row
+from acvb_core.registry import methods_of, model_row
 from acvb_core.store.files import from_text_bytes, text_bytes
 from acvb_core.store.states import decode_state, encode_state
+from tests.loops import for_each
 
 from .cases_irm import IrmCases
 from .cases_lda import LdaCases
@@ -25,96 +27,14 @@ from .cases_network import NetworkCases
 SWEEPS = 6
 
 
-class ModelCases(Protocol):
-    """Data of one model, and how to tell that what a method says about them makes sense.
-
-    Attributes
-    ----------
-    small : dict
-        Settings under which a run on any of the data is quick.
-    usual : str
-        Name of data on which nothing is odd.
-    variations : tuple of dict
-        Settings to try on all data; those that a method does not have are not tried with it.
-    fixed : dict
-        Settings under which all hyper-parameters are held, and what posteriors then say of them (nothing where they
-        cannot be held) …
-    learned : dict
-        … and such under which all are learned.
-    sizes : tuple of dict
-        Numbers of clusters to try, one and more than there are objects among them.
-    pieces : tuple of str
-        Functions that say how much a kernel call may take, to be replaced by ones that say little.
-    whole : int
-        Sweeps in which, from a state that is due for moves, everything is done that a run does.
-    fewest : int
-        Clusters that are left at least.
-    has_loo : bool
-        Whether there is a pseudo leave-one-out log likelihood.
-    most_evidence : float
-        What no log probability of the data exceeds, nor a lower bound of it: 0 of discrete data.
-    approximate : tuple of str
-        Diagnostics that are NaN where the approximation which they are of broke down.
-    """
-
-    small: dict[str, Any]
-    usual: str
-    variations: tuple[dict[str, Any], ...]
-    fixed: tuple[dict[str, Any], dict[str, float]]
-    learned: dict[str, Any]
-    sizes: tuple[dict[str, Any], ...]
-    pieces: tuple[str, ...]
-    whole: int
-    fewest: int
-    has_loo: bool
-    most_evidence: float
-    approximate: tuple[str, ...]
-
-    def data(self) -> dict[str, Any]:
-        """Return data by name, all that are odd among them."""
-        ...
-
-    def arrays(self, data: Any) -> list[np.ndarray]:
-        """Return the arrays that data are held in."""
-        ...
-
-    def everything(self, data: Any) -> Any:
-        """Return all there is to predict."""
-        ...
-
-    def check(self, posterior: Posterior, data: Any, swept: bool) -> None:
-        """Raise where a posterior cannot be right."""
-        ...
-
-    def check_tables(self, tables: dict[str, Any], data: Any, posterior: Posterior) -> None:
-        """Raise where the results a user takes away cannot be right."""
-        ...
-
-    def check_predictions(self, probability: Array, data: Any) -> None:
-        """Raise where predictions of everything cannot be right."""
-        ...
-
-    def medium(self) -> tuple[Any, dict[str, Any], int]:
-        """Return data on which a sweep takes a while, settings, and how often three sweeps come by the poll."""
-        ...
-
-    def long(self) -> tuple[Any, int]:
-        """Return data that are cut into many small pieces, and how often a sweep comes by the poll at least."""
-        ...
-
-    def wide(self) -> tuple[Any, list[dict[str, Any]], list[dict[str, Any]]]:
-        """Return data whose memory can be measured, settings to measure it with, and settings for a few methods alone.
-
-        Under the latter what most methods share takes the most memory: their start, and moves.
-        """
-        ...
-
-    def due_for_moves(self, state: Any) -> Any:
-        """Return the state such that the next sweep does all that a sweep may do."""
-        ...
-
-
-CASES: dict[str, ModelCases] = {
+#: What each model's cases say: `small` (settings of a quick run), `usual` (name of ordinary data), `variations`
+#: (settings to try on all data), `fixed` (settings without learning, and the hyper-parameters they give), `learned`,
+#: `sizes` (numbers of clusters), `pieces` (functions that cut kernel calls), `whole` (sweeps in which all moves are
+#: made), `fewest` (clusters left), `has_loo`, `most_evidence` (limit of every log probability of the data),
+#: `approximate` (diagnostics that may be NaN). `data()` gives all data by name; `medium()`, `long()` and `wide()`
+#: give data to measure poll gaps, pieces and memory with; `check...` raise if an answer cannot be right;
+#: `due_for_moves(state)` gives a state whose next sweep does all that a sweep may do.
+CASES: dict[str, Any] = {
     "irm": IrmCases(),
     "network": NetworkCases(),
     "lda": LdaCases(),
@@ -133,12 +53,23 @@ def name_of(row: MethodSpec) -> str:
     return f"{row.model}-{row.name}"
 
 
-every_method = pytest.mark.parametrize("row", METHODS, ids=map(name_of, METHODS))
+def every_method(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test with every method: one case for each model, which names the methods that fail."""
+    runs = {model: methods_for(model)(test) for model in CASES}
+
+    @wraps(test)
+    def run(model: str, **fixtures: Any) -> None:
+        runs[model](**fixtures)
+
+    fixtures = signature(runs["irm"]).parameters.values()
+    model = Parameter("model", Parameter.POSITIONAL_OR_KEYWORD)
+    run.__signature__ = Signature([model, *fixtures])  # type: ignore[attr-defined]
+    return pytest.mark.parametrize("model", list(CASES))(run)
 
 
-def methods_for(model: str) -> pytest.MarkDecorator:
-    """Run a test for every method of one model."""
-    return pytest.mark.parametrize("row", methods_of(model), ids=map(name_of, methods_of(model)))
+def methods_for(*models: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Run a test with every method of some models."""
+    return for_each("row", {name_of(row): row for model in models for row in methods_of(model)})
 
 
 def known(row: MethodSpec, values: dict[str, Any]) -> dict[str, Any]:

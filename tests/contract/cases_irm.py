@@ -32,6 +32,7 @@ class IrmCases:
     variations: tuple[dict[str, Any], ...] = (
         {"init": "spectral"},
         {"init": "random"},
+        {"init": "random", "variance": "exact"},
         {"preset": "paper"},
     )
     fixed = (

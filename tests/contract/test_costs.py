@@ -35,7 +35,6 @@ from .cases import (
     last_of,
     limited,
     methods_for,
-    name_of,
     usual,
 )
 
@@ -122,44 +121,44 @@ def load_what_is_used_first() -> None:
         last_of(built(row, usual(row)), 1)
 
 
-def measured() -> list[Any]:
-    """Every method with every setting that decides how much memory it needs, and some with held-out data."""
-    found = []
-    for row in METHODS:
-        _, own, shared = wide(row.model)
-        # One that holds the most beside what it shares, and one that shares nothing.
-        tried = own + shared if row.name in ("acvb", "gibbs") else own
-        choices = [values for values in tried if known(row, values) == values]
-        if row.name == "cvb_exact":  # whose sweeps are slow
-            choices = [values for values in choices if values["k"] == 5 or "hyper" in values]
-        found += [pytest.param(row, values, 0.0, id=f"{name_of(row)}-{values}") for values in choices]
-        if row.name in ("acvb0", "gibbs", "sdm"):
-            first = next(values for values in shared + own if known(row, values) == values)
-            found.append(pytest.param(row, first, 0.1, id=f"{name_of(row)}-heldout"))
+def measured(row: MethodSpec) -> list[tuple[dict[str, Any], float]]:
+    """Return every setting that decides how much memory a method needs, and for some methods a held-out share."""
+    _, own, shared = wide(row.model)
+    # One that holds the most besides what it shares, and one that shares nothing.
+    tried = own + shared if row.name in ("acvb", "gibbs") else own
+    choices = [values for values in tried if known(row, values) == values]
+    if row.name == "cvb_exact":  # whose sweeps are slow
+        choices = [values for values in choices if values["k"] == 5 or "hyper" in values]
+    found = [(values, 0.0) for values in choices]
+    if row.name in ("acvb0", "gibbs", "sdm"):
+        found.append((next(values for values in shared + own if known(row, values) == values), 0.1))
     return found
 
 
 @pytest.mark.whole_chain
-@pytest.mark.parametrize(("row", "values", "heldout"), measured())
-def test_memory_is_as_estimated(
-    row: MethodSpec, values: dict[str, Any], heldout: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(chain, "BURN_IN", 4)  # nothing is kept of it
-    expect_no_growth(monkeypatch)
-    if values.get("k_rows") != 40 and not values.get(
-        "split"
-    ):  # all samples count where they, or moves, take the most
-        for place in (chain, memory):
-            monkeypatch.setattr(place, "KEPT", 15)
+@every_method
+def test_memory_is_as_estimated(row: MethodSpec) -> None:
+    for values, heldout in measured(row):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(chain, "BURN_IN", 4)  # nothing is kept of it
+            expect_no_growth(patch)
+            # All samples count if they, or moves, take the most.
+            if values.get("k_rows") != 40 and not values.get("split"):
+                patch.setattr(chain, "KEPT", 15)
+                patch.setattr(memory, "KEPT", 15)
+            ratio = measure_memory(row, values, heldout)
+        assert 0.3 <= ratio <= 1.3, f"{values}, {heldout} held out: {ratio:.2f}"
+
+
+def measure_memory(row: MethodSpec, values: dict[str, Any], heldout: float) -> float:
+    """Return the peak of a run by its estimate."""
     load_what_is_used_first()
     values = known(row, {"max_sweeps": 3, "burn_in": 1, "burn_in_epochs": 0.05} | values)
     data = few_documents() if row.name == "cvb_exact" else wide(row.model)[0]
-    values = affordable(row, data, values)
-    prepared = prepare_run(data, row.name, values, model=row.model, heldout=heldout)
+    prepared = prepare_run(data, row.name, affordable(row, data, values), model=row.model, heldout=heldout)
     CASES[row.model].arrays(prepared.train)  # what is made of the data when it is first asked for
     compile_for(prepared)
-    ratio = peak_of(lambda: deque(run(prepared), maxlen=0)) / prepared.memory_bytes
-    assert 0.3 <= ratio <= 1.3, f"{ratio:.2f}"
+    return peak_of(lambda: deque(run(prepared), maxlen=0)) / prepared.memory_bytes
 
 
 def expect_no_growth(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,10 @@ from acvb_core.data.table import Table
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run
 from acvb_core.evaluate.split import hold_out_cells
-from acvb_core.registry import methods_of, model_row
 from acvb_core.samples.planted_mixtures import block_images, planted_features
+from tests.loops import for_each
 
-from .cases import arrays_in, bits_of, built, course, data_of, known, last_of, methods_for, variations
+from .cases import bits_of, built, course, data_of, known, last_of, methods_for, variations
 from .cases_lfm import holed
 from .test_every_method import assert_posterior
 
@@ -27,18 +26,7 @@ SETTLED = 30
 
 
 @every_method
-def test_state_can_be_swept_again_with_the_same_bits(row: MethodSpec) -> None:
-    for values in variations(row):
-        algorithm = built(row, TABLES["missing cells"], **values)
-        states = [state for state, _ in course(algorithm, 12)]
-        for sweep, state in enumerate(states[:-1]):
-            again, _ = algorithm.sweep(state, np.random.default_rng([1, sweep + 1]))
-            for one, other in zip(arrays_in(states[sweep + 1]), arrays_in(again), strict=True):
-                assert one.tobytes() == other.tobytes()
-
-
-@every_method
-@pytest.mark.parametrize("name", ["planted", "missing cells", "own units"])
+@for_each("name", ["planted", "missing cells", "own units"])
 def test_features_are_ordered_by_share(row: MethodSpec, name: str) -> None:
     for values in variations(row):
         algorithm = built(row, TABLES[name], k_max=6, **values)
@@ -107,7 +95,7 @@ def test_missing_cells_say_nothing(row: MethodSpec) -> None:
 
 
 @every_method
-@pytest.mark.parametrize("missing", [0.0, 0.3])
+@for_each("missing", [0.0, 0.3])
 def test_four_blocks_are_found(row: MethodSpec, missing: float) -> None:
     """Of non-overlapping blocks every method predicts what is held out nearly as well as can be."""
     truth = block_images(200, noise=0.25, seed=2)
@@ -121,40 +109,6 @@ def test_four_blocks_are_found(row: MethodSpec, missing: float) -> None:
     assert np.isfinite(last.heldout.log_likelihood)
     assert last.extras["train_log_likelihood"] > -1.1
     assert_posterior(last.posterior, row, prepared.train, True)
-
-
-@every_method
-def test_history_has_a_column_for_all_that_is_known(row: MethodSpec) -> None:
-    prepared = prepare_run(
-        TABLES["planted"], row.name, known(row, {"max_sweeps": 5, "burn_in": 2, "k_max": 4}), model="lfm",
-        seed=1, heldout=0.1,
-    )  # fmt: skip
-    *_, last = run(prepared)
-    told = last.row()
-    assert {"sweep", "effective_k_features", "noise", "train_log_likelihood"} <= set(told)
-    assert {"heldout_log_likelihood", "heldout_rmse", "heldout_explained"} <= set(told)
-    assert all(
-        np.isfinite(told[name]) for name in ("noise", "train_log_likelihood", "heldout_log_likelihood")
-    )
-    assert (last.lower_bound is None) == (row.monitored is None)
-    assert last.pseudo_loo is None
-
-
-@every_method
-def test_nothing_is_kept_of_the_size_of_objects_and_pairs_of_features(row: MethodSpec) -> None:
-    """The peak of a sweep is far below N x K x K numbers."""
-    n, d, k = 600, 40, 40
-    table = holed(planted_features(n, d, 5, seed=1).table, 0.1)
-    algorithm = built(row, table, k_max=k, init="random")
-    state = algorithm.init(np.random.default_rng(0))
-    state, _ = algorithm.sweep(state, np.random.default_rng(1))
-    tracemalloc.start()
-    try:
-        algorithm.sweep(state, np.random.default_rng(2))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 0.5 * 8 * n * k * k, f"{peak / (8 * n * k * k):.2f}"
 
 
 @every_method
@@ -188,8 +142,3 @@ def test_held_out_scores_are_the_same_in_any_unit(row: MethodSpec) -> None:
     assert own.explained == pytest.approx(plain.explained, abs=0.5)
     assert np.isfinite(tuple(own)).all()
     assert tuple(score(False, 2.0**-40)) == pytest.approx(tuple(own), rel=1e-6)
-
-
-def test_every_method_is_here() -> None:
-    assert {"fab", "em", "vb"} <= {row.name for row in methods_of("lfm")}
-    assert model_row("lfm").domains == {"features": "features"}
