@@ -12,8 +12,6 @@ install tomotopy==0.14.0) is measured where it is installed; its passes sample, 
 
 from __future__ import annotations
 
-import argparse
-import os
 import statistics
 import time
 from collections.abc import Callable
@@ -29,8 +27,9 @@ from acvb_core.models.lda.cvb import sum_counts
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, zeroth_order
 from acvb_core.models.lda.start import random_responsibilities
-from acvb_core.models.lda.state import Cells, Tokens
+from acvb_core.models.lda.state import BlockPartition, Tokens
 from acvb_core.registry import method_row
+from benchmarks.harness import make_parser, print_load
 
 FLOOR_DOCUMENTS, FLOOR_REPEATS = 20, 40
 TOMOTOPY_PASSES = 5
@@ -95,7 +94,7 @@ def floor(corpus: Corpus, k: int, kernel: Callable[..., object]) -> Callable[[],
     """Return a call of a kernel on a few documents, many times."""
     tokens = Tokens.of(corpus)
     q = random_responsibilities(len(tokens.words), k, np.random.default_rng(0))
-    counts = sum_counts(Cells.cut(tokens), q)
+    counts = sum_counts(BlockPartition.cut(tokens), q)
     prior = Concentrations.symmetric(k, 0.1, 0.1).singles(tokens.n_words)
 
     def run() -> None:
@@ -125,14 +124,7 @@ def tomotopy_passes(corpus: Corpus, k: int) -> Callable[[], None] | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("file")
-    parser.add_argument("--vocab")
-    parser.add_argument("--k", type=int, default=50)
-    parser.add_argument("--rounds", type=int, default=9)
-    given = parser.parse_args()
+    given = make_parser(__doc__, "file", vocab=None, k=50, rounds=9).parse_args()
     corpus = load_corpus(given.file, vocabulary=given.vocab).data
     few = Corpus.build(corpus.counts[:FLOOR_DOCUMENTS])
     elements = dict.fromkeys(("cvb0", "acvb0", "cvb", "vb", "gibbs"), corpus.n_pairs * given.k)
@@ -158,7 +150,7 @@ def main() -> None:
         each = 1e9 * value / elements[name]
         share = each / (1e9 * seconds["cvb0"] / elements["cvb0"])
         print(f"{name:10} {1e3 * value:10.3f} {each:18.3f} {share:17.2f}")
-    print(f"load average {os.getloadavg()[0]:.2f}")
+    print_load()
 
 
 if __name__ == "__main__":

@@ -11,10 +11,10 @@ import numpy as np
 
 from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.core.clusters import Order, renormalise
-from acvb_core.core.protocols import Poll, Posterior, Responsibilities, SweepInfo, no_poll
+from acvb_core.core.protocols import Array, Poll, Posterior, Responsibilities, SweepInfo, no_poll
 from acvb_core.core.spec import Values
 from acvb_core.data.disk import Shard
-from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning
+from acvb_core.models.lda.hyper import Concentrations, learn_hyper, minka_step
 from acvb_core.models.lda.kernels import (
     Counts,
     Floats,
@@ -27,13 +27,14 @@ from acvb_core.models.lda.kernels import (
 from acvb_core.models.lda.start import random_responsibilities, warm_responsibilities
 from acvb_core.models.lda.state import (
     TOPICS,
+    BlockPartition,
     CellPass,
-    Cells,
     Tokens,
     VariationalMethod,
     build_posterior,
     choose_cells,
     copy_counts,
+    find_kept,
     is_beginning,
     padded_copy,
     zero_counts,
@@ -42,15 +43,15 @@ from acvb_core.models.lda.state import (
 if TYPE_CHECKING:
     from acvb_core.models.lda.trained import TrainedTopics
 
-#: Sweeps after which the counts are added up anew from the responsibilities, so that rounding cannot pile up.
+#: Sweeps between two summations of the counts from the responsibilities, so that rounding does not accumulate.
 REBUILD_EVERY = 50
 
 
 @dataclass(frozen=True, eq=False)
 class CollapsedState:
-    """After a whole sweep."""
+    """The state after a whole sweep."""
 
-    #: The responsibilities, shared by all states of a run: they are those of the newest.
+    #: The responsibilities of the newest state; all states of a run share them.
     buffers: SweepBuffers
     counts: Counts
     variances: Counts | None  #: variances of the counts, second order only
@@ -61,20 +62,20 @@ class CollapsedState:
 
 
 class SweepBuffers:
-    """The responsibilities of all pairs, and a sweep under way.
+    """The responsibilities of all pairs, and the current sweep.
 
-    A run holds one copy of the responsibilities, by far its largest array; each sweep writes over it. The next call
-    continues a sweep that was cut short, and gives the same bits.
+    A run holds one copy of the responsibilities, by far its largest array; each sweep overwrites it. After an
+    interrupted sweep, the next call continues it and gives the same bits.
 
-    `q`: shape (n_pairs, K), in the order of the cells.
-    `cells`: parts that documents and words are cut into.
+    `q`: shape (n_pairs, K), in the order of the blocks.
+    `cells`: number of parts of documents and of words (`BlockPartition`).
     `age`: sweeps done.
-    `under_way`: how far the sweep is that was begun; None between sweeps.
-    `counts`, `variances`: of the sweep under way.
-    `work`: whatever else a method works out for the sweep under way.
+    `under_way`: progress of the current sweep; None between sweeps.
+    `counts`, `variances`: of the current sweep.
+    `work`: other arrays of a method for the current sweep.
     """
 
-    # What states have that were stored before there were cells.
+    # Values for states that were stored before these attributes existed.
     cells = 1
     under_way: CellPass | None = None
     work: Any = None
@@ -86,19 +87,15 @@ class SweepBuffers:
         self.variances: Counts | None = None
 
     def belongs_to(self, state: CollapsedState) -> bool:
-        """Return whether the responsibilities are still those of this state: no sweep of it has begun."""
+        """Return whether the responsibilities are those of this state: its next sweep has not begun."""
         return self.age == state.age and (self.under_way is None or not self.under_way.has_begun)
 
     def begin(self, state: CollapsedState) -> tuple[CellPass, Counts, Counts | None]:
-        """Begin a sweep of a state, or go on with it; return how far it is, and the counts to be written to.
+        """Begin the sweep of a state, or continue it; return its progress, and the counts to update.
 
         Raises ValueError: the state was swept before.
         """
-        if self.age != state.age:
-            raise ValueError(
-                f"the state after sweep {state.age} was swept already: its responsibilities were handed on; "
-                "start a run of its own to go another way"
-            )
+        check_unswept(state.age, self.age)
         if self.under_way is None or self.counts is None:
             self.counts = copy_counts(state.counts)
             self.variances = None if state.variances is None else copy_counts(state.variances)
@@ -120,15 +117,15 @@ class CollapsedLda(VariationalMethod):
     """
 
     order: Literal["zeroth", "second"] = "zeroth"  #: CVB0 or CVB
-    #: Shape (V, K), or None; counts of topics to begin with (`start.warm_responsibilities`); None begins at random.
+    #: Shape (V, K); initial counts of topics (`start.warm_responsibilities`); None: a random start.
     warm: Singles | None = None
-    #: Learn the hyper-parameters from counts that are weighted by their presence (`minka_step`), or as they are.
+    #: Learn the hyper-parameters from counts weighted by their presence (`minka_step`), or from plain counts.
     weighted: bool = True
-    cells: int = 1  #: parts that documents and words are cut into (`cells.py`)
+    cells: int = 1  #: number of parts of documents and of words (`BlockPartition`)
 
     @property
     def pair_ns(self) -> float:
-        """Nanoseconds that an update takes for each topic of a pair, by which calls of the kernel are cut."""
+        """Nanoseconds of an update for each topic of a pair, which decide the length of kernel calls."""
         return 1.0 if self.order == "zeroth" else 3.0
 
     def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> CollapsedState:
@@ -145,7 +142,7 @@ class CollapsedLda(VariationalMethod):
     def sweep(
         self, state: CollapsedState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[CollapsedState, SweepInfo]:
-        """Update every pair, document by document; nothing is drawn, so `rng` is not used."""
+        """Update every pair, document by document; `rng` is not used."""
         buffers, cells = state.buffers, self._cut(state.buffers.cells)
         under_way, counts, variances = buffers.begin(state)
         visit = partial(self._visit, state, counts, variances)
@@ -154,19 +151,19 @@ class CollapsedLda(VariationalMethod):
         loo += cells.length_terms(state.hyper.alpha.sum())
         change = moved / self.tokens.n_tokens
         buffers.end()
-        # From here on nothing may stop the sweep: the responsibilities belong to the new state.
+        # The sweep cannot be interrupted any more: the responsibilities belong to the new state.
         swept = replace(state, counts=counts, variances=variances, age=buffers.age, change=change)
         if buffers.age % REBUILD_EVERY == 0:
             counts, variances = sum_counts(cells, buffers.q), self._variances(cells, buffers.q)
             swept = replace(swept, counts=counts, variances=variances)
         swept, order = self._drop(swept)
-        swept = self._learn(swept)
+        swept = learn_hyper(swept, partial(self._minka_step, swept))
         not_stationary = swept.learning or is_beginning(swept.age, change, state.change)
         return swept, SweepInfo(loo, order, change=change, not_stationary=not_stationary)
 
     def posterior(self, state: CollapsedState) -> Posterior:
-        """Return what the state says."""
-        return build_posterior(state.counts, state.hyper)
+        """Return the posterior of a state."""
+        return build_posterior(state.counts.by_word, state.hyper, state.counts.by_document)
 
     def responsibilities(self, state: CollapsedState) -> Responsibilities | None:
         """Return the responsibilities of all pairs; None once the state is being swept."""
@@ -176,15 +173,15 @@ class CollapsedLda(VariationalMethod):
         return Responsibilities(q, self._cut(n_parts).pairs.counts, n_parts)
 
     def can_keep(self, state: CollapsedState) -> bool:
-        """Return whether a run can go on from the state: not while the next one has its responsibilities."""
+        """Return whether a run can continue from the state: not after a later state has its responsibilities."""
         return state.buffers.age == state.age
 
-    def _cut(self, n_parts: int) -> Cells:
-        """Return the pairs as a sweep goes through them; they are cut when the run begins."""
-        return self._held.setdefault(n_parts, Cells.of(self.tokens, n_parts))
+    def _cut(self, n_parts: int) -> BlockPartition:
+        """Return the pairs in the order of a sweep; the run keeps the partition."""
+        return self._held.setdefault(n_parts, BlockPartition.of(self.tokens, n_parts))
 
     @cached_property
-    def _held(self) -> dict[int, Cells]:
+    def _held(self) -> dict[int, BlockPartition]:
         return {}
 
     def _visit(
@@ -204,46 +201,39 @@ class CollapsedLda(VariationalMethod):
             return zeroth_order(begin, end, pairs, q, counts, prior)
         return second_order(begin, end, pairs, q, counts, variances._replace(totals=totals[1]), prior)
 
-    def _variances(self, cells: Cells, q: np.ndarray, poll: Poll = no_poll) -> Counts | None:
+    def _variances(self, cells: BlockPartition, q: np.ndarray, poll: Poll = no_poll) -> Counts | None:
         return sum_counts(cells, q, poll, spread=True) if self.order == "second" else None
 
     def _drop(self, state: CollapsedState) -> tuple[CollapsedState, dict[str, Order] | None]:
-        """Drop the topics that hardly any token is of."""
-        totals = np.maximum(state.counts.totals, 0.0)  # rounding may leave an empty topic less than nothing
-        left = np.flatnonzero(totals >= self.shrink * totals.sum())
-        if len(left) in (0, len(totals)):
+        """Drop the topics that have hardly any tokens."""
+        left = find_kept(state.counts.totals, self.shrink)
+        if left is None:
             return state, None
         buffers, cells = state.buffers, self._cut(state.buffers.cells)
         buffers.q = padded_copy(renormalise(buffers.q[:, left]))
         hyper = replace(state.hyper, alpha=state.hyper.alpha[left])
         counts = sum_counts(cells, buffers.q)
         smaller = replace(state, counts=counts, variances=self._variances(cells, buffers.q), hyper=hyper)
-        return smaller, {TOPICS: left.astype(np.int64)}
+        return smaller, {TOPICS: left}
 
-    def _learn(self, state: CollapsedState) -> CollapsedState:
-        if not state.learning or not is_learning_due(state.age):
-            return state
+    def _minka_step(self, state: CollapsedState) -> Concentrations:
         q = state.buffers.q
-        if not self.weighted:
-            hyper = minka_step(state.hyper, state.counts.by_document, state.counts.by_word)
-            return replace(state, hyper=hyper, learning=should_keep_learning(state.hyper, hyper, state.age))
-        absent = zero_counts(self.tokens, q.shape[1])
-        absent.by_document.fill(1.0)
-        absent.by_word.fill(1.0)
-        self._cut(state.buffers.cells).run(
-            CellPass(),
-            lambda begin, end, pairs, _: multiply_absences(begin, end, pairs, q, absent),
-            q.shape[1],
-        )
-        counts = state.counts
-        hyper = minka_step(
-            state.hyper, counts.by_document, counts.by_word, absent.by_document, absent.by_word
-        )
-        return replace(state, hyper=hyper, learning=should_keep_learning(state.hyper, hyper, state.age))
+        absences: tuple[Array, ...] = ()
+        if self.weighted:
+            absent = zero_counts(self.tokens, q.shape[1])
+            absent.by_document.fill(1.0)
+            absent.by_word.fill(1.0)
+            self._cut(state.buffers.cells).run(
+                CellPass(),
+                lambda begin, end, pairs, _: multiply_absences(begin, end, pairs, q, absent),
+                q.shape[1],
+            )
+            absences = absent[:2]
+        return minka_step(state.hyper, *state.counts[:2], *absences)
 
 
-def sum_counts(cells: Cells, q: Singles, poll: Poll = no_poll, *, spread: bool = False) -> Counts:
-    """Return the expected counts of responsibilities, sums of c q; with `spread` their variances, of c q (1 - q)."""
+def sum_counts(cells: BlockPartition, q: Singles, poll: Poll = no_poll, *, spread: bool = False) -> Counts:
+    """Return expected counts, the sums of c q; with `spread` their variances, the sums of c q (1 - q)."""
     counts = zero_counts(cells.tokens, q.shape[1])
 
     def visit(begin: int, end: int, pairs: Shard, totals: Sequence[Floats]) -> None:
@@ -253,14 +243,30 @@ def sum_counts(cells: Cells, q: Singles, poll: Poll = no_poll, *, spread: bool =
     return counts
 
 
+def check_unswept(age: int, swept: int) -> None:
+    """Raise ValueError if the state of this age is not the newest, which has the responsibilities."""
+    if age != swept:
+        raise ValueError(
+            f"the state after sweep {age} was swept already: its responsibilities belong to a later state; start a new "
+            "run to continue differently"
+        )
+
+
+def find_start(
+    data: Any, values: Values, trained: TrainedTopics | None
+) -> tuple[Concentrations, Singles | None]:
+    """Return the initial concentrations, and the initial counts of topics if trained topics are given."""
+    if trained is None:
+        return Concentrations.of_values(values), None
+    return trained.concentrations, trained.counts_at(trained.find_places(data.vocabulary))
+
+
 def build_collapsed(
     order: Literal["zeroth", "second"], data: Any, values: Values, trained: TrainedTopics | None = None
 ) -> CollapsedLda:
-    """Return CVB0 or CVB on data, with the values of its parameters, to go on from trained topics if any are given."""
+    """Return CVB0 or CVB with the values of its parameters; it continues from trained topics if they are given."""
     learn, weighted = values["hyper"] != "fixed", values["hyper"] == "minka"
-    start, warm = Concentrations.of_values(values), None
-    if trained is not None:
-        start, warm = trained.concentrations, trained.counts_at(trained.find_places(data.vocabulary))
+    start, warm = find_start(data, values, trained)
     tokens, k = Tokens.of(data), values["k"]
     cells = choose_cells(len(tokens.words), values)
     return CollapsedLda(tokens, k, start, learn, values["shrink"], order, warm, weighted, cells)
@@ -269,7 +275,7 @@ def build_collapsed(
 def build_averaged(
     order: Literal["zeroth", "second"], data: Any, values: Values, trained: TrainedTopics | None = None
 ) -> AveragedAlgorithm:
-    """Return ACVB0 or ACVB; the rest as for CVB0 and CVB."""
+    """Return ACVB0 or ACVB; parameters as for CVB0 and CVB."""
     return AveragedAlgorithm(
         build_collapsed(order, data, values, trained), values["burn_in"], values["track"]
     )

@@ -223,13 +223,13 @@ class ExactLda(CollapsedLda):
 
     @property
     def pair_ns(self) -> float:
-        """Nanoseconds that an update takes for each topic of a pair, by which calls of the kernel are cut."""
+        """Nanoseconds of an update for each topic of a pair, which decide the length of kernel calls."""
         return PAIR_NS
 
     def sweep(
         self, state: CollapsedState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[CollapsedState, SweepInfo]:
-        """Update every pair, document by document; nothing is drawn, so `rng` is not used."""
+        """Update every pair, document by document; `rng` is not used."""
         if state.buffers.belongs_to(state):
             state.buffers.work = transform_counts(self.tokens, state.buffers.q, state.hyper, poll)
         return super().sweep(state, rng, poll)

@@ -89,7 +89,7 @@ def facts(result: Result) -> dict[str, Any]:
 
 
 def files(result: Result, folder: Path) -> list[Path]:
-    """Write the topics to go on from; return their file."""
+    """Write the topics to continue from; return their file."""
     path = folder / MODEL
     save_model(result, path)
     return [path]

@@ -30,14 +30,14 @@ from acvb_core.models.lda.state import LdaMethod, Tokens, build_posterior, copy_
 
 _ZERO, _ONE = np.float32(0), np.float32(1)
 _BLOCK = 16  # topics
-#: Time to draw the topic of a token, for each topic there is (ns).
+#: Nanoseconds to draw the topic of a token, for each topic.
 DRAW_NS = 1.5
 _MOST = 1 << 24  # single precision has all whole numbers up to here
 
 
 @dataclass(frozen=True, eq=False)
 class SampleState:
-    """One sample; nothing in it changes afterwards."""
+    """One sample."""
 
     labels: NDArray[np.int32]  #: shape (n_tokens,); topic of each token, documents in order
     counts: Counts  #: whole numbers, in single precision by document and by word
@@ -54,25 +54,25 @@ class GibbsLda(LdaMethod):
     Griffiths and Steyvers, PNAS 101 (2004); TNW07 eq. 8.
     """
 
-    learn_until: int = 0  #: sweep up to which the hyper-parameters are learned; 0 keeps them
+    learn_until: int = 0  #: last sweep in which the hyper-parameters are learned; 0: never
     sample: bool = False  #: draw one alpha and one beta after every sweep
 
     @cached_property
     def _spread(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The pairs spread out into tokens: where each document begins, and the words. Made when the run begins."""
+        """The tokens: the first token of each document, and the word of each token."""
         repeats = self.tokens.counts.astype(np.int64)
         ends = np.concatenate([[0], np.cumsum(repeats)])
         return ends[self.tokens.pointers], np.repeat(self.tokens.words, repeats)
 
     def _check_precision(self) -> None:
-        """Raise ParameterError where single precision could not count one by one."""
+        """Raise ParameterError if single precision cannot count all tokens."""
         counts = self.tokens.counts.astype(np.float64)
         of_documents = np.diff(np.concatenate([[0.0], np.cumsum(counts)])[self.tokens.pointers])
         most = max(np.bincount(self.tokens.words, weights=counts).max(initial=0.0), of_documents.max())
         if most > _MOST:
             raise ParameterError(
-                f"Gibbs counts up to {_MOST:,} tokens of a word or of a document; here is one with {most:,.0f}. Choose "
-                "another method, or leave out what is so frequent."
+                f"Gibbs counts at most {_MOST:,} tokens of a word or of a document, but one has {most:,.0f}. Choose "
+                "another method, or leave out this word or document."
             )
 
     def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> SampleState:
@@ -107,8 +107,8 @@ class GibbsLda(LdaMethod):
         return swept, SweepInfo(loo, None, change=2.0 * moved / self.tokens.n_tokens)
 
     def posterior(self, state: SampleState) -> Posterior:
-        """Return what the sample says; it has no entropy, and means of samples are bounded as if they had none."""
-        posterior = build_posterior(state.counts, state.hyper, np.zeros(1))
+        """Return the posterior of a sample; its entropy is zero, and so is that of means of samples."""
+        posterior = build_posterior(state.counts.by_word, state.hyper, state.counts.by_document, np.zeros(1))
         return replace(posterior, averaged=(*posterior.averaged, "entropy"), derived=())
 
 
@@ -145,7 +145,7 @@ def sample_labels(
     rows = workspace(2, n_topics, np.float32)
     inverse, gathered = rows[1], rows[2]
     n_blocks = (n_topics + _BLOCK - 1) // _BLOCK
-    # As far from other arrays as the workspace.
+    # Padded like the workspace.
     blocks = np.zeros((n_blocks + GAP // _BLOCK, _BLOCK), np.float32)
     weight = blocks.reshape(-1)
     concentration = 0.0
@@ -163,10 +163,10 @@ def sample_labels(
             old = labels[i]
             for k in range(n_topics):
                 weight[k] = (own[k] + alpha[k]) * (word[k] + beta) * inverse[k]
-            # The token itself is taken out here alone: most keep their topic, and their counts need not be written.
+            # Only here is the token itself left out: most tokens keep their topic, and no count need be written.
             rest = np.float32(1.0 / (totals[old] - 1.0 + all_beta))
             weight[old] = (own[old] - _ONE + alpha[old]) * (word[old] - _ONE + beta) * rest
-            # Running sums one by one would wait for each addition: topics are gathered in blocks, which add up at once.
+            # Running sums would wait for each addition: sums of blocks of topics are independent.
             s = _ZERO
             for b in range(n_blocks):
                 here = _ZERO
@@ -203,9 +203,9 @@ def sample_labels(
 
 
 def build_gibbs(data: Any, values: Values) -> AveragedAlgorithm:
-    """Return Gibbs sampling on data, with the values of its parameters."""
+    """Return Gibbs sampling with the values of its parameters."""
     learn_until = values["burn_in"] if values["hyper"] == "minka" else 0
     start, sample = Concentrations.of_values(values), values["hyper"] == "sampled"
     sampler = GibbsLda(Tokens.of(data), values["k"], start, learn_until, sample)
-    # The topics of one chain keep their names: samples need no matching, unlike clusters that are born and die.
+    # Topics keep their numbers in a chain, so that samples need no matching.
     return AveragedAlgorithm(sampler, values["burn_in"], track=False)

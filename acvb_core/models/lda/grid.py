@@ -14,10 +14,9 @@ import pandas as pd
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.fitting import Watcher, compute_results, list_seeds, solve
-from acvb_core.engine.free_memory import refuse_too_large
+from acvb_core.engine.fitting import Watcher, compute_results, list_seeds, read_data, solve
+from acvb_core.engine.machine import refuse_too_large
 from acvb_core.engine.prepared import PreparedRun, RunSpec, memory_needed, prepare_run
-from acvb_core.engine.reading import read_data
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import top_words
 from acvb_core.models.lda.topics import coherence, topic_diversity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numba as nb
@@ -20,13 +20,13 @@ from acvb_core.core.special import digamma
 from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, SinglePrior, log_gamma_gain
 from acvb_core.models.lda.spec import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL, START_TOTAL
 
-#: Fixed points run towards 0 where the data say nothing; they are held between these.
+#: Limits of the concentrations; without data a fixed point tends to 0.
 LOW, HIGH = 1e-4, 1e4
-#: Hyper-parameters are learned (`rows`: from which sweep, how often) until none changes by more than this share.
+#: Learning ends when no hyper-parameter changes by more than this share.
 LEARNED = 0.01
-#: A count that is present with less than this probability adds nothing that could be seen.
+#: Counts that are present with less than this probability are ignored.
 _NEGLIGIBLE = 1e-6
-#: Documents whose sums are worked out at a time, …
+#: Documents that are summed at a time, …
 BLOCK = 1 << 14
 #: … and rows of counts in one call of the kernel.
 _AT_ONCE = 1 << 12
@@ -41,12 +41,12 @@ class Concentrations:
 
     @classmethod
     def symmetric(cls, n_topics: int, alpha: float, beta: float) -> Concentrations:
-        """Return one concentration for all topics to start from."""
+        """Return the same initial concentration for all topics."""
         return cls(np.full(n_topics, float(alpha)), float(beta))
 
     @classmethod
     def of_values(cls, values: Values) -> Concentrations:
-        """Return those that a method's parameters say to start from."""
+        """Return the initial concentrations of a method's parameters."""
         alpha = values["alpha"]
         return cls.symmetric(values["k"], alpha or START_TOTAL / values["k"], values["beta"])
 
@@ -66,10 +66,9 @@ def minka_step(
 
     `by_document`, `by_word`: shapes (D, K), (V, K); expected counts n_dk, n_wk.
     `absent_document`, `absent_word`: of the same shapes; probability that the count is zero, product of (1 - q)^c.
-      The expectation of psi(alpha + n) - psi(alpha), which is zero where n is, is then taken as P(n > 0) [psi(alpha +
-      n / P(n > 0)) - psi(alpha)] (Teh, Kurihara and Welling, NIPS 20, 2008); the counts as they are would take every
-      tiny one for a topic that is present, and raise alpha. Without them the counts are taken as they are: exact for
-      samples, and the step that raises the variational bound.
+      E[psi(alpha + n) - psi(alpha)] is then taken as P(n > 0) [psi(alpha + n / P(n > 0)) - psi(alpha)] (Teh, Kurihara
+      and Welling, NIPS 20, 2008). Plain counts treat every tiny count as a topic that is present, and raise alpha. By
+      default the counts are plain: exact for samples, and the step that raises the variational bound.
     Reference: Minka, Estimating a Dirichlet distribution, 2000; asymmetric alpha: Wallach, Mimno and McCallum, NIPS
       22, 2009.
     """
@@ -78,7 +77,7 @@ def minka_step(
 
 
 class DocumentGains(NamedTuple):
-    """Sums over documents that a step of alpha is made of."""
+    """Sums over documents for a step of alpha."""
 
     up: Floats  #: shape (K,); of E psi(alpha_k + n_dk) - psi(alpha_k)
     down: float  #: of psi(alpha_. + n_d.) - psi(alpha_.)
@@ -87,7 +86,7 @@ class DocumentGains(NamedTuple):
 def document_gains(
     given: Concentrations, by_document: NDArray[np.floating], absent: NDArray[np.floating] | None = None
 ) -> DocumentGains:
-    """Return the sums of some documents, a block of them after the other; the parameters are those of `minka_step`."""
+    """Return the sums of some documents, block by block; parameters as of `minka_step`."""
     total, up, down = float(given.alpha.sum()), np.zeros(by_document.shape[1]), 0.0
     for begin in range(0, len(by_document), BLOCK):
         block = slice(begin, begin + BLOCK)
@@ -131,7 +130,7 @@ def _gain(counts: NDArray[np.floating], absent: NDArray[np.floating] | None, con
 
 @nb.njit(**OPTIONS)
 def _sum_gains(counts: Array, absent: Array, concentration: Floats) -> Floats:
-    """Return `_gain`; `absent` has no rows where the counts are taken as they are."""
+    """Return `_gain`; `absent` has no rows for plain counts."""
     total, base = np.zeros(counts.shape[1]), np.empty(counts.shape[1])
     for k in range(base.shape[0]):
         base[k] = digamma(concentration[k])
@@ -153,9 +152,16 @@ def is_learning_due(age: int) -> bool:
     return age >= LEARN_FROM and age % LEARN_EVERY == 0
 
 
-def should_keep_learning(old: Concentrations, new: Concentrations, age: int) -> bool:
-    """Return whether learning goes on after a step."""
-    return largest_change(old, new) > LEARNED and age < LEARN_UNTIL
+def learn_hyper(state: Any, step: Callable[[], Concentrations]) -> Any:
+    """Return the state after a step of its hyper-parameters, if it is still learning and a step is due.
+
+    `state`: with `hyper`, `age` and `learning`; learning ends when a step changes little, or late in a run.
+    """
+    if not state.learning or not is_learning_due(state.age):
+        return state
+    hyper = step()
+    learning = largest_change(state.hyper, hyper) > LEARNED and state.age < LEARN_UNTIL
+    return replace(state, hyper=hyper, learning=learning)
 
 
 def largest_change(old: Concentrations, new: Concentrations) -> float:
@@ -166,7 +172,7 @@ def largest_change(old: Concentrations, new: Concentrations) -> float:
 
 
 def check_concentrations(data: Any, values: Values) -> None:
-    """Raise ParameterError where alpha is too small (`MethodSpec.check`)."""
+    """Raise ParameterError if alpha is too small (`MethodSpec.check`)."""
     if 0.0 < values["alpha"] < LOW:
         raise ParameterError(
             f"alpha is {values['alpha']:g}; it must be 0, for {START_TOTAL:g} / k, or at least {LOW:g}."

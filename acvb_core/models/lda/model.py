@@ -42,7 +42,7 @@ from acvb_core.models.lda.kernels import (
     trigamma_sum,
 )
 from acvb_core.models.lda.spec import LEARN_FROM
-from acvb_core.models.lda.state import TOPICS, Cells, Piece, Tokens
+from acvb_core.models.lda.state import TOPICS, BlockPartition, Piece, Tokens
 from acvb_core.models.lda.topics import (
     Topics,
     build_topics,
@@ -142,9 +142,9 @@ class LdaModel:
 
         return sum(map_together(add_up, self._cells(responsibilities).pieces(q.shape[1])))
 
-    def _cells(self, responsibilities: AnyResponsibilities | None) -> Cells:
+    def _cells(self, responsibilities: AnyResponsibilities | None) -> BlockPartition:
         """Return the pairs in the order of the responsibilities."""
-        return Cells.of(self.tokens, getattr(responsibilities, "layout", None) or 1)
+        return BlockPartition.of(self.tokens, getattr(responsibilities, "layout", None) or 1)
 
     def pseudo_loo(
         self,

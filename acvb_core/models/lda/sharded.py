@@ -1,4 +1,4 @@
-"""LDA over shards: the documents stay in the shards, the topics and concentrations are shared."""
+"""LDA over shards, which keep the documents and share the topics and concentrations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from acvb_core.core.protocols import (
 from acvb_core.core.spec import SHARDS, Values
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
-from acvb_core.models.lda.cvb import REBUILD_EVERY, build_collapsed
+from acvb_core.models.lda.cvb import REBUILD_EVERY, build_collapsed, check_unswept, find_start
 from acvb_core.models.lda.documents import Part, StoredRows, cut
 from acvb_core.models.lda.hyper import (
     BLOCK,
@@ -35,9 +35,8 @@ from acvb_core.models.lda.hyper import (
     DocumentGains,
     check_concentrations,
     document_gains,
-    is_learning_due,
+    learn_hyper,
     minka_step_of_gains,
-    should_keep_learning,
 )
 from acvb_core.models.lda.kernels import (
     Counts,
@@ -53,7 +52,15 @@ from acvb_core.models.lda.kernels import (
 )
 from acvb_core.models.lda.memory import shards_needed
 from acvb_core.models.lda.start import draw_noisy_topics, draw_rows, even_counts, warm_responsibilities
-from acvb_core.models.lda.state import BEGINNING, TOPICS, is_beginning, padded_copy, padded_zeros
+from acvb_core.models.lda.state import (
+    BEGINNING,
+    TOPICS,
+    build_posterior,
+    find_kept,
+    is_beginning,
+    padded_copy,
+    padded_zeros,
+)
 from acvb_core.models.lda.trained import TrainedTopics
 from acvb_core.models.lda.vb import build_vb as build_whole_vb
 from acvb_core.models.lda.vb import keep_columns, update_documents, word_weights
@@ -71,8 +78,8 @@ class TopicSums(NamedTuple):
 class CollapsedSums(NamedTuple):
     """Sums over the documents that a shard has swept."""
 
-    #: By how much the counts changed; of the first shard, the counts that it was given with its change. The sum over
-    #: the shards then is what one shard alone would give, to the last bit.
+    #: Changes of the counts; the first shard gives the new counts. So the sum over shards has the same bits as the
+    #: result of a single shard.
     topics: TopicSums
     moved: float  #: L1 change of the responsibilities, over tokens
     loo: float  #: log probability of each token given all others, in nats
@@ -87,19 +94,18 @@ class CollapsedShard:
     def __init__(self, part: Part, short: bool = False) -> None:
         self.number, self.tokens, self.short = part.number, part.read(), short
         self._make_room(0)
-        #: The running means of both, where there are any.
-        self.mean_rows: StoredRows | None = None
-        self.mean_documents: Array | None = None
+        #: The running means of the responsibilities and of the documents' counts.
+        self.mean: tuple[StoredRows, Array] | None = None
 
     def count_pairs(self) -> int:
-        """Return how many pairs the documents have."""
+        """Return the number of pairs of the documents."""
         return len(self.tokens.words)
 
     def begin(self, n_topics: int, draws: Any, before: list[int]) -> TopicSums:
-        """Draw random responsibilities, the same for the same documents however they are cut.
+        """Draw random responsibilities that do not depend on how the documents are cut.
 
-        `draws`: state of the generator that all documents are drawn from, one after the other.
-        `before`: for each shard, how many pairs stand in front of it.
+        `draws`: state of the generator for all documents, in order.
+        `before`: number of pairs before each shard.
         """
         generator = np.random.PCG64()
         generator.state = draws
@@ -115,7 +121,7 @@ class CollapsedShard:
         return self.recount()
 
     def begin_warm(self, by_word: Singles, given: Concentrations) -> TopicSums:
-        """Take the responsibilities that topics trained before imply."""
+        """Start from the responsibilities that trained topics imply."""
         self._make_room(by_word.shape[1])
         q = warm_responsibilities(self.tokens, by_word, given)
         for piece in self.rows.pieces():
@@ -130,9 +136,9 @@ class CollapsedShard:
     def sweep(
         self, by_word: Singles, totals: Floats, hyper: Concentrations, turn: int = 0, rounds: int = 1
     ) -> CollapsedSums:
-        """Update every pair, document by document, against a copy of the topics.
+        """Update every pair, document by document, with a copy of the topics.
 
-        `turn`, `rounds`: only documents of this turn (from 0) of so many, into which they are cut.
+        `turn`, `rounds`: the documents are cut into `rounds` parts; update part `turn` (from 0).
         """
         begin, end = (self.tokens.n_documents * at // rounds for at in (turn, turn + 1))
         own, all_own = padded_copy(by_word), totals.copy()
@@ -150,7 +156,7 @@ class CollapsedShard:
         return CollapsedSums(TopicSums(own, all_own), moved, loo)
 
     def recount(self) -> TopicSums:
-        """Add the counts up anew from the responsibilities."""
+        """Compute the counts from the responsibilities."""
         n_topics = self.rows.n_topics
         own, totals = padded_zeros((self.tokens.n_words, n_topics), np.float32), np.zeros(n_topics)
         self.by_document[...] = 0.0
@@ -160,13 +166,13 @@ class CollapsedShard:
         return TopicSums(own, totals)
 
     def keep_topics(self, left: NDArray[np.int64]) -> TopicSums:
-        """Leave the other topics out."""
+        """Keep these topics only."""
         self.rows.keep_topics(left)
         self.by_document = padded_zeros((self.tokens.n_documents, len(left)), np.float32)
         return self.recount()
 
     def gains(self, hyper: Concentrations) -> tuple[DocumentGains, Singles]:
-        """Return what a step of the concentrations takes: sums over documents, and of words the absences."""
+        """Return the sums for a step of the concentrations: over documents, and the absences of words."""
         n_topics = self.rows.n_topics
         by_word, totals = padded_zeros((self.tokens.n_words, n_topics), np.float32), np.zeros(n_topics)
         by_word.fill(1.0)
@@ -183,33 +189,32 @@ class CollapsedShard:
         return DocumentGains(up, down), by_word
 
     def start_mean(self) -> None:
-        """Begin the running mean with the responsibilities as they are."""
-        self.mean_rows = StoredRows(self.tokens, self.rows.n_topics)
+        """Begin the running means with the current responsibilities."""
+        rows = StoredRows(self.tokens, self.rows.n_topics)
         for piece in self.rows.pieces():
-            self.mean_rows.rows[piece.pairs] = piece.q
-        self.mean_documents = self.by_document.copy()
+            rows.rows[piece.pairs] = piece.q
+        self.mean = rows, self.by_document.copy()
 
     def add_to_mean(self, samples: int) -> float:
-        """Take the responsibilities into the mean, the last of so many; return its L1 change, summed over tokens."""
-        assert self.mean_rows is not None
-        assert self.mean_documents is not None
+        """Add the responsibilities, the last of so many samples; return the L1 change of the mean, over tokens."""
+        assert self.mean is not None
+        rows, by_document = self.mean
         for begin in range(0, self.tokens.n_documents, BLOCK):
             block = slice(begin, begin + BLOCK)
-            old, new = {"": self.mean_documents[block]}, {"": self.by_document[block]}
-            self.mean_documents[block] = update_mean(old, new, samples)[""]
-        mean, weights, share = self.mean_rows.rows, self.tokens.counts, 1.0 / samples
+            old, new = {"": by_document[block]}, {"": self.by_document[block]}
+            by_document[block] = update_mean(old, new, samples)[""]
+        mean, weights, share = rows.rows, self.tokens.counts, 1.0 / samples
         if not self.short:
             return float(blend(mean, self.rows.rows, weights, share))
         parts = ((piece.pairs, piece.q) for piece in self.rows.pieces())
         return float(sum(blend(mean[pairs], q, weights[pairs], share) for pairs, q in parts))
 
     def document_terms(self, alpha: Floats, mean: bool) -> DocumentTerms:
-        """Return what the documents add to the bound; with `mean`, by the running means."""
+        """Return the documents' terms of the bound; with `mean`, those of the running means."""
         rows, by_document = self.rows, self.by_document
         if mean:
-            assert self.mean_rows is not None
-            assert self.mean_documents is not None
-            rows, by_document = self.mean_rows, self.mean_documents
+            assert self.mean is not None
+            rows, by_document = self.mean
         entropy = 0.0
         for piece in rows.pieces():
             pointers, _, weights = piece.documents
@@ -219,19 +224,19 @@ class CollapsedShard:
     def save(self) -> dict[str, Array]:
         """Return the responsibilities, the counts and their means."""
         state = {"rows": self.rows.rows, "by_document": self.by_document}
-        if self.mean_rows is not None and self.mean_documents is not None:
-            state |= {"mean_rows": self.mean_rows.rows, "mean_documents": self.mean_documents}
+        if self.mean is not None:
+            state |= {"mean_rows": self.mean[0].rows, "mean_documents": self.mean[1]}
         return state
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Go on from what `save` gave."""
+        """Continue from the arrays of `save`."""
         self._make_room(arrays["rows"].shape[1])
         self.rows.rows[...] = arrays["rows"]
         self.by_document[...] = arrays["by_document"]
         if "mean_rows" in arrays:
-            self.mean_rows = StoredRows(self.tokens, self.rows.n_topics)
-            self.mean_rows.rows[...] = arrays["mean_rows"]
-            self.mean_documents = np.array(arrays["mean_documents"])
+            rows = StoredRows(self.tokens, self.rows.n_topics)
+            rows.rows[...] = arrays["mean_rows"]
+            self.mean = rows, np.array(arrays["mean_documents"])
 
 
 _NONE = np.zeros((0, 1), np.float32)
@@ -241,9 +246,9 @@ class VariationalSums(NamedTuple):
     """Sums over the documents that a shard has swept."""
 
     by_word: Floats  #: shape (V, K); counts of the shard's tokens
-    entropy: float  #: of their responsibilities, in nats
+    entropy: float  #: entropy of their responsibilities, in nats
     moved: float  #: L1 change of the documents' counts
-    mass: float  #: their sum
+    mass: float  #: sum of these counts
 
 
 class VariationalShard:
@@ -254,7 +259,7 @@ class VariationalShard:
         self.by_document = padded_zeros((0, 0))
 
     def begin(self, n_topics: int) -> None:
-        """Begin with documents that are even over the topics."""
+        """Start with equal counts of all topics in each document."""
         self.by_document = even_counts(self.tokens, n_topics)
 
     def sweep(self, by_word: Floats, totals: Floats, hyper: Concentrations) -> VariationalSums:
@@ -274,21 +279,21 @@ class VariationalShard:
         return VariationalSums(gained, entropy, moved, mass)
 
     def keep_topics(self, left: NDArray[np.int64]) -> None:
-        """Leave the other topics out."""
+        """Keep these topics only."""
         kept = keep_columns(self.by_document, left)
         self.by_document = padded_zeros(kept.shape)
         self.by_document[...] = kept
 
     def gains(self, hyper: Concentrations) -> DocumentGains:
-        """Return what a step of the concentrations takes: sums over documents."""
+        """Return the sums over documents for a step of the concentrations."""
         return document_gains(hyper, self.by_document)
 
     def document_terms(self, alpha: Floats, mean: bool) -> DocumentTerms:
-        """Return what the documents add to the bound, the entropy left out."""
+        """Return the documents' terms of the bound, without the entropy."""
         return document_terms(self.by_document, alpha)
 
     def leave_one_out(self, by_word: Singles, alpha: Floats, beta: float, mean: bool) -> float:
-        """Return the log probability of each token given all others, as the counts imply it, in nats."""
+        """Return the log probability of each token given all others, computed from the counts, in nats."""
         prior = Concentrations(alpha, beta).singles(self.tokens.n_words)
         totals, loo = by_word.sum(axis=0, dtype=np.float64), 0.0
         for begin, end in self.tokens.chunks(len(alpha)):
@@ -303,36 +308,22 @@ class VariationalShard:
         return {"by_document": self.by_document}
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Go on from what `save` gave."""
+        """Continue from the arrays of `save`."""
         self.by_document = padded_zeros(arrays["by_document"].shape)
         self.by_document[...] = arrays["by_document"]
 
 
+@dataclass
 class SweepCourse:
-    """A sweep under way, shared by all states of a run: the next call goes on with a sweep that was cut short.
+    """The current sweep, which all states of a run share; the next call continues an interrupted sweep."""
 
-    `turn`: how often the shards have exchanged the topics in it; 0 between sweeps.
-    `sums`: what it has added up so far.
-    """
-
-    def __init__(self) -> None:
-        self.turn = 0
-        self.sums: Any = None
-
-    def add(self, sums: Any) -> None:
-        """Take what the shards gave in a turn."""
-        self.sums = sums
-        self.turn += 1
-
-    def end(self) -> Any:
-        """End the sweep; return what it has added up."""
-        sums, self.sums, self.turn = self.sums, None, 0
-        return sums
+    turn: int = 0  #: exchanges of the topics in this sweep; 0 between sweeps
+    sums: Any = None  #: sums of the sweep so far
 
 
 @dataclass(frozen=True, eq=False)
 class ShardedState:
-    """The topics after a whole sweep; the documents are in the shards, which are those of the newest state."""
+    """The topics after a whole sweep; the shards have the documents of the newest state."""
 
     group: ShardGroup
     course: SweepCourse
@@ -341,15 +332,14 @@ class ShardedState:
     hyper: Concentrations
     age: int = 0  #: sweeps done
     learning: bool = False  #: the hyper-parameters are still being learned
-    change: float = (
-        0.0  #: mean over tokens of the L1 change of the responsibilities, or of the documents' counts
-    )
-    #: Of the responsibilities (nats), where the shards do not hold these; None where it is not known.
+    #: L1 change of the responsibilities (mean over tokens), or relative L1 change of the documents' counts.
+    change: float = 0.0
+    #: Entropy of the responsibilities (nats), if the shards do not keep these; None if it is unknown.
     entropy: float | None = None
 
     @property
     def is_newest(self) -> bool:
-        """Return whether the documents are still those of this state: no sweep of it has begun."""
+        """Return whether the shards have the documents of this state: its next sweep has not begun."""
         is_between = self.course.turn == 0 and not self.group.is_busy
         return self.group.sweeps == self.age and is_between
 
@@ -363,7 +353,7 @@ class ShardedRows:
     mean: bool = False
 
     def ask(self, name: str, *arguments: Any) -> Any:
-        """Return the sum over the shards of what they give; None once they are in another sweep."""
+        """Return the sum of the shards' answers; None after the state was swept."""
         return tree_sum(self.state.group.ask(name, *arguments, self.mean)) if self.state.is_newest else None
 
     def start_mean(self) -> ShardedRows:
@@ -372,46 +362,46 @@ class ShardedRows:
         return replace(self, mean=True)
 
     def add_to_mean(self, samples: int) -> tuple[ShardedRows, float]:
-        """Take the responsibilities into the running means; return these and the mean L1 change of a token."""
+        """Add the responsibilities to the running means; return these, and their mean L1 change per token."""
         moved = tree_sum(self.state.group.change("add_to_mean", samples))
         return replace(self, mean=True), moved / self.n_tokens
 
 
 @dataclass(frozen=True, eq=False)
 class ShardedLda(UnaveragedMethod, ABC):
-    """A method bound to a corpus that is cut into shards (an `Algorithm`).
+    """A method bound to a corpus in shards (an `Algorithm`).
 
-    Each shard sweeps its documents against a copy of the topics as they were after the last sweep; what changed is
-    added up in an order that the number of shards alone decides. As in Newman, Asuncion, Smyth and Welling, JMLR 10
-    (2009), AD-LDA, of Gibbs sampling.
+    Each shard sweeps its documents with a copy of the topics after the last sweep. The changes are added in an order
+    that only the number of shards decides. Gibbs sampling does the same in AD-LDA (Newman, Asuncion, Smyth and
+    Welling, JMLR 10, 2009).
     """
 
     corpus: Corpus | DiskCorpus
     n_shards: int
     n_topics: int
-    start: Concentrations  #: hyper-parameters to start from
+    start: Concentrations  #: initial hyper-parameters
     learn: bool = True  #: learn the hyper-parameters
     shrink: float = 1e-5  #: a topic with less than this share of the tokens is dropped
 
     @abstractmethod
     def factory(self, part: Part) -> Factory:
-        """Return what makes the shard of some documents."""
+        """Return a function that makes the shard of some documents."""
 
     @abstractmethod
     def begin(self, group: ShardGroup, rng: np.random.Generator) -> tuple[Array, Floats]:
-        """Return the topics to begin with, and their sums."""
+        """Return the initial topics, and their sums."""
 
     @abstractmethod
     def pass_over(self, state: ShardedState, poll: Poll) -> tuple[ShardedState, float | None]:
-        """Return the state after all shards were swept, and the pseudo leave-one-out where it is known."""
+        """Return the state after all shards were swept, and its pseudo leave-one-out if known."""
 
     @abstractmethod
     def keep_topics(self, state: ShardedState, left: Order) -> ShardedState:
-        """Return the state without the other topics."""
+        """Return the state with these topics only."""
 
     @abstractmethod
     def gains(self, state: ShardedState) -> tuple[DocumentGains, Array | None]:
-        """Return what a step of the concentrations takes: sums over documents, and of words the absences."""
+        """Return the sums for a step of the concentrations: over documents, and the absences of words."""
 
     def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> ShardedState:
         """Open the shards and return the first state."""
@@ -424,24 +414,20 @@ class ShardedLda(UnaveragedMethod, ABC):
     def sweep(
         self, state: ShardedState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[ShardedState, SweepInfo]:
-        """Sweep all shards; nothing is drawn.
+        """Sweep all shards; `rng` is not used.
 
-        Where the poll raises, the shards go on with the sweep, and the next call waits for its end.
+        If the poll raises, the shards finish the sweep, and the next call waits for them.
 
         Raises ValueError: the state was swept before.
         """
         group = state.group
-        if group.sweeps != state.age:
-            raise ValueError(
-                f"the state after sweep {state.age} was swept already: its documents were handed on; "
-                "start a run of its own to go another way"
-            )
+        check_unswept(state.age, group.sweeps)
         poll()
         before = group.tally()
         swept, loo = self.pass_over(state, poll)
-        # From here on nothing may stop the sweep: the documents belong to the new state.
+        # The sweep cannot be interrupted any more: the documents belong to the new state.
         swept, order = self._drop(replace(swept, age=state.age + 1))
-        swept = self._learn(swept)
+        swept = learn_hyper(swept, partial(self._minka_step, swept))
         group.end_sweep()
         not_stationary = swept.learning or is_beginning(swept.age, swept.change, state.change)
         return swept, SweepInfo(
@@ -449,46 +435,32 @@ class ShardedLda(UnaveragedMethod, ABC):
         )
 
     def posterior(self, state: ShardedState) -> Posterior:
-        """Return what the state says: of topics and words only."""
-        arrays = {"words": state.by_word, "alpha": state.hyper.alpha}
-        axes: dict[str, tuple[str | None, ...]] = {"words": (None, TOPICS), "alpha": (TOPICS,)}
-        if state.entropy is not None:
-            arrays["entropy"], axes["entropy"] = np.array([state.entropy]), (None,)
-        return Posterior(
-            arrays,
-            axes,
-            averaged=("words",),
-            derived=("entropy",) if state.entropy is not None else (),
-            hyper={"alpha_total": float(state.hyper.alpha.sum()), "beta": state.hyper.beta},
-            normalised=False,
-        )
+        """Return the posterior of topics and words; it has no documents."""
+        entropy = None if state.entropy is None else np.array([state.entropy])
+        return build_posterior(state.by_word, state.hyper, entropy=entropy)
 
     def responsibilities(self, state: ShardedState) -> RemoteResponsibilities | None:
-        """Return what the shards can be asked for; None once the state is being swept."""
+        """Return the responsibilities in the shards; None once the state is being swept."""
         return ShardedRows(state, self.corpus.n_tokens) if state.is_newest else None
 
     def can_keep(self, state: ShardedState) -> bool:
-        """Return False: the documents are in the shards, and end with the program."""
+        """Return False: the documents are in the shards, which end with the program."""
         return False
 
     def _drop(self, state: ShardedState) -> tuple[ShardedState, dict[str, Order] | None]:
-        """Drop the topics that hardly any token is of."""
-        totals = np.maximum(state.totals, 0.0)  # rounding may leave an empty topic less than nothing
-        left = np.flatnonzero(totals >= self.shrink * totals.sum()).astype(np.int64)
-        if len(left) in (0, len(totals)):
+        """Drop the topics that have hardly any tokens."""
+        left = find_kept(state.totals, self.shrink)
+        if left is None:
             return state, None
         hyper = replace(state.hyper, alpha=state.hyper.alpha[left])
         return self.keep_topics(replace(state, hyper=hyper), left), {TOPICS: left}
 
-    def _learn(self, state: ShardedState) -> ShardedState:
-        if not state.learning or not is_learning_due(state.age):
-            return state
+    def _minka_step(self, state: ShardedState) -> Concentrations:
         gains, absent = self.gains(state)
-        hyper = minka_step_of_gains(state.hyper, gains, state.by_word, absent)
-        return replace(state, hyper=hyper, learning=should_keep_learning(state.hyper, hyper, state.age))
+        return minka_step_of_gains(state.hyper, gains, state.by_word, absent)
 
 
-#: In the first sweeps shards exchange the topics as often in a sweep as there are shards, and so often at most.
+#: In each of the first sweeps the shards exchange the topics once per shard, and at most this often.
 MOST_ROUNDS = 16
 
 
@@ -497,15 +469,15 @@ class ShardedCvb0(ShardedLda):
     """CVB0 over shards."""
 
     short: bool = False  #: keep the responsibilities in half the memory
-    #: Shape (V, K), or None; counts of topics to begin with; None begins at random.
+    #: Shape (V, K); initial counts of topics; None: a random start.
     warm: Singles | None = None
 
     def factory(self, part: Part) -> Factory:
-        """Return what makes the shard of some documents."""
+        """Return a function that makes the shard of some documents."""
         return partial(CollapsedShard, part, self.short)
 
     def begin(self, group: ShardGroup, rng: np.random.Generator) -> tuple[Array, Floats]:
-        """Return the topics that random responsibilities, or trained topics, imply."""
+        """Return the topics of random responsibilities, or of trained topics."""
         if self.warm is not None:
             return tree_sum(group.change("begin_warm", self.warm, self.start))
         sizes = group.ask("count_pairs")
@@ -513,9 +485,9 @@ class ShardedCvb0(ShardedLda):
         return tree_sum(group.change("begin", self.n_topics, rng.bit_generator.state, before))
 
     def pass_over(self, state: ShardedState, poll: Poll) -> tuple[ShardedState, float | None]:
-        """Sweep all shards; every so many sweeps add the counts up anew, so that rounding cannot pile up.
+        """Sweep all shards; now and then compute the counts from the responsibilities, against rounding errors.
 
-        In the beginning, when all topics are alike, the shards exchange them several times in a sweep.
+        In the first sweeps, when all topics are similar, the shards exchange them several times.
         """
         course, group = state.course, state.group
         rounds = min(group.n_shards, MOST_ROUNDS) if state.age < BEGINNING else 1
@@ -524,37 +496,38 @@ class ShardedCvb0(ShardedLda):
         while course.turn < rounds:
             given = (*course.sums.topics, state.hyper, course.turn, rounds)
             sums = tree_sum(group.change("sweep", *given, poll=poll))
-            course.add(sums._replace(moved=course.sums.moved + sums.moved, loo=course.sums.loo + sums.loo))
-        topics, moved, loo = course.end()
+            moved, loo = course.sums.moved + sums.moved, course.sums.loo + sums.loo
+            course.sums, course.turn = sums._replace(moved=moved, loo=loo), course.turn + 1
+        topics, moved, loo = course.sums
+        course.sums, course.turn = None, 0
         if (state.age + 1) % REBUILD_EVERY == 0:
             topics = tree_sum(state.group.change("recount"))
-        return replace(
-            state, by_word=topics.by_word, totals=topics.totals, change=moved / self.corpus.n_tokens
-        ), loo
+        change = moved / self.corpus.n_tokens
+        return replace(state, by_word=topics.by_word, totals=topics.totals, change=change), loo
 
     def keep_topics(self, state: ShardedState, left: Order) -> ShardedState:
-        """Return the state without the other topics."""
+        """Return the state with these topics only."""
         by_word, totals = tree_sum(state.group.change("keep_topics", left))
         return replace(state, by_word=by_word, totals=totals)
 
     def gains(self, state: ShardedState) -> tuple[DocumentGains, Array | None]:
-        """Return sums over documents, and of words the probability that no token is of a topic."""
+        """Return the sums over documents, and for each word the probability that a topic has no token of it."""
         gains, absences = zip(*state.group.ask("gains", state.hyper), strict=True)
         return tree_sum(gains), reduce(np.multiply, absences)
 
 
 @dataclass(frozen=True, eq=False)
 class ShardedVb(ShardedLda):
-    """VB over shards: what it would give on one, for its topics are fixed while the documents are updated."""
+    """VB over shards: the topics are fixed while the documents are updated, so the result is that of one shard."""
 
     inner: int = 1
 
     def factory(self, part: Part) -> Factory:
-        """Return what makes the shard of some documents."""
+        """Return a function that makes the shard of some documents."""
         return partial(VariationalShard, part, self.inner)
 
     def begin(self, group: ShardGroup, rng: np.random.Generator) -> tuple[Array, Floats]:
-        """Return topics that all but agree."""
+        """Return almost equal topics."""
         group.change("begin", self.n_topics)
         by_word = draw_noisy_topics(self.corpus.n_words, self.n_topics, rng)
         return by_word, by_word.sum(axis=0)
@@ -564,60 +537,46 @@ class ShardedVb(ShardedLda):
         given = (state.by_word, state.totals, state.hyper)
         by_word, entropy, moved, mass = tree_sum(state.group.change("sweep", *given, poll=poll))
         change = moved / mass if mass else 0.0
-        return replace(
-            state, by_word=by_word, totals=by_word.sum(axis=0), entropy=entropy, change=change
-        ), None
+        totals = by_word.sum(axis=0)
+        return replace(state, by_word=by_word, totals=totals, entropy=entropy, change=change), None
 
     def keep_topics(self, state: ShardedState, left: Order) -> ShardedState:
-        """Return the state without the other topics; its entropy is not known before the next sweep."""
+        """Return the state with these topics only; its entropy is unknown until the next sweep."""
         state.group.change("keep_topics", left)
         by_word = keep_columns(state.by_word, left)
         return replace(state, by_word=by_word, totals=by_word.sum(axis=0), entropy=None)
 
     def gains(self, state: ShardedState) -> tuple[DocumentGains, Array | None]:
-        """Return sums over documents, by the counts as they are."""
+        """Return the sums over documents of the plain counts."""
         return tree_sum(state.group.ask("gains", state.hyper)), None
 
 
-def spread_cvb0(
-    data: Any, values: Values, n_shards: int, trained: TrainedTopics | None = None
-) -> ShardedCvb0:
-    """Return CVB0 over shards, to go on from trained topics if any are given."""
-    start, warm = Concentrations.of_values(values), None
-    if trained is not None:
-        start, warm = trained.concentrations, trained.counts_at(trained.find_places(data.vocabulary))
+def build_cvb0(data: Any, values: Values, trained: TrainedTopics | None = None) -> Algorithm:
+    """Return CVB0, in memory or over shards; it continues from trained topics if they are given."""
+    n_shards = _count_shards(data, values)
+    if not n_shards:
+        return build_collapsed("zeroth", data, values, trained)
+    start, warm = find_start(data, values, trained)
     common = (data, n_shards, values["k"], start, values["hyper"] == "minka", values["shrink"])
     return ShardedCvb0(*common, values["short"], warm)
 
 
-def spread_vb(data: Any, values: Values, n_shards: int) -> ShardedVb:
-    """Return VB over shards."""
-    start = Concentrations.of_values(values)
-    common = (data, n_shards, values["k"], start, values["hyper"] == "minka", values["shrink"])
-    return ShardedVb(*common, values["inner"])
-
-
-def build_cvb0(data: Any, values: Values, trained: TrainedTopics | None = None) -> Algorithm:
-    """Return CVB0, to go on from trained topics if any are given."""
-    n_shards = _count_shards(data, values)
-    if n_shards:
-        return spread_cvb0(data, values, n_shards, trained)
-    return build_collapsed("zeroth", data, values, trained)
-
-
 def build_acvb0(data: Any, values: Values, trained: TrainedTopics | None = None) -> AveragedAlgorithm:
-    """Return ACVB0; the rest as for CVB0."""
+    """Return ACVB0; parameters as for CVB0."""
     return AveragedAlgorithm(build_cvb0(data, values, trained), values["burn_in"], values["track"])
 
 
 def build_vb(data: Any, values: Values) -> Algorithm:
-    """Return VB."""
+    """Return VB, in memory or over shards."""
     n_shards = _count_shards(data, values)
-    return spread_vb(data, values, n_shards) if n_shards else build_whole_vb(data, values)
+    if not n_shards:
+        return build_whole_vb(data, values)
+    start, learn = Concentrations.of_values(values), values["hyper"] == "minka"
+    return ShardedVb(data, n_shards, values["k"], start, learn, values["shrink"], values["inner"])
 
 
 def check_settings(data: Any, values: Values) -> None:
-    """Raise ParameterError where alpha is too small, or runs over shards do not have a setting."""
+    """Raise ParameterError if alpha is too small, or if a setting is not available over shards."""
     check_concentrations(data, values)
     if not (values[SHARDS] or isinstance(data, DiskCorpus)):
         return
@@ -632,6 +591,6 @@ def check_settings(data: Any, values: Values) -> None:
 
 
 def _count_shards(data: Any, values: Values) -> int:
-    """Return how many shards there are to be; 0 where the data are not cut."""
+    """Return the number of shards; 0 if the data are not cut."""
     on_disk = isinstance(data, DiskCorpus)
     return int(values[SHARDS]) or (shards_needed(data, values) if on_disk else 0)

@@ -9,7 +9,7 @@ from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.data.disk import Shard
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, Singles
-from acvb_core.models.lda.state import Cells, Tokens, padded_zeros
+from acvb_core.models.lda.state import BlockPartition, Tokens, padded_zeros
 from acvb_core.models.lda.transform import fold_in_documents
 
 _NUMBERS = 1 << 22  # drawn between two polls
@@ -42,7 +42,7 @@ def warm_responsibilities(
     by_word: Singles,
     given: Concentrations,
     poll: Poll = no_poll,
-    cells: Cells | None = None,
+    cells: BlockPartition | None = None,
 ) -> Singles:
     """Return the responsibilities that topics trained before imply, each document's own topics settled.
 
@@ -62,7 +62,7 @@ def warm_responsibilities(
     for begin, end in tokens.chunks(n_topics, 20.0):
         poll()
         fold_in_documents(begin, end, tokens.documents, weights, alpha, by_document)
-    for begin, end, pairs in (cells or Cells.cut(tokens)).pieces(n_topics):
+    for begin, end, pairs in (cells or BlockPartition.cut(tokens)).pieces(n_topics):
         poll()
         write_responsibilities(begin, end, pairs, weights, alpha, by_document, q)
     return q

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.clusters import Order
 from acvb_core.core.parallel import cut_rows, map_together, run_together
 from acvb_core.core.protocols import Array, Poll, Posterior, UnaveragedMethod, no_poll
 from acvb_core.core.spec import Values
@@ -22,11 +23,11 @@ from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import GAP, Counts, Floats, Singles, chunk_pairs
 
 TOPICS = "topics"
-#: A run is not judged before this sweep …
+#: Convergence is not judged before this sweep …
 BEGINNING = 20
-#: … nor, up to this one, in a sweep that moves more than the one before.
+#: … nor, until this sweep, while the change grows.
 RISING_UNTIL = 100
-#: Numbers of a copy that a thread takes at a time: a tenth of a millisecond.
+#: Numbers that a thread copies at a time: a tenth of a millisecond.
 _COPIED = 1 << 18
 
 
@@ -41,7 +42,7 @@ class Tokens:
 
     @classmethod
     def of(cls, corpus: Corpus) -> Tokens:
-        """Return a corpus's pairs; runs on the same corpus share them."""
+        """Return the pairs of a corpus; runs on the same corpus share them."""
         if corpus not in _TOKENS:
             matrix = corpus.counts
             _TOKENS[corpus] = cls(
@@ -54,7 +55,7 @@ class Tokens:
 
     @cached_property
     def documents(self) -> Shard:
-        """The pairs as the kernels take them."""
+        """The pairs as the kernels read them."""
         return Shard(self.pointers, self.words, self.counts)
 
     def take(self, begin: int, end: int) -> Shard:
@@ -72,7 +73,7 @@ class Tokens:
         return float(self.counts.sum(dtype=np.float64))
 
     def chunks(self, n_topics: int, ns_each: float = 1.0) -> list[tuple[int, int]]:
-        """Return all documents in pieces of some 50 ms."""
+        """Return all documents in pieces of about 50 ms."""
         begin, chunks = 0, []
         while begin < self.n_documents:
             chunks.append((begin, chunk_end(self.pointers, begin, self.n_documents, n_topics, ns_each)))
@@ -88,7 +89,7 @@ def take_documents(shard: Shard, begin: int, end: int) -> Shard:
 
 
 def chunk_end(pointers: NDArray[np.int64], begin: int, end: int, n_topics: int, ns_each: float = 1.0) -> int:
-    """Return where a kernel call should end that begins with this document: some 50 ms later, at most at `end`."""
+    """Return the end of a kernel call that begins with this document: about 50 ms later, at most `end`."""
     pair = pointers[begin] + chunk_pairs(n_topics, ns_each)
     at = begin + int(np.searchsorted(pointers[begin : end + 1], pair, side="right")) - 1
     return min(max(at, begin + 1), end)
@@ -104,27 +105,22 @@ def zero_counts(tokens: Tokens, n_topics: int) -> Counts:
 
 
 def copy_counts(counts: Counts) -> Counts:
-    """Return a copy to be written to."""
+    """Return a copy that may be written to."""
     return Counts(padded_copy(counts.by_document), padded_copy(counts.by_word), counts.totals.copy())
 
 
 def padded_zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
-    """Return zeros with unused room on both sides, so that no other array lies close (see `kernels.py`)."""
-    return _pad(np.zeros(math.prod(shape) + 2 * GAP, dtype), shape)
+    """Return zeros with unused memory on both sides, so that no other array is near (see `kernels.py`)."""
+    return np.zeros(math.prod(shape) + 2 * GAP, dtype)[GAP:-GAP].reshape(shape)
 
 
 def padded_room(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
-    """Return what `padded_zeros` does, of any numbers: zeros in large arrays are written by one thread alone."""
-    return _pad(np.empty(math.prod(shape) + 2 * GAP, dtype), shape)
-
-
-def _pad(numbers: Array, shape: tuple[int, ...]) -> Array:
-    """Return numbers as an array of a shape with unused room on both sides."""
-    return numbers[GAP:-GAP].reshape(shape)
+    """Return an uninitialised array like `padded_zeros`; one thread alone would write the zeros of a large array."""
+    return np.empty(math.prod(shape) + 2 * GAP, dtype)[GAP:-GAP].reshape(shape)
 
 
 def padded_copy(array: Array) -> Array:
-    """Return a copy with room on both sides, made on the run's threads."""
+    """Return a padded copy, made by the threads of the run."""
     copy = padded_room(array.shape, array.dtype)
 
     def copy_some(rows: slice) -> None:
@@ -134,21 +130,25 @@ def padded_copy(array: Array) -> Array:
     return copy
 
 
-def build_posterior(counts: Counts, hyper: Concentrations, entropy: Array | None = None) -> Posterior:
+def build_posterior(
+    by_word: Array, hyper: Concentrations, by_document: Array | None = None, entropy: Array | None = None
+) -> Posterior:
     """Return counts as a posterior.
 
-    `entropy`: shape (D,); entropy of the responsibilities of each document's tokens (nats), where it is known at no
-      cost.
+    `by_document`: None if the method does not hold the counts of the documents.
+    `entropy`: shape (D,) or (1,); entropy of the responsibilities of the tokens (nats), if it is known at no cost.
     """
-    arrays = {"documents": counts.by_document, "words": counts.by_word, "alpha": hyper.alpha}
-    axes: dict[str, tuple[str | None, ...]] = dict.fromkeys(("documents", "words"), (None, TOPICS))
-    axes["alpha"] = (TOPICS,)
+    arrays, axes = {}, dict[str, tuple[str | None, ...]]()
+    if by_document is not None:
+        arrays["documents"], axes["documents"] = by_document, (None, TOPICS)
+    arrays |= {"words": by_word, "alpha": hyper.alpha}
+    axes |= {"words": (None, TOPICS), "alpha": (TOPICS,)}
     if entropy is not None:
         arrays["entropy"], axes["entropy"] = entropy, (None,)
     return Posterior(
         arrays,
         axes,
-        averaged=("documents", "words"),
+        averaged=tuple(name for name in ("documents", "words") if name in arrays),
         derived=("entropy",) if entropy is not None else (),
         hyper={"alpha_total": float(hyper.alpha.sum()), "beta": hyper.beta},
         normalised=False,
@@ -156,15 +156,22 @@ def build_posterior(counts: Counts, hyper: Concentrations, entropy: Array | None
 
 
 def is_beginning(age: int, change: float, before: float) -> bool:
-    """Return whether a run may still be leaving the even start, where nothing seems to move.
+    """Return whether a run may still be near its even start, where it seems to have converged.
 
-    The topics begin all but alike, and with many of them what is watched stands still for some sweeps (to a few
-    millionths with 320 topics) while their differences grow, until they part.
+    The topics start almost equal. With many topics, the measures stay constant for some sweeps (to a few millionths
+    with 320 topics) while the differences grow.
 
     `age`: sweeps done.
-    `change`, `before`: L1 change of the responsibilities in the last sweep and in the one before.
+    `change`, `before`: L1 change of the responsibilities in the last sweep, and in the sweep before it.
     """
     return age < BEGINNING or (age < RISING_UNTIL and change > before)
+
+
+def find_kept(totals: Floats, shrink: float) -> Order | None:
+    """Return the topics that have at least this share of the tokens; None if no topic, or every topic, is dropped."""
+    totals = np.maximum(totals, 0.0)  # rounding may leave an empty topic less than zero
+    left = np.flatnonzero(totals >= shrink * totals.sum()).astype(np.int64)
+    return None if len(left) in (0, len(totals)) else left
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +180,7 @@ class LdaMethod(UnaveragedMethod):
 
     tokens: Tokens
     n_topics: int
-    start: Concentrations  #: hyper-parameters to start from
+    start: Concentrations  #: initial hyper-parameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,32 +191,32 @@ class VariationalMethod(LdaMethod):
     shrink: float = 1e-5  #: a topic with less than this share of the tokens is dropped
 
 
-#: A run is cut into cells by itself where a sweep updates at least so many topics of pairs, which takes some 20 ms …
+#: By default a corpus is cut if a sweep updates this many topics of pairs, which takes about 20 ms …
 FROM = 20_000_000
-#: … into so many a side.
+#: … into this many parts of documents and of words.
 USUAL = 4
-#: (begin, end, pairs, totals of the cell) -> sums that a kernel gives for documents `begin` to `end`, if any.
+#: (begin, end, pairs, totals of the block) -> sums of a kernel for documents `begin` to `end`, if any.
 Visit = Callable[[int, int, Shard, Sequence[Floats]], tuple[float, float] | None]
 
 
 def choose_cells(n_pairs: int, values: Values) -> int:
-    """Return into how many parts documents and words are cut, by the settings or by the size."""
+    """Return the number of parts of documents and of words, from the settings or the size of the data."""
     return int(values["cells"] or (USUAL if n_pairs * values["k"] >= FROM else 1))
 
 
 def cut_documents(tokens: Tokens, n_parts: int) -> tuple[int, ...]:
-    """Return where parts of consecutive documents begin that have about as many pairs, and the end."""
+    """Return the first document of each part, then the end; parts have about equal numbers of pairs."""
     limits = np.searchsorted(tokens.pointers, _shares(tokens, n_parts))
     return (0, *map(int, limits), tokens.n_documents)
 
 
 def _shares(tokens: Tokens, n_parts: int) -> Floats:
-    """Return numbers of pairs where parts end, but for the last."""
+    """Return the number of pairs before each part but the first."""
     return len(tokens.words) * np.arange(1, n_parts) / n_parts
 
 
 class Piece(NamedTuple):
-    """Some documents of a cell: pairs of document d are pairs.pointers[d] … pairs.pointers[d + 1] - 1."""
+    """Some documents of a block: pairs of document d are pairs.pointers[d] … pairs.pointers[d + 1] - 1."""
 
     begin: int
     end: int
@@ -217,16 +224,19 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """Pairs by cell."""
+class BlockPartition:
+    """Pairs by block: P parts of the documents times P parts of the words.
+
+    Blocks with different documents and different words are updated at the same time.
+    """
 
     tokens: Tokens  #: the pairs in the order of the documents
-    pairs: Shard  #: pointers of shape (D P + 1,): of each document, for each cell in turn
-    bounds: tuple[int, ...]  #: P + 1 of them; where the parts of the documents begin
+    pairs: Shard  #: pointers of shape (D P + 1,): of each document, block by block
+    bounds: tuple[int, ...]  #: shape (P + 1,); first document of each part, and the end
 
     @classmethod
-    def of(cls, tokens: Tokens, n_parts: int) -> Cells:
-        """Return what `cut` gives; a run and its model share it."""
+    def of(cls, tokens: Tokens, n_parts: int) -> BlockPartition:
+        """Return the partition of `cut`; a run and its model share it."""
         known = _CELLS.setdefault(tokens, WeakValueDictionary())
         cells = known.get(n_parts)
         if cells is None:
@@ -234,8 +244,8 @@ class Cells:
         return cells
 
     @classmethod
-    def cut(cls, tokens: Tokens, n_parts: int = 1) -> Cells:
-        """Return parts of consecutive documents and of consecutive words."""
+    def cut(cls, tokens: Tokens, n_parts: int = 1) -> BlockPartition:
+        """Return a partition into parts of consecutive documents and of consecutive words."""
         if n_parts == 1:
             return cls(tokens, tokens.documents, (0, tokens.n_documents))
         bounds, shares = cut_documents(tokens, n_parts), _shares(tokens, n_parts)
@@ -251,23 +261,23 @@ class Cells:
 
     @property
     def n_parts(self) -> int:
-        """P."""
+        """Number of parts of the documents, and of the words."""
         return len(self.bounds) - 1
 
-    def cell(self, i: int, part: int) -> Shard:
-        """Return the pairs of a part of the documents with a part of the words; pointers[d] is that of document d."""
+    def block(self, i: int, part: int) -> Shard:
+        """Return the pairs of part `i` of the documents and a part of the words; pointers[d] is of document d."""
         begin, end = self.bounds[i : i + 2]
         ahead = (self.n_parts - 1) * begin + part * (end - begin)
         return self.pairs._replace(pointers=self.pairs.pointers[ahead:])
 
     def pieces(self, n_topics: int, ns_each: float = 1.0) -> list[Piece]:
-        """Return all pairs in pieces of some 50 ms."""
+        """Return all pairs in pieces of about 50 ms."""
         found = []
         for i, (begin, end) in enumerate(pairwise(self.bounds)):
-            for cell in (self.cell(i, part) for part in range(self.n_parts)):
+            for block in (self.block(i, part) for part in range(self.n_parts)):
                 at = begin
                 while at < end:
-                    found.append(Piece(at, chunk_end(cell.pointers, at, end, n_topics, ns_each), cell))
+                    found.append(Piece(at, chunk_end(block.pointers, at, end, n_topics, ns_each), block))
                     at = found[-1].end
         return found
 
@@ -279,11 +289,11 @@ class Cells:
         pair_ns: float = 1.0,
         poll: Poll = no_poll,
     ) -> None:
-        """Do what is left of a pass; `pair_ns`: nanoseconds that the kernel takes for a topic of a pair."""
+        """Do the rest of a pass; `pair_ns`: nanoseconds of the kernel for one topic of a pair."""
 
         def advance(cell: _Cell) -> bool:
             if cell.at < cell.end:
-                pairs = self.cell(cell.i, cell.part)
+                pairs = self.block(cell.i, cell.part)
                 end = chunk_end(pairs.pointers, cell.at, cell.end, n_topics, pair_ns)
                 one, other = visit(cell.at, end, pairs, cell.totals) or (0.0, 0.0)
                 cell.sums = cell.sums[0] + one, cell.sums[1] + other
@@ -295,9 +305,9 @@ class Cells:
             under_way.end_phase()
 
     def length_terms(self, concentration: float) -> float:
-        """Return what a kernel's log likelihood lacks because it takes the parts of documents for documents.
+        """Return the correction of a kernel's log likelihood, which treats each part of a document as a document.
 
-        Sum over parts of n log(n - 1 + alpha_.) - n log(n_d - 1 + alpha_.), n tokens of n_d.
+        Sum over parts of n log(n - 1 + alpha_.) - n log(n_d - 1 + alpha_.), with n of the n_d tokens of a document.
         """
         if self.n_parts == 1:
             return 0.0
@@ -312,12 +322,12 @@ class Cells:
 
     @cached_property
     def _terms(self) -> dict[float, float]:
-        """The last length terms, by concentration: few sweeps change it, and threads wait for the logarithms."""
+        """The last length terms, by concentration, which few sweeps change; threads wait for the logarithms."""
         return {}
 
     @cached_property
     def _lengths(self) -> tuple[Floats, Floats]:
-        """Tokens of each part of a document that has any, and those of the document."""
+        """Tokens of each part of a document that has some, and tokens of the document."""
         up_to = np.concatenate([[0.0], np.cumsum(self.pairs.counts, dtype=np.float64)])
         parts = np.diff(up_to[self.pairs.pointers])
         documents = np.concatenate(
@@ -327,27 +337,27 @@ class Cells:
         return parts[parts > 0], whole[parts > 0]
 
 
-_CELLS: WeakKeyDictionary[Tokens, WeakValueDictionary[int, Cells]] = WeakKeyDictionary()
+_CELLS: WeakKeyDictionary[Tokens, WeakValueDictionary[int, BlockPartition]] = WeakKeyDictionary()
 
 
 @dataclass
 class _Cell:
-    """How far a cell is."""
+    """Progress of a block."""
 
     i: int  #: part of the documents
-    part: int  #: of the words
+    part: int  #: part of the words
     begin: int
-    at: int  #: document that comes next
+    at: int  #: next document
     end: int
     totals: list[Floats]
     sums: tuple[float, float] = (0.0, 0.0)
 
 
 class CellPass:
-    """How far a pass is: one that was cut short is continued, and gives the same bits.
+    """Progress of a pass: an interrupted pass continues and gives the same bits.
 
-    `totals`: brought up to date, in place, after each phase.
-    `sums`: what the kernel's calls gave, added up.
+    `totals`: updated in place after each phase.
+    `sums`: sums of the results of the kernel.
     """
 
     def __init__(self, totals: Sequence[Floats] = ()) -> None:
@@ -361,7 +371,7 @@ class CellPass:
         return self._phase > 0 or any(cell.at > cell.begin for cell in self.cells)
 
     def begin_phase(self, bounds: tuple[int, ...]) -> bool:
-        """Begin the next phase, or continue with the one that was cut short; return False where all are done."""
+        """Begin the next phase, or continue an interrupted one; return False when all are done."""
         n = len(bounds) - 1
         if not self.cells and self._phase < n:
             self.cells = [
@@ -371,7 +381,7 @@ class CellPass:
         return self._phase < n
 
     def end_phase(self) -> None:
-        """Add up what the cells gave, in their order."""
+        """Add up the results of the blocks, in their order."""
         for number, before in enumerate(self.totals):
             after, *others = (cell.totals[number] for cell in self.cells)
             before[:] = sum((other - before for other in others), after)

@@ -1,4 +1,4 @@
-"""Topics that were trained before, to go on from: with new documents, or by another method."""
+"""Topics that were trained before, to continue from: with new documents, or by another method."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TrainedTopics:
     Attributes
     ----------
     posterior : Posterior
-        With at least the arrays `words` and `alpha`; of a stream also what it goes on with.
+        With at least the arrays `words` and `alpha`; of a stream also what it continues with.
     vocabulary : ndarray of str (object dtype), shape (V,)
     sizes : ndarray, shape (V,)
         Tokens of each word that the topics stand for.
@@ -123,14 +123,14 @@ class TrainedTopics:
 
     @property
     def implied(self) -> dict[str, Any]:
-        """Settings that follow for every method that goes on from here."""
+        """Settings that follow for every method that continues from here."""
         return {"k": self.n_topics}
 
     def check(self, n_topics: int) -> None:
         """Raise a ParameterError where another number of topics is asked for."""
         if n_topics != self.n_topics:
             raise ParameterError(
-                f"k is {n_topics:,}, but there are {self.label} to go on from; give k={self.n_topics}."
+                f"k is {n_topics:,}, but there are {self.label} to continue from; give k={self.n_topics}."
             )
 
     def find_places(self, vocabulary: NDArray[Any]) -> NDArray[np.int64]:
@@ -161,7 +161,7 @@ class TrainedTopics:
         return counts
 
     def build_state(self, method: StreamMethod) -> StreamState:
-        """Return the state from which a streaming method goes on; new words begin with no counts.
+        """Return the state from which a streaming method continues; new words begin with no counts.
 
         What the topics stand for grows by the new documents, unless they are the same that they were trained on.
         """
@@ -201,7 +201,7 @@ def check_start(start: Any) -> None:
 
 
 def trained_topics(result: Any) -> TrainedTopics:
-    """Return what a finished run leaves to go on from.
+    """Return what a finished run leaves to continue from.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def trained_topics(result: Any) -> TrainedTopics:
     prepared = result.prepared
     posterior = result.snapshot.posterior
     if TOPICS not in posterior.n_clusters() or "words" not in posterior.arrays:
-        raise ParameterError(f"model {prepared.spec.model!r} has no topics to go on from.")
+        raise ParameterError(f"model {prepared.spec.model!r} has no topics to continue from.")
     arrays = {name: array for name, array in posterior.arrays.items() if name != "documents"}
     posterior = Posterior(
         arrays,

@@ -17,7 +17,7 @@ from acvb_core.core.protocols import Poll, Posterior, SweepInfo, no_poll
 from acvb_core.core.spec import Values
 from acvb_core.core.special import digamma, log
 from acvb_core.data.disk import Shard
-from acvb_core.models.lda.hyper import Concentrations, is_learning_due, minka_step, should_keep_learning
+from acvb_core.models.lda.hyper import Concentrations, learn_hyper, minka_step
 from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, workspace
 from acvb_core.models.lda.start import draw_noisy_counts, draw_random_counts
 from acvb_core.models.lda.state import (
@@ -28,6 +28,7 @@ from acvb_core.models.lda.state import (
     choose_cells,
     chunk_end,
     cut_documents,
+    find_kept,
     is_beginning,
     padded_copy,
     padded_room,
@@ -38,10 +39,10 @@ _WORDS_AT_ONCE = 4096
 
 @dataclass(frozen=True, eq=False)
 class VariationalState:
-    """After a whole sweep; nothing in it changes afterwards."""
+    """The state after a whole sweep."""
 
-    counts: Counts  #: in double precision, so that the bound can be seen never to fall
-    #: Of the responsibilities of all tokens (nats); None before the first sweep, and where it dropped topics.
+    counts: Counts  #: in double precision, so that rounding does not lower the bound
+    #: Entropy of the responsibilities (nats); None before the first sweep, and after a sweep that dropped topics.
     entropy: float | None
     hyper: Concentrations
     age: int = 0  #: sweeps done
@@ -51,11 +52,11 @@ class VariationalState:
 
 @dataclass
 class _Part:
-    """How far a part of the documents is in a sweep, and what it counts."""
+    """Progress of a part of the documents in a sweep, and its counts."""
 
-    at: int  #: document that comes next
+    at: int  #: next document
     end: int
-    by_word: Floats  #: filled with zeros when the part begins, by its thread
+    by_word: Floats  #: set to zero by the part's own thread
     entropy: float = 0.0
     has_begun: bool = False
 
@@ -64,18 +65,17 @@ class _Part:
 class VariationalLda(VariationalMethod):
     """VB bound to a corpus (an `Algorithm`).
 
-    The factors q(theta), q(phi) are functions of the counts, and the responsibilities of the two: none is stored,
-    and the memory grows with documents and words, not with their pairs. No step lowers the bound.
+    Only counts are stored: q(theta), q(phi) and the responsibilities follow from them. So the memory grows with the
+    documents and the words, not with their pairs. No step lowers the bound.
 
     References
     ----------
     Blei, Ng and Jordan, Latent Dirichlet allocation, JMLR 3 (2003), with q(phi) as in their section 5.4.
     """
 
-    #: Times that a document's topics and the responsibilities of its tokens are updated in turn in a sweep.
-    inner: int = 1
-    random: bool = False  #: begin with random responsibilities, as TNW07, not with topics that all but agree
-    cells: int = 1  #: parts of the documents that are updated at once
+    inner: int = 1  #: updates of a document's topics and responsibilities in a sweep, in turn
+    random: bool = False  #: start from random responsibilities, as TNW07, not from almost equal topics
+    cells: int = 1  #: parts of the documents that are updated at the same time
 
     def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> VariationalState:
         """Return the first state."""
@@ -86,7 +86,7 @@ class VariationalLda(VariationalMethod):
     def sweep(
         self, state: VariationalState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[VariationalState, SweepInfo]:
-        """Update the documents with the topics fixed, then the topics; nothing is drawn."""
+        """Update the documents with the topics fixed, then the topics; `rng` is not used."""
         hyper, before = state.hyper, state.counts
         log_words, words = padded_room(before.by_word.shape), padded_room(before.by_word.shape)
 
@@ -131,17 +131,18 @@ class VariationalLda(VariationalMethod):
         change = mean_l1_change({"documents": by_document}, {"documents": before.by_document})
         swept = replace(state, counts=counts, entropy=entropy, age=state.age + 1, change=change)
         swept, order = self._drop(swept)
-        swept = self._learn(swept)
+        # Plain counts: the weighted form increases another objective, and could lower this bound.
+        swept = learn_hyper(swept, partial(minka_step, swept.hyper, *swept.counts[:2]))
         not_stationary = swept.learning or is_beginning(swept.age, change, state.change)
         return swept, SweepInfo(None, order, change=change, not_stationary=not_stationary)
 
     @cached_property
     def _rooms(self) -> list[Floats]:
-        """Arrays that parts counted into in earlier sweeps: fresh memory costs a tenth of a sweep."""
+        """Arrays for counts from earlier sweeps; new memory would cost a tenth of a sweep."""
         return []
 
     def _take_room(self, shape: tuple[int, ...]) -> Floats:
-        """Return an array of any numbers."""
+        """Return an uninitialised array."""
         while self._rooms:
             room = self._rooms.pop()
             if room.shape == shape:
@@ -149,32 +150,24 @@ class VariationalLda(VariationalMethod):
         return padded_room(shape)
 
     def posterior(self, state: VariationalState) -> Posterior:
-        """Return what the state says."""
+        """Return the posterior of a state."""
         entropy = None if state.entropy is None else np.array([state.entropy])
-        return build_posterior(state.counts, state.hyper, entropy)
+        return build_posterior(state.counts.by_word, state.hyper, state.counts.by_document, entropy)
 
     def _drop(self, state: VariationalState) -> tuple[VariationalState, dict[str, Order] | None]:
-        """Drop the topics that hardly any token is of; the others take over what they held."""
-        totals = state.counts.totals
-        left = np.flatnonzero(totals >= self.shrink * totals.sum()).astype(np.int64)
-        if len(left) in (0, len(totals)):
+        """Drop the topics that have hardly any tokens; the others share these tokens."""
+        left = find_kept(state.counts.totals, self.shrink)
+        if left is None:
             return state, None
         by_document, by_word = (keep_columns(counts, left) for counts in state.counts[:2])
         counts = Counts(by_document, by_word, by_word.sum(axis=0))
         hyper = replace(state.hyper, alpha=state.hyper.alpha[left])
-        # The responsibilities are others now: there is no bound until the next sweep has counted theirs.
+        # The responsibilities have changed: the bound is unknown until the next sweep.
         return replace(state, counts=counts, entropy=None, hyper=hyper), {TOPICS: left}
-
-    def _learn(self, state: VariationalState) -> VariationalState:
-        if not state.learning or not is_learning_due(state.age):
-            return state
-        # The counts as they are: the weighted form would raise another objective, and could lower this bound.
-        hyper = minka_step(state.hyper, state.counts.by_document, state.counts.by_word)
-        return replace(state, hyper=hyper, learning=should_keep_learning(state.hyper, hyper, state.age))
 
 
 def keep_columns(before: Floats, order: Order) -> Floats:
-    """Return some of the columns, rows with the sums that they had before."""
+    """Return some of the columns, rescaled so that the sums of the rows stay the same."""
     left = np.take(before, order, axis=1)
     sums, now = before.sum(axis=1, keepdims=True), left.sum(axis=1, keepdims=True)
     even = np.broadcast_to(sums / left.shape[1], left.shape)
@@ -217,8 +210,7 @@ def update_documents(
 
     q ∝ exp{ psi(alpha_k + n_dk) + E log phi_wk }, `inner` times.
 
-    Returns: the entropy of the responsibilities (nats) plus sum_wk n_wk log words_wk, which the caller takes off at
-      once.
+    Returns: the entropy of the responsibilities (nats) plus sum_wk n_wk log words_wk, which the caller subtracts.
     """
     pointers, indices, counts = documents
     n_topics = alpha.shape[0]
@@ -244,7 +236,7 @@ def update_documents(
                     row[k] = own[k] * word[k]
                     s += row[k]
                 shift = 0.0
-                if s < 1e-250:  # what the document likes the word does not: their sum decides, in logs
+                if s < 1e-250:  # the products underflow: take the sums of logarithms
                     shift = -math.inf
                     for k in range(n_topics):
                         shift = max(shift, log_own[k] + log_words[w, k])
@@ -267,7 +259,7 @@ def update_documents(
 
 
 def build_vb(data: Any, values: Values) -> VariationalLda:
-    """Return VB on data, with the values of its parameters."""
+    """Return VB with the values of its parameters."""
     learn, start = values["hyper"] == "minka", Concentrations.of_values(values)
     tokens, k = Tokens.of(data), values["k"]
     more = (values["shrink"], values["inner"], values["init"] == "random")

@@ -15,7 +15,7 @@ from acvb_core.models.lda.cvb import CollapsedLda, CollapsedState, SweepBuffers,
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Counts
 from acvb_core.models.lda.model import LdaModel
-from acvb_core.models.lda.state import Cells, Tokens, build_posterior
+from acvb_core.models.lda.state import BlockPartition, Tokens, build_posterior
 from acvb_core.models.lda.vb import VariationalLda, VariationalState
 from tests.oracles.dense_irm import Array
 from tests.oracles.dense_lda import Statistics, Triplets, entropy, expected_counts
@@ -48,8 +48,10 @@ def state_of(case: LdaCase, order: Order, age: int = 0, learning: bool = False) 
     tokens, q = entries_of(case.triplets), np.ascontiguousarray(case.gamma, dtype=np.float32)
     buffers = SweepBuffers(q)
     buffers.age = age
-    variances = sum_counts(Cells.cut(tokens), q, spread=True) if order == "second" else None
-    return CollapsedState(buffers, sum_counts(Cells.cut(tokens), q), variances, hyper_of(case), age, learning)
+    variances = sum_counts(BlockPartition.cut(tokens), q, spread=True) if order == "second" else None
+    return CollapsedState(
+        buffers, sum_counts(BlockPartition.cut(tokens), q), variances, hyper_of(case), age, learning
+    )
 
 
 def counts_of(case: LdaCase) -> Counts:
@@ -80,7 +82,7 @@ def given_of(case: LdaCase) -> Responsibilities:
 
 def posterior_of_case(case: LdaCase) -> Posterior:
     """Return what a case's responsibilities say."""
-    return build_posterior(counts_of(case), hyper_of(case))
+    return build_posterior(counts_of(case).by_word, hyper_of(case), counts_of(case).by_document)
 
 
 def assert_counts(found: Counts, wanted: Statistics, **slack: float) -> None:

@@ -10,7 +10,7 @@ import pytest
 from acvb_core.evaluate.split import HeldOutWords
 from acvb_core.models.lda.cvb import sum_counts
 from acvb_core.models.lda.kernels import multiply_absences
-from acvb_core.models.lda.state import Cells, zero_counts
+from acvb_core.models.lda.state import BlockPartition, zero_counts
 from acvb_core.models.lda.topics import build_topics
 from tests.models.lda.adapters import (
     ORDERS,
@@ -86,13 +86,13 @@ def test_counts_and_variances(name: str) -> None:
     case = CASES[name]
     tokens, q = entries_of(case.triplets), given_of(case).q
     assert_counts(
-        sum_counts(Cells.cut(tokens), q),
+        sum_counts(BlockPartition.cut(tokens), q),
         dense.expected_counts(case.triplets, case.gamma),
         rtol=1e-5,
         atol=1e-5,
     )
     assert_counts(
-        sum_counts(Cells.cut(tokens), q, spread=True),
+        sum_counts(BlockPartition.cut(tokens), q, spread=True),
         dense.count_variances(case.triplets, case.gamma),
         rtol=1e-4,
         atol=1e-5,

@@ -22,7 +22,7 @@ from acvb_core.models.lda import vb
 from acvb_core.models.lda.cvb import CollapsedLda, sum_counts
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.model import LdaModel
-from acvb_core.models.lda.state import Cells, Tokens, choose_cells
+from acvb_core.models.lda.state import BlockPartition, Tokens, choose_cells
 from acvb_core.models.lda.vb import VariationalLda
 from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import planted_topics
@@ -44,7 +44,7 @@ def _many_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(place, "_AT_ONCE", 500)
 
 
-def places(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
+def places(cells: BlockPartition) -> tuple[np.ndarray, np.ndarray]:
     """Return the document and the word of each pair, in the order of the cells."""
     documents = np.full(len(cells.pairs.words), -1)
     for begin, end, pairs in cells.pieces(3):
@@ -58,7 +58,7 @@ def places(cells: Cells) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("n_parts", [1, 2, 3, 5, 64])
 def test_every_pair_stands_in_one_cell(n_parts: int) -> None:
     tokens = Tokens.of(CORPUS)
-    cells = Cells.cut(tokens, n_parts)
+    cells = BlockPartition.cut(tokens, n_parts)
     documents, words = places(cells)
     counts = np.zeros((tokens.n_documents, tokens.n_words))
     np.add.at(counts, (documents, words), cells.pairs.counts)
@@ -67,14 +67,14 @@ def test_every_pair_stands_in_one_cell(n_parts: int) -> None:
     assert (cells.bounds[0], cells.bounds[-1]) == (0, CORPUS.n_documents)
 
 
-def parts_of(cells: Cells, n_words: int) -> tuple[np.ndarray, np.ndarray]:
+def parts_of(cells: BlockPartition, n_words: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the parts of the documents and of the words, which no two parts share."""
     n = cells.n_parts
     of_document = np.repeat(np.arange(n), np.diff(cells.bounds))
     of_word = np.full(n_words, -1)
     for i, (begin, end) in enumerate(pairwise(cells.bounds)):
         for part in range(n):
-            pairs = cells.cell(i, part)
+            pairs = cells.block(i, part)
             words = pairs.words[pairs.pointers[begin] : pairs.pointers[end]]
             assert np.isin(of_word[words], (-1, part)).all()
             of_word[words] = part
@@ -83,7 +83,7 @@ def parts_of(cells: Cells, n_words: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("n_parts", [2, 3, 4])
 def test_cells_at_once_share_no_words_and_have_about_as_many_pairs(n_parts: int) -> None:
-    cells = Cells.cut(Tokens.of(CORPUS), n_parts)
+    cells = BlockPartition.cut(Tokens.of(CORPUS), n_parts)
     of_document, of_word = parts_of(cells, CORPUS.n_words)
     documents, words = places(cells)
     for part, of in ((of_document, documents), (of_word, words)):
@@ -107,7 +107,7 @@ def test_a_sweep_is_that_of_the_cells_one_after_another(order: Order, n_parts: i
     case = in_order(small_case(seed))
     tokens = entries_of(case.triplets)
     algorithm = collapsed(case, order, cells=n_parts)
-    cells = Cells.of(tokens, n_parts)
+    cells = BlockPartition.of(tokens, n_parts)
     documents, words = places(cells)
     row_of = {key: p for p, key in enumerate(zip(case.triplets.documents, case.triplets.words, strict=True))}
     rows = [row_of[key] for key in zip(documents, words, strict=True)]
@@ -137,9 +137,9 @@ def test_a_sweep_is_that_of_the_cells_one_after_another(order: Order, n_parts: i
 
 def test_length_terms_follow_the_concentration() -> None:
     """Each is that of cells that were never asked before."""
-    cells = Cells.cut(Tokens.of(CORPUS), 3)
+    cells = BlockPartition.cut(Tokens.of(CORPUS), 3)
     for concentration in (0.5, 0.5, 2.0, 0.5):
-        fresh = Cells.cut(Tokens.of(CORPUS), 3).length_terms(concentration)
+        fresh = BlockPartition.cut(Tokens.of(CORPUS), 3).length_terms(concentration)
         assert cells.length_terms(concentration) == fresh
     assert cells.length_terms(0.5) != cells.length_terms(2.0)
 
@@ -177,7 +177,7 @@ def test_counts_are_those_of_the_responsibilities(order: Order, cells: int) -> N
             state, _ = algorithm.sweep(state, np.random.default_rng(0))
     kinds = [(state.counts, False)] + ([(state.variances, True)] if order == "second" else [])
     for counts, spread in kinds:
-        again = sum_counts(Cells.of(algorithm.tokens, cells), state.buffers.q, spread=spread)
+        again = sum_counts(BlockPartition.of(algorithm.tokens, cells), state.buffers.q, spread=spread)
         for found, wanted in zip(counts, again, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(state.counts.by_word.sum(axis=1), CORPUS.frequencies, rtol=1e-5)
@@ -230,7 +230,7 @@ def test_diagnostics_do_not_ask_in_which_order_the_pairs_stand(cells: int) -> No
     state = algorithm.init(np.random.default_rng(0))
     posterior, given = algorithm.posterior(state), algorithm.responsibilities(state)
     assert given is not None
-    documents, words = places(Cells.of(tokens, cells))
+    documents, words = places(BlockPartition.of(tokens, cells))
     usual = np.lexsort((words, documents))
     plain = Responsibilities(np.ascontiguousarray(given.q[usual]), tokens.counts)
     for question in (model.lower_bound, model.extras):
@@ -285,7 +285,7 @@ def test_only_a_state_that_has_its_responsibilities_can_be_kept(
     assert algorithm.can_keep(first)
     with pytest.raises(EnoughError):
         algorithm.sweep(first, np.random.default_rng(1), stop)
-    assert algorithm.can_keep(first), "a sweep that was cut short goes on from there"
+    assert algorithm.can_keep(first), "a sweep that was cut short continues from there"
     second, _ = algorithm.sweep(first, np.random.default_rng(1))
     assert algorithm.can_keep(second)
     assert not algorithm.can_keep(first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -21,9 +22,9 @@ from acvb_core.models.lda.hyper import (
     Concentrations,
     DocumentGains,
     is_learning_due,
+    learn_hyper,
     minka_step,
     minka_step_of_gains,
-    should_keep_learning,
 )
 from acvb_core.models.lda.spec import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL
 from acvb_core.samples.planted_mixtures import PlantedTopics, topics_10
@@ -114,6 +115,21 @@ def test_values_are_held_where_the_data_say_nothing() -> None:
     assert empty.beta == given.beta
 
 
+@dataclass(frozen=True)
+class Learning:
+    """A state as far as its concentrations go."""
+
+    hyper: Concentrations
+    age: int
+    learning: bool = True
+
+
+def keeps_learning(old: Concentrations, new: Concentrations, age: int) -> bool:
+    state = learn_hyper(Learning(old, age), lambda: new)
+    assert state.hyper is new
+    return bool(state.learning)
+
+
 def test_when_they_are_learned() -> None:
     due = [age for age in range(200) if is_learning_due(age)]
     assert due == list(range(LEARN_FROM, 200, LEARN_EVERY))
@@ -124,9 +140,9 @@ def test_when_they_are_learned() -> None:
         Concentrations(one.alpha, 0.1 * (1 + 2 * LEARNED)),
         Concentrations(one.alpha[::-1].copy(), 0.1),
     ):
-        assert should_keep_learning(one, other, LEARN_UNTIL - 1)
-        assert not should_keep_learning(one, other, LEARN_UNTIL)
-    assert not should_keep_learning(one, near, 20)
+        assert keeps_learning(one, other, LEARN_UNTIL - LEARN_EVERY)
+        assert not keeps_learning(one, other, LEARN_UNTIL)
+    assert not keeps_learning(one, near, 20)
     # An average that begins by itself is of one model throughout.
     assert LEARN_UNTIL <= BURN_IN_CAP
 

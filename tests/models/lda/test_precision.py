@@ -18,7 +18,7 @@ from acvb_core.engine.run import Schedule
 from acvb_core.models.lda import cvb
 from acvb_core.models.lda.cvb import CollapsedLda
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.state import Cells, Tokens
+from acvb_core.models.lda.state import BlockPartition, Tokens
 from acvb_core.models.lda.topics import topic_map
 from acvb_core.registry import method_row, methods_of
 from acvb_core.samples.planted_mixtures import planted_topics
@@ -73,7 +73,7 @@ def test_counts_are_added_up_anew_now_and_then(order: Order, monkeypatch: pytest
     state = algorithm.init(np.random.default_rng(0))
     for sweep in range(1, 9):
         state, _ = algorithm.sweep(state, np.random.default_rng(0))
-        fresh = cvb.sum_counts(Cells.cut(tokens), state.buffers.q)
+        fresh = cvb.sum_counts(BlockPartition.cut(tokens), state.buffers.q)
         assert (fresh.by_word.tobytes() == state.counts.by_word.tobytes()) == (sweep % 4 == 0)
 
 
@@ -128,7 +128,7 @@ def test_same_bits_whatever_lies_about_in_memory(corpus: Corpus, k: int) -> None
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 @pytest.mark.parametrize("method", ["acvb0", "acvb", "cvb0", "cvb", "vb"])
 def test_what_is_not_a_number_is_divergence(method: str, bad: float) -> None:
-    """Comparisons in the loops must not take it for a zero and go on."""
+    """Comparisons in the loops must not take it for a zero and continue."""
     (row,) = (row for row in methods_of("lda") if row.name == method)
     prepared = prepare_run(
         CORPUS, method, known(row, {"k": 5, "burn_in": 1, "max_sweeps": 30, "shrink": 0.0}), heldout=0.1

@@ -110,7 +110,7 @@ def test_the_data_are_known_by_what_they_were_as_loaded() -> None:
     assert prepared.data.fingerprint != LATE.fingerprint
     assert prepared.fingerprint == prepared.spec.of == LATE.fingerprint
     assert prepare_run(LATE, "sdm", {"k": 4}).fingerprint == LATE.fingerprint
-    # Two runs that go on share the data, and with them the split.
+    # Two runs that continue share the data, and with them the split.
     trained = trained_by()
     one, two = (prepare_run(LATE, "sdm", {"k": 4}, start=trained, heldout=0.1, seed=seed) for seed in (0, 1))
     assert one.data is two.data
