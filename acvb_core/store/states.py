@@ -1,4 +1,4 @@
-"""The state that a run goes on from, as plain values and arrays: a tree of the program's own objects."""
+"""The state that a run continues from, as plain values and arrays: a tree of the program's own objects."""
 
 from __future__ import annotations
 
@@ -34,6 +34,10 @@ _MOVED = {
     "lfm.vb.sizes": "lfm.vb",
     "lfm.vb.state": "lfm.vb",
 }
+#: Classes of states under the names that earlier versions gave them, after the module has been found.
+_RENAMED = {"irm.state:Rest": "ActiveSet"}
+#: Parts of states under the names that earlier versions gave them, by class.
+_PARTS = {"irm.state:IrmState": {"even": "smoothing_mass", "rest": "active", "at_rest": "active_change"}}
 
 
 def encode_state(state: Any) -> tuple[Any, Arrays]:
@@ -117,6 +121,9 @@ def _build(name: str, parts: dict[str, Any]) -> Any:
     module = module if moved is None else _MODELS + moved
     if not module.startswith(_PACKAGE):
         raise ValueError(f"no class of a state: {name}")
+    known = f"{module.removeprefix(_MODELS)}:{qualified}"
+    qualified = _RENAMED.get(known, qualified)
+    parts = {_PARTS.get(known, {}).get(part, part): value for part, value in parts.items()}
     cls: Any = import_module(module)
     for part in qualified.split("."):
         cls = getattr(cls, part)

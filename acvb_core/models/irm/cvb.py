@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,16 +32,16 @@ from acvb_core.models.irm.spec import (
 )
 from acvb_core.models.irm.start import Start, read_settings
 from acvb_core.models.irm.state import (
-    PLAUSIBLE,
+    MIN_RESPONSIBILITY,
     IrmState,
     Objects,
     block_counts,
-    find_restless,
-    follow_moves,
     posterior_of,
+    select_active,
     tidy,
+    track_changes,
 )
-from acvb_core.models.irm.sweep import DomainPass, Variances, update_interleaved
+from acvb_core.models.irm.sweep import CoordinateSweep, Variances, update_interleaved
 
 #: Priors of the blocks are learned to the end once the first moves have been made. Earlier, while clusters hardly
 #: differ, the best prior is one that lets no block differ from the others: it would hold them there and merge them all.
@@ -53,12 +53,8 @@ _CHAINS = SharedWork[ChainStart]()
 _RENEWAL = 0.1
 
 
-class SweepResult(NamedTuple):
-    """A state after a sweep, with the pseudo leave-one-out where it is known, and the clusters' new order."""
-
-    state: IrmState
-    pseudo_loo: float | None
-    order: dict[str, Order] | None
+#: A state after a sweep, the pseudo leave-one-out if it is known, and the clusters' new order.
+Swept = tuple[IrmState, float | None, dict[str, Order] | None]
 
 
 @dataclass(frozen=True)
@@ -94,8 +90,10 @@ class VariationalMethod(UnaveragedMethod, ABC):
         first = MOVES_FROM if samples is None else MOVES_FROM_AFTER_CHAIN
         memory = MoveMemory(first) if self.moves.any else None
         # Neither a random start nor a sample is spread over the clusters.
-        even = 0.0 if self.start.how == "random" or samples is not None else self.start.smoothing
-        return IrmState(q, ones, entries, hyper, self.layout, moves=memory, samples=samples, even=even)
+        mass = 0.0 if self.start.how == "random" or samples is not None else self.start.smoothing
+        return IrmState(
+            q, ones, entries, hyper, self.layout, moves=memory, samples=samples, smoothing_mass=mass
+        )
 
     def _sample_start(self, rng: np.random.Generator, poll: Poll) -> ChainStart:
         """Return what a Gibbs chain leaves for the run, of the best sample the clusters that there may be."""
@@ -117,23 +115,21 @@ class VariationalMethod(UnaveragedMethod, ABC):
     def update(self, state: IrmState, rng: np.random.Generator, poll: Poll) -> tuple[IrmState, float | None]:
         """Return the state with new responsibilities and counts, and the pseudo leave-one-out where it falls out."""
 
-    def plain_sweep(self, state: IrmState, rng: np.random.Generator, poll: Poll) -> SweepResult:
+    def plain_sweep(self, state: IrmState, rng: np.random.Generator, poll: Poll) -> Swept:
         """Update the responsibilities, order and drop clusters, learn the hyper-parameters; no moves."""
         state, pseudo_loo = self.update(state, rng, poll)
         state, order = tidy(state, self.relation, self.shrink, keep_bound=self.keep_bound)
-        distinct = self.layout.distinct(len(state.ones))
-        climb = state.samples is not None or state.age >= CLIMB_FROM
         learned = update_hyper(
             state.hyper,
             self.hyper_rule,
             state.ones,
             state.entries,
             state.masses,
-            distinct,
-            climb=climb,
+            self.layout.distinct(len(state.ones)),
+            climb=state.samples is not None or state.age >= CLIMB_FROM,
             explicit=self.explicit,
         )
-        return SweepResult(replace(state, hyper=learned, age=state.age + 1), pseudo_loo, order)
+        return replace(state, hyper=learned, age=state.age + 1), pseudo_loo, order
 
     def sweep(
         self, state: IrmState, rng: np.random.Generator, poll: Poll = no_poll
@@ -141,12 +137,12 @@ class VariationalMethod(UnaveragedMethod, ABC):
         """Update every object, then the rest, and make the moves that are due.
 
         After a move `SweepInfo.cluster_permutation` is None: it is no re-ordering (the widths tell). A sweep that
-        has passed over objects at rest says that it is settling: it cannot end a run.
+        has skipped objects at rest says that it is settling: it cannot end a run.
         """
         state, pseudo_loo, order = self.plain_sweep(state, rng, poll)
         state, made = self.moves.after(state, self, rng, poll)
-        not_stationary = state.moves is not None or (state.rest is not None and not state.rest.is_whole)
-        change = None if made or state.rest is None else state.rest.change
+        not_stationary = state.moves is not None or (state.active is not None and not state.active.is_whole)
+        change = None if made or state.active is None else state.active.change
         return state, SweepInfo(
             pseudo_loo,
             None if made else order,
@@ -183,91 +179,84 @@ class CollapsedIrm(VariationalMethod):
     def update(self, state: IrmState, rng: np.random.Generator, poll: Poll) -> tuple[IrmState, float | None]:
         """Update row objects, then column objects, each in a fresh random order; a network's objects once.
 
-        Objects at rest, and after the moves clusters that hold hardly any of an object, are passed over in most
-        sweeps; the pseudo leave-one-out is then that of the last whole one. As the paper prints it, every sweep is
-        whole, and the objects of both domains come in one order.
+        Most sweeps skip objects that have settled and, after the moves, clusters that have hardly any of an object.
+        The pseudo leave-one-out is that of the last whole sweep. With the paper's schedule every sweep is whole, and
+        the objects of both domains come in one order.
         """
-        poll()  # there may be nothing to visit, and nothing that calls it
+        poll()  # a sweep without objects calls nothing else that does
         as_printed = self.schedule == "paper"
         if as_printed and not self.layout.one_domain:
             return update_interleaved(self.relation, state, self.order, rng, poll)
-        restless = None if as_printed else find_restless(state.rest, state.at_rest)
-        visits = {
-            domain: rng.permutation(len(q) if restless is None else restless[domain])
+        active = None if as_printed else select_active(state.active, state.active_change)
+        update_order = {
+            domain: rng.permutation(len(q) if active is None else active[domain])
             for domain, q in state.q.items()
         }
         update = self._update_network if self.layout.one_domain else self._update_domains
         # While moves are made, and in a run without any, objects are free to go anywhere.
         are_over = self.moves.any and state.moves is None
-        least = PLAUSIBLE if are_over and restless is not None else -1.0
-        limits = limit_updates(state, least, is_whole=restless is None and not state.even)
-        after, pseudo_loo = update(state, visits, limits, poll)
-        before = None if restless is None else state.rest
-        rest = follow_moves(state.q, after.q, visits, before, pseudo_loo)
-        if state.even and not self.layout.one_domain:  # the counts still hold what was spread
+        least = MIN_RESPONSIBILITY if are_over and active is not None else -1.0
+        limits = limit_updates(state, least, is_whole=active is None and not state.smoothing_mass)
+        after, pseudo_loo = update(state, update_order, limits, poll)
+        last = None if active is None else state.active
+        changes = track_changes(state.q, after.q, update_order, last, pseudo_loo)
+        if state.smoothing_mass and not self.layout.one_domain:  # it is still in the counts
             ones, entries = block_counts(self.relation, after.q, self.layout, poll)
             after = replace(after, ones=ones, entries=entries)
-        return replace(after, rest=rest, even=0.0), rest.pseudo_loo
+        return replace(after, active=changes, smoothing_mass=0.0), changes.pseudo_loo
 
     def _update_domains(
         self,
         state: IrmState,
-        visits: Mapping[str, Objects],
+        update_order: Mapping[str, Objects],
         limits: Mapping[str, Limits],
         poll: Poll,
     ) -> tuple[IrmState, float]:
-        """Update objects of two domains; one without any keeps its responsibilities."""
-        hyper = state.hyper
-        a, b = hyper.blocks(state.ones.shape)
-        of_rows, of_cols = (state.q[domain] for domain in self.layout.axes)
+        """Update the objects of two domains; one without any keeps its responsibilities."""
         pseudo_loo = 0.0
-        if len(visits["rows"]):
-            rows = DomainPass(self.relation, of_rows.copy(), of_cols, a, b, hyper.alpha["rows"], poll)
-            pseudo_loo += rows.run(self.order, visits["rows"], poll, limits=limits["rows"])
-            of_rows = rows.own
-            state = replace(state, q={"rows": of_rows, "cols": of_cols})
-            if not len(visits["cols"]):
-                ones, entries = rows.counts()
-                state = replace(state, ones=ones, entries=entries)
-        if len(visits["cols"]):
-            turned = self.relation.transposed
-            # Clusters that the first sweep has left empty tell columns nothing, and take as much time as any other.
-            live = np.flatnonzero(of_rows.max(axis=0) > NEGLIGIBLE)
-            left = of_rows if len(live) == len(a) else np.take(of_rows, live, axis=1)
-            a, b = np.ascontiguousarray(a[live].T), np.ascontiguousarray(b[live].T)
-            cols = DomainPass(turned, of_cols.copy(), left, a, b, hyper.alpha["cols"], poll)
-            pseudo_loo += cols.run(self.order, visits["cols"], poll, limits=limits["cols"])
-            ones, entries = np.zeros(state.ones.shape), np.zeros(state.ones.shape)
-            ones[live], entries[live] = (counts.T for counts in cols.counts())
-            state = replace(state, q={"rows": of_rows, "cols": cols.own}, ones=ones, entries=entries)
+        for side, domain in enumerate(self.layout.axes):
+            if not len(update_order[domain]):
+                continue
+            clusters = None
+            if side:
+                # Empty clusters of rows say nothing about columns, and would take as much time as others.
+                clusters = np.flatnonzero(state.q[self.layout.axes[0]].max(axis=0) > NEGLIGIBLE)
+            sweep = CoordinateSweep.of_state(self.relation, state, side, poll, clusters)
+            pseudo_loo += sweep.run(self.order, update_order[domain], poll, limits=limits[domain])
+            counts = np.zeros((2, *state.ones.shape))
+            if side:
+                counts[:, clusters] = [each.T for each in sweep.counts()]
+            else:
+                counts[:] = sweep.counts()
+            state = replace(state, q={**state.q, domain: sweep.own}, ones=counts[0], entries=counts[1])
         return state, pseudo_loo
 
     def _update_network(
         self,
         state: IrmState,
-        visits: Mapping[str, Objects],
+        update_order: Mapping[str, Objects],
         limits: Mapping[str, Limits],
         poll: Poll,
     ) -> tuple[IrmState, float]:
         """Update objects of a network."""
         (domain,) = self.layout.domains
         objects = NetworkPass(self.relation, state)
-        pseudo_loo = objects.run(self.order, visits[domain], poll, least=limits[domain].least)
+        pseudo_loo = objects.run(self.order, update_order[domain], poll, least=limits[domain].least)
         q = {domain: objects.q}
-        is_whole = len(visits[domain]) == len(objects.q)
-        # Rebuilt in every whole sweep, so what adding and subtracting rounds off cannot pile up.
+        is_whole = len(update_order[domain]) == len(objects.q)
+        # Rebuilt in every whole sweep, so that rounding errors of adding and subtracting cannot pile up.
         counts = block_counts(self.relation, q, self.layout, poll) if is_whole else objects.counts()
         return replace(state, q=q, ones=counts[0], entries=counts[1]), pseudo_loo
 
 
 def limit_updates(state: IrmState, least: float, *, is_whole: bool) -> dict[str, Limits]:
-    """Return what an update of the objects of each domain passes over; `is_whole` where the run may end with it.
+    """Return what an update of the objects of each domain skips; `is_whole` if the run may end with it.
 
-    What the start has spread over all clusters stays in the counts during the first sweep: to take it out, object by
-    object, would take a logarithm for each block and object.
+    The mass that the start has spread over all clusters stays in the counts during the first sweep. To take it out,
+    object by object, would take a logarithm for each block and object.
     """
-    spread = {domain: 1.001 * state.even / q.shape[1] for domain, q in state.q.items()}
-    reach = OUT_OF_REACH if is_whole else -math.log(PLAUSIBLE)
+    spread = {domain: 1.001 * state.smoothing_mass / q.shape[1] for domain, q in state.q.items()}
+    reach = OUT_OF_REACH if is_whole else -math.log(MIN_RESPONSIBILITY)
     return {domain: Limits(least, max(NEGLIGIBLE, share), reach) for domain, share in spread.items()}
 
 

@@ -180,7 +180,7 @@ def _climb(ones: Floats, zeros: Floats, a: float, b: float, steps: int) -> tuple
         slope_a, slope_b, bend_a, bend_b, bend = _slopes(ones, zeros, a, b)
         determinant = bend_a * bend_b - bend**2
         if not (bend_a < 0 and determinant > 0):
-            break  # no maximum near: the fixed point goes on in the next sweep
+            break  # no maximum near: the fixed point continues in the next sweep
         step_a, step_b = (bend * slope_b - bend_b * slope_a), (bend * slope_a - bend_a * slope_b)
         shrink = max(1.0, abs(step_a / determinant), abs(step_b / determinant)) * determinant
         next_a = min(max(a * math.exp(step_a / shrink), _LOW), _HIGH)

@@ -180,7 +180,7 @@ class Limits(NamedTuple):
 NO_LIMITS = Limits()
 
 
-class Room(NamedTuple):
+class Scratch(NamedTuple):
     """Working arrays of a pass, and the sums of log B(a + n, b + N) over a cluster's blocks where they are known."""
 
     x: Floats
@@ -195,10 +195,10 @@ class Room(NamedTuple):
     known: NDArray[np.bool_]
 
 
-def make_room(n_own: int, n_other: int) -> Room:
+def make_scratch(n_own: int, n_other: int) -> Scratch:
     """Return room for an update of objects with so many clusters, and as many of the other domain; no sum is known."""
     counts, rows = (2 * n_own, n_other), (n_own,)
-    return Room(
+    return Scratch(
         np.empty(counts), np.empty(counts), np.empty(2 * n_own * n_other),
         np.empty(rows), np.empty(rows), np.empty(rows), np.empty(rows, np.int64), np.empty(rows, np.float32),
         np.empty(rows), np.zeros(rows, np.bool_),
@@ -285,7 +285,7 @@ def zeroth_order(
     sums: ObjectSums,
     blocks: BlockCounts,
     bounds: Bounds,
-    room: Room,
+    scratch: Scratch,
     alpha: float,
     update: bool,
     limits: Limits,
@@ -300,7 +300,7 @@ def zeroth_order(
     """
     links, zeros = sums
     beta_ones, beta_zeros, mass = blocks
-    x, y, terms, log_weights, prior, shares, choices, tops, bases, known = room
+    x, y, terms, log_weights, prior, shares, choices, tops, bases, known = scratch
     least, negligible, out_of_reach, tolerance = limits
     n_own, n_other = beta_ones.shape
     are_bounded = bounds.whole.shape[0] > 0

@@ -15,7 +15,6 @@ from acvb_core.evaluate.heldout import LinkScore, pair_products, score_links
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.figures.binning import count_in_bins
 from acvb_core.models.irm.gibbs import KEPT, LABELS
-from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import (
     TWO_DOMAINS,
     Floats,
@@ -154,24 +153,21 @@ class IrmModel:
         """Names of the domains."""
         return self.layout.domains
 
-    def counts(self, posterior: Posterior) -> tuple[Floats, Floats]:
-        """Return expected ones and observed entries of each block, shape (K1, K2)."""
+    def _state(self, posterior: Posterior) -> IrmState:
+        """Return the posterior as a state."""
+        q = {domain: posterior[domain] for domain in self.domains}
         if "ones" in posterior.arrays:
-            return posterior["ones"], posterior["entries"]
-        return block_counts(self.relation, self._responsibilities(posterior), self.layout)
-
-    def _responsibilities(self, posterior: Posterior) -> dict[str, Floats]:
-        return {domain: posterior[domain] for domain in self.domains}
+            counts = posterior["ones"], posterior["entries"]
+        else:
+            counts = block_counts(self.relation, q, self.layout)
+        return IrmState(q, *counts, hyper_of(posterior), self.layout)
 
     def lower_bound(self, posterior: Posterior, responsibilities: Responsibilities | None = None) -> float:
         """Return the variational lower bound of log p(X) in nats, at the best q(v), q(theta) for given q(Z).
 
         IRM14 eqs. 39-49 with the conjugate factors put in, which leaves Beta functions of the counts.
         """
-        ones, entries = self.counts(posterior)
-        return lower_bound(
-            IrmState(self._responsibilities(posterior), ones, entries, hyper_of(posterior), self.layout)
-        )
+        return lower_bound(self._state(posterior))
 
     def pseudo_loo(
         self,
@@ -183,19 +179,12 @@ class IrmModel:
 
         With one domain the first sum alone.
         """
-        hyper = hyper_of(posterior)
+        state = self._state(posterior)
         if self.layout.one_domain:
-            ones, entries = self.counts(posterior)
-            state = IrmState(self._responsibilities(posterior), ones, entries, hyper, self.layout)
             every = np.arange(self.relation.shape[0])
             return NetworkPass(self.relation, state).run("zeroth", every, poll, update=False)
-        rows, cols = posterior["rows"], posterior["cols"]
-        a, b = hyper.blocks((rows.shape[1], cols.shape[1]))
-        forward = CoordinateSweep(self.relation, rows, cols, a, b, hyper.alpha["rows"], poll)
-        total = forward.run("zeroth", np.arange(len(rows)), poll, update=False)
-        a, b = np.ascontiguousarray(a.T), np.ascontiguousarray(b.T)
-        backward = CoordinateSweep(self.relation.transposed, cols, rows, a, b, hyper.alpha["cols"], poll)
-        return total + backward.run("zeroth", np.arange(len(cols)), poll, update=False)
+        sweeps = (CoordinateSweep.of_state(self.relation, state, side, poll) for side in (0, 1))
+        return sum(sweep.run("zeroth", np.arange(len(sweep.own)), poll, update=False) for sweep in sweeps)
 
     def predict(self, posterior: Posterior, heldout: HeldOut) -> Floats:
         """Return p(x_ij = 1) = sum_kl q1_ik q2_jl (a + n_kl) / (a + b + T_kl) of each held-out entry.
@@ -212,9 +201,8 @@ class IrmModel:
 
     def strengths(self, posterior: Posterior) -> Floats:
         """Return the posterior mean of every block's link probability, shape (K1, K2)."""
-        ones, entries = self.counts(posterior)
-        hyper = hyper_of(posterior)
-        return (hyper.a + ones) / (hyper.a + hyper.b + entries)
+        state = self._state(posterior)
+        return (state.hyper.a + state.ones) / (state.hyper.a + state.hyper.b + state.entries)
 
     def extras(
         self,
@@ -250,40 +238,35 @@ class IrmModel:
         return posterior
 
     def tables(self, posterior: Posterior) -> dict[str, Any]:
-        """Return the frames `rows`, `columns` (two domains only) and `blocks` (see `result_tables`)."""
-        ones, entries = self.counts(posterior)
-        return result_tables(self.relation, posterior, ones, entries, hyper_of(posterior), self.layout)
+        """Return the result frames; clusters are numbered from 1, the same number everywhere.
 
+        Returns: `rows`, and with two domains `columns`: object, cluster, probability, given_clusters, entropy.
+          `blocks`: row_cluster, column_cluster, ones and entries (expected counts), mean and the bounds low, high of
+          the central 95 % interval of the block's link probability, and low_given_clusters, high_given_clusters. An
+          undirected network has each block once; its row cluster is the first.
 
-def result_tables(
-    relation: Relation, posterior: Posterior, ones: Floats, entries: Floats, hyper: Hyper, layout: Layout
-) -> dict[str, pd.DataFrame]:
-    """Return the result frames; clusters are numbered from 1, the same number everywhere.
-
-    Returns: `rows`, and with two domains `columns`: object, cluster, probability, given_clusters, entropy.
-      `blocks`: row_cluster, column_cluster, ones and entries (expected counts), mean and the bounds low, high of the
-      central 95 % interval of the block's link probability, and low_given_clusters, high_given_clusters; in an
-      undirected network each block once, the row cluster being the first.
-
-    Notes
-    -----
-    probability, low and high come from the samples of the run (`sampled.share_company`, `SampledStrengths`); they are
-    NaN where a run has no samples. What is given these clusters takes the clustering as known, and is surer than that:
-    given_clusters, the responsibility of the object's cluster; entropy (nats), of its responsibilities; and the bounds
-    of the Beta posterior of a block.
-    """
-    frames = {"rows": assignments(relation.ids[0], posterior, layout.axes[0])}
-    if not layout.one_domain:
-        frames["columns"] = assignments(relation.ids[1], posterior, layout.axes[1])
-    sampled = SampledStrengths.of(relation, posterior, hyper, layout) if count_samples(posterior) else None
-    table = blocks(ones, entries, hyper, sampled)
-    if layout.symmetric:
-        table = table[table["row_cluster"] <= table["column_cluster"]].reset_index(drop=True)
-    return frames | {"blocks": table}
+        Notes
+        -----
+        probability, low and high come from the samples of the run (`share_company`, `SampledStrengths`); without
+        samples they are NaN. Numbers given these clusters take the clustering as known, and are surer than that:
+        given_clusters, the responsibility of the object's cluster; entropy (nats), of its responsibilities; and the
+        bounds of the Beta posterior of a block.
+        """
+        ids = self.relation.ids
+        frames = {"rows": assignments(ids[0], posterior, self.layout.axes[0])}
+        if not self.layout.one_domain:
+            frames["columns"] = assignments(ids[1], posterior, self.layout.axes[1])
+        state, sampled = self._state(posterior), None
+        if count_samples(posterior):
+            sampled = SampledStrengths.of(self.relation, posterior, state.hyper, self.layout)
+        table = block_table(state, sampled)
+        if self.layout.symmetric:
+            table = table[table["row_cluster"] <= table["column_cluster"]].reset_index(drop=True)
+        return frames | {"blocks": table}
 
 
 def assignments(labels: np.ndarray, posterior: Posterior, domain: str) -> pd.DataFrame:
-    """Return one line for each object: its most probable cluster, and how sure that is (see `result_tables`)."""
+    """Return one line for each object: its most probable cluster, and how sure that is (`IrmModel.tables`)."""
     import pandas as pd
 
     responsibilities = posterior[domain]
@@ -299,29 +282,22 @@ def assignments(labels: np.ndarray, posterior: Posterior, domain: str) -> pd.Dat
     )
 
 
-def blocks(ones: Floats, entries: Floats, hyper: Hyper, sampled: SampledStrengths | None) -> pd.DataFrame:
-    """Return one line for each block: its strength over the samples, if any, and given these clusters.
-
-    The latter is the posterior Beta(a + n, b + N) of the block.
-    """
+def block_table(state: IrmState, sampled: SampledStrengths | None) -> pd.DataFrame:
+    """Return one line for each block: its strength over the samples, if any, and its posterior Beta(a + n, b + N)."""
     import pandas as pd
     from scipy.special import betaincinv
 
-    n = np.maximum(ones, 0.0)
-    alpha = np.broadcast_to(hyper.a, n.shape) + n
-    beta = np.broadcast_to(hyper.b, n.shape) + np.maximum(entries - n, 0.0)
+    n = np.maximum(state.ones, 0.0)
+    alpha, beta = state.hyper.a + n, state.hyper.b + np.maximum(state.entries - n, 0.0)
     row, column = np.indices(n.shape)
-    unknown = np.full(n.shape, np.nan)
-    mean, low, high = (
-        (alpha / (alpha + beta), unknown, unknown)
-        if sampled is None
-        else (sampled.mean, sampled.low, sampled.high)
-    )
+    mean, low, high = (alpha / (alpha + beta), *np.full((2, *n.shape), np.nan))
+    if sampled is not None:
+        mean, low, high = sampled.mean, sampled.low, sampled.high
     columns = {
         "row_cluster": row + 1,
         "column_cluster": column + 1,
         "ones": n,
-        "entries": np.maximum(entries, n),
+        "entries": np.maximum(state.entries, n),
         "mean": mean,
         "low": low,
         "high": high,

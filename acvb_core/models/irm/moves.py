@@ -15,7 +15,7 @@ from acvb_core.core.special import INLINE, OPTIONS, lbeta, x_log_x
 from acvb_core.models.irm.kernels import Floats, block_terms
 from acvb_core.models.irm.spec import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
 from acvb_core.models.irm.split import RejectedMoves, TriedSplits, promising_splits, split_clusters
-from acvb_core.models.irm.state import AT_REST, IrmState, lower_bound, stick_log_evidence, tidy
+from acvb_core.models.irm.state import ACTIVE_CHANGE, IrmState, lower_bound, stick_log_evidence, tidy
 
 if TYPE_CHECKING:
     from acvb_core.models.irm.cvb import VariationalMethod
@@ -258,7 +258,7 @@ def _add_slice(array: Floats, axis: int, k: int, other: int) -> Floats:
 #: How many of the rejected merges, and of the rejected splits, are tried with sweeps after them, how many sweeps, and
 #: what such a move may lose at once (nats): sweeps do not win back more.
 TRIALS, _TRIAL_SWEEPS, _WORST = 5, 5, -100.0
-#: After the first sweep of a trial, which updates all objects, those that moved less (L1) are passed over.
+#: After the first sweep of a trial, which updates all objects, those that moved less (L1) are skipped.
 _TRIAL_REST = 1e-2
 #: A trial is given up when each sweep left would have to raise the bound by so many times more than the last did.
 _HOPE = 2.0
@@ -273,7 +273,7 @@ class MoveMemory:
     """The memory of the moves from sweep to sweep."""
 
     due: int = MOVES_FROM  #: age (sweeps) at which moves are tried next
-    #: Clusters and pairs of clusters that were tried in vain.
+    #: Clusters and pairs of clusters that were tried without success.
     rejected: RejectedMoves = RejectedMoves()  # noqa: RUF009 - never changed in place
     last_look: bool = False  #: the last attempt found nothing; one more is made before moves are over
 
@@ -330,8 +330,8 @@ class Moves:
         made = {name: count for name, count in (("merged", merged), ("split", split)) if count}
         if made:
             state, _ = tidy(state, method.relation, method.shrink, keep_bound=method.keep_bound)
-            state = replace(state, rest=None, at_rest=AT_REST)
-        # A chain has left little to find: after it, one attempt in vain is enough.
+            state = replace(state, active=None, active_change=ACTIVE_CHANGE)
+        # A chain has left little to find: after it, one attempt without success is enough.
         is_last_look = memory.last_look or state.samples is not None
         over = state.age >= self.until or (is_last_look and not made)
         due = state.age + MOVES_EVERY
@@ -377,9 +377,9 @@ class _Trials:
     def _run_sweeps(self, state: IrmState, least: float = -np.inf) -> IrmState:
         """Return the state after some sweeps, or after fewer where the bound will plainly not get to `least`."""
         height = lower_bound(state)
-        state = replace(state, rest=None, at_rest=_TRIAL_REST)
+        state = replace(state, active=None, active_change=_TRIAL_REST)
         for left in reversed(range(_TRIAL_SWEEPS)):
-            state = self.method.plain_sweep(state, self.rng, self.poll).state
+            state, _, _ = self.method.plain_sweep(state, self.rng, self.poll)
             before, height = height, lower_bound(state)
             if height + _HOPE * left * (height - before) < least:
                 break

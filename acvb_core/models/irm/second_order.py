@@ -1,4 +1,8 @@
-"""Second-order CVB of two-domain relations: variances of the block counts and their update (TNW07; IRM14 §5)."""
+"""Second-order CVB of two-domain relations: variances of the block counts and their update (TNW07; IRM14 §5).
+
+The variance of a responsibility is u = q (1 - q). The paper's variance of a count adds up u_ik u_jl over the entries.
+The exact one also has the covariances of entries that share an object.
+"""
 
 from __future__ import annotations
 
@@ -23,34 +27,56 @@ from acvb_core.models.irm.kernels import (
     total_of,
 )
 
+Indices = NDArray[np.int32]
 # Position of the three variances in arrays whose first axis has length 3.
 ONES, ZEROS, TOTAL = 0, 1, 2
 
 
-class Spreads(NamedTuple):
-    """Spreads and variances of second-order terms."""
+class CountVariances(NamedTuple):
+    """Variances of second-order terms."""
 
     #: `links`, `unknown`: shape (N, L); sums of u_jl over an object's links and over its unknown entries.
     links: Floats
     unknown: Floats
     other: Floats  #: shape (N', L); u_jl of the other domain
     #: Shape (3, K, L); variances of the ones, zeros and totals with every object counted; kept up to date.
-    variance: Floats
+    blocks: Floats
 
 
 class Neighbours(NamedTuple):
-    """Sums over neighbours, for the exact variances only."""
+    """Sums over neighbours; the sums are empty unless variances are exact."""
 
     #: `pointers`, `indices`: CSR patterns of the links and of the unknown entries.
-    pointers: tuple[NDArray[np.int32], NDArray[np.int32]]
-    indices: tuple[NDArray[np.int32], NDArray[np.int32]]
-    soft: NDArray[np.bool_]  #: shape (N',); objects of the other domain of which some u_jl is worth a visit
+    pointers: tuple[Indices, Indices]
+    indices: tuple[Indices, Indices]
+    soft: NDArray[np.bool_]  #: shape (N',); objects of the other domain with some u_jl worth a visit
     #: `linked`, `unknown`: shape (N', K); c_jk and h_jk with every object counted; kept up to date.
     linked: Floats
     unknown: Floats
     #: `all_linked`, `all_unknown`: shape (K, L); sum_j u_jl c_jk and sum_j u_jl h_jk; kept up to date.
     all_linked: Floats
     all_unknown: Floats
+
+
+def find_neighbours(
+    relation: Relation, own: Floats, variance: Floats, exact: bool, poll: Poll = no_poll
+) -> Neighbours:
+    """Return the sums over neighbours for responsibilities `own` of the row objects and u_jl of the others."""
+    n_other = len(variance) if exact else 0
+    linked = unknown = np.zeros((n_other, own.shape[1]))
+    if exact:
+        linked = neighbour_sums(relation.transposed.ones, own, poll)
+        unknown = neighbour_sums(relation.transposed.missing, own, poll)
+    variance, patterns = variance[:n_other], (relation.ones, relation.missing)
+    return Neighbours(
+        pointers=(patterns[0].indptr, patterns[1].indptr),
+        indices=(patterns[0].indices, patterns[1].indices),
+        soft=variance.max(axis=1) > 1e-12,
+        linked=linked,
+        unknown=unknown,
+        all_linked=np.ascontiguousarray(linked.T @ variance),
+        all_unknown=np.ascontiguousarray(unknown.T @ variance),
+    )
 
 
 @nb.njit(**OPTIONS)
@@ -67,57 +93,71 @@ def _second_terms(x: Floats, y: Floats, variance: Floats, out: Floats) -> None:
 
 @nb.njit(**OPTIONS)
 def _added_variance(
-    share: float, exact: bool, plus: Floats, spread: Floats, covariance: Floats, out: Floats
+    share: float, exact: bool, plus: Floats, variance: Floats, covariance: Floats, out: Floats
 ) -> None:
     """Write what an object that is in the cluster with probability `share` adds to the variance of a count."""
     for m in range(out.shape[0]):
         if exact:
-            out[m] = share * (spread[m] + 2.0 * covariance[m]) + share * (1.0 - share) * plus[m] * plus[m]
+            out[m] = share * (variance[m] + 2.0 * covariance[m]) + share * (1.0 - share) * plus[m] * plus[m]
         else:
-            out[m] = share * (1.0 - share) * spread[m]
+            out[m] = share * (1.0 - share) * variance[m]
 
 
 @nb.njit(**OPTIONS)
 def _covariances(
-    ones_of: NDArray[np.int32],
-    unknown_of: NDArray[np.int32],
-    spread: Floats,
+    i: int,
+    total_variance: Floats,
+    without: Floats,
+    variances: CountVariances,
     neighbours: Neighbours,
-    total_spread: Floats,
-    rest: Floats,
-    plus_spread: Floats,
-    unknown_spread: Floats,
     out: Floats,
 ) -> None:
-    """Write c+ of the ones, zeros and totals of one object, shape (3, K, L); every input is without it.
+    """Write c+ of the ones, zeros and totals of object i, shape (3, K, L); every input is without it.
 
     With c_jk, h_jk the expected number of objects of cluster k that are linked to j, unknown to j:
     ones: sum over links of u_jl c_jk; totals: sum over observed j of u_jl (m_k - h_jk); zeros: totals' and ones'
-    sums rearranged so that only links and unknown entries are visited.
+    sums rearranged so that only links and unknown entries are visited. `without` is m_k, `total_variance` sum_j u_jl.
     """
-    _, _, soft, linked, unknown, all_linked, all_unknown = neighbours
+    links_variance, unknown_variance, variance, _ = variances
+    pointers, indices, soft, linked, unknown, all_linked, all_unknown = neighbours
     n_own, n_other = out.shape[1], out.shape[2]
     for k in range(n_own):
         for m in range(n_other):
             out[ONES, k, m] = 0.0
             # Start from the sums over every j, then take the unknown ones and the links out.
-            out[TOTAL, k, m] = rest[k] * (total_spread[m] - unknown_spread[m]) - all_unknown[k, m]
-            out[ZEROS, k, m] = -all_linked[k, m] - rest[k] * plus_spread[m]
-    for j in ones_of:
+            out[TOTAL, k, m] = without[k] * (total_variance[m] - unknown_variance[i, m]) - all_unknown[k, m]
+            out[ZEROS, k, m] = -all_linked[k, m] - without[k] * links_variance[i, m]
+    for j in indices[0][pointers[0][i] : pointers[0][i + 1]]:
         if soft[j]:
             for k in range(n_own):
                 for m in range(n_other):
-                    out[ONES, k, m] += spread[j, m] * linked[j, k]
-                    out[ZEROS, k, m] += spread[j, m] * (unknown[j, k] + linked[j, k])
-    for j in unknown_of:
+                    out[ONES, k, m] += variance[j, m] * linked[j, k]
+                    out[ZEROS, k, m] += variance[j, m] * (unknown[j, k] + linked[j, k])
+    for j in indices[1][pointers[1][i] : pointers[1][i + 1]]:
         if soft[j]:
             for k in range(n_own):
                 for m in range(n_other):
-                    out[TOTAL, k, m] += spread[j, m] * unknown[j, k]
-                    out[ZEROS, k, m] += spread[j, m] * linked[j, k]
+                    out[TOTAL, k, m] += variance[j, m] * unknown[j, k]
+                    out[ZEROS, k, m] += variance[j, m] * linked[j, k]
     for k in range(n_own):
         for m in range(n_other):
             out[ZEROS, k, m] += out[TOTAL, k, m]
+
+
+@nb.njit(**OPTIONS)
+def _shift_neighbours(
+    i: int, shares: Floats, sign: float, variances: CountVariances, neighbours: Neighbours
+) -> None:
+    """Take object i out of its neighbours' sums (sign -1) or put it in (+1)."""
+    pointers, indices, _, linked, unknown, all_linked, all_unknown = neighbours
+    for k in range(shares.shape[0]):
+        for j in indices[0][pointers[0][i] : pointers[0][i + 1]]:
+            linked[j, k] += sign * shares[k]
+        for j in indices[1][pointers[1][i] : pointers[1][i + 1]]:
+            unknown[j, k] += sign * shares[k]
+        for m in range(all_linked.shape[1]):
+            all_linked[k, m] += sign * shares[k] * variances.links[i, m]
+            all_unknown[k, m] += sign * shares[k] * variances.unknown[i, m]
 
 
 @nb.njit(**OPTIONS)
@@ -126,7 +166,7 @@ def second_order(
     q: Floats,
     sums: ObjectSums,
     blocks: BlockCounts,
-    spreads: Spreads,
+    variances: CountVariances,
     neighbours: Neighbours,
     alpha: float,
     exact: bool,
@@ -138,10 +178,9 @@ def second_order(
     """
     links, zeros = sums
     beta_ones, beta_zeros, mass = blocks
-    links_spread, unknown_spread, spread, variance = spreads
-    pointers, indices, _, linked, unknown, all_linked, all_unknown = neighbours
+    links_variance, unknown_variance, _, block_variance = variances
     n_own, n_other = beta_ones.shape
-    total_spread = spread.sum(axis=0)
+    total_variance = variances.other.sum(axis=0)
     x = np.empty((2 * n_own, n_other))
     y = np.empty((2 * n_own, n_other))
     around = np.empty((3, 2 * n_own * n_other))
@@ -149,41 +188,25 @@ def second_order(
     terms = np.empty(2 * n_own * n_other)
     covariance = np.zeros((3, n_own, n_other))
     plus = np.empty((3, n_other))
-    plus_spread = np.empty((3, n_other))
+    plus_variance = np.empty((3, n_other))
     added = np.empty(n_other)
     log_weights = np.empty(n_own)
-    rest = np.empty(n_own)
+    without = np.empty(n_own)
     log_normaliser = 0.0
     for visit in range(objects.shape[0]):
         i = objects[visit]
-        ones_of = indices[0][pointers[0][i] : pointers[0][i + 1]]
-        unknown_of = indices[1][pointers[1][i] : pointers[1][i + 1]]
         for m in range(n_other):
             plus[ONES, m] = links[i, m]
             plus[ZEROS, m] = zeros[i, m]
             plus[TOTAL, m] = links[i, m] + zeros[i, m]
-            plus_spread[ONES, m] = links_spread[i, m]
-            plus_spread[TOTAL, m] = max(total_spread[m] - unknown_spread[i, m], 0.0)
-            plus_spread[ZEROS, m] = max(plus_spread[TOTAL, m] - links_spread[i, m], 0.0)
+            plus_variance[ONES, m] = links_variance[i, m]
+            plus_variance[TOTAL, m] = max(total_variance[m] - unknown_variance[i, m], 0.0)
+            plus_variance[ZEROS, m] = max(plus_variance[TOTAL, m] - links_variance[i, m], 0.0)
         for k in range(n_own):
-            rest[k] = max(mass[k] - q[i, k], 0.0)
+            without[k] = max(mass[k] - q[i, k], 0.0)
         if exact:
-            _shift_neighbours(q[i], -1.0, ones_of, unknown_of, linked, unknown)
-            for k in range(n_own):
-                for m in range(n_other):
-                    all_linked[k, m] -= q[i, k] * links_spread[i, m]
-                    all_unknown[k, m] -= q[i, k] * unknown_spread[i, m]
-            _covariances(
-                ones_of,
-                unknown_of,
-                spread,
-                neighbours,
-                total_spread,
-                rest,
-                links_spread[i],
-                unknown_spread[i],
-                covariance,
-            )
+            _shift_neighbours(i, q[i], -1.0, variances, neighbours)
+            _covariances(i, total_variance, without, variances, neighbours, covariance)
         for k in range(n_own):
             share = q[i, k]
             row = n_own + k
@@ -192,17 +215,17 @@ def second_order(
             add_share(beta_ones[k], plus[ONES], -share, x[row])
             add_share(beta_zeros[k], plus[ZEROS], -share, y[row])
             for what in range(3):
-                _added_variance(share, exact, plus[what], plus_spread[what], covariance[what, k], added)
+                _added_variance(share, exact, plus[what], plus_variance[what], covariance[what, k], added)
                 for m in range(n_other):
-                    without = max(variance[what, k, m] - added[m], 0.0)
-                    variance[what, k, m] = without
-                    cluster_variance[what, row, m] = without
-                    inside = without + plus_spread[what, m]
+                    outside = max(block_variance[what, k, m] - added[m], 0.0)
+                    block_variance[what, k, m] = outside
+                    cluster_variance[what, row, m] = outside
+                    inside = outside + plus_variance[what, m]
                     if exact:
                         inside += 2.0 * covariance[what, k, m]
                     cluster_variance[what, k, m] = max(inside, 0.0)
         _second_terms(x.reshape(-1), y.reshape(-1), around, terms)
-        log_prior(rest, alpha, log_weights)
+        log_prior(without, alpha, log_weights)
         for k in range(n_own):
             row = n_own + k
             log_weights[k] += total_of(terms[k * n_other : (k + 1) * n_other])
@@ -217,96 +240,46 @@ def second_order(
                     add_share(beta_ones[k], plus[ONES], change, beta_ones[k])
                     add_share(beta_zeros[k], plus[ZEROS], change, beta_zeros[k])
             for what in range(3):
-                _added_variance(q[i, k], exact, plus[what], plus_spread[what], covariance[what, k], added)
+                _added_variance(q[i, k], exact, plus[what], plus_variance[what], covariance[what, k], added)
                 for m in range(n_other):
-                    variance[what, k, m] += added[m]
+                    block_variance[what, k, m] += added[m]
         if exact:
-            _shift_neighbours(q[i], 1.0, ones_of, unknown_of, linked, unknown)
-            for k in range(n_own):
-                for m in range(n_other):
-                    all_linked[k, m] += q[i, k] * links_spread[i, m]
-                    all_unknown[k, m] += q[i, k] * unknown_spread[i, m]
+            _shift_neighbours(i, q[i], 1.0, variances, neighbours)
     return log_normaliser
-
-
-@nb.njit(**OPTIONS)
-def _shift_neighbours(
-    shares: Floats,
-    sign: float,
-    ones_of: NDArray[np.int32],
-    unknown_of: NDArray[np.int32],
-    linked: Floats,
-    unknown: Floats,
-) -> None:
-    """Take an object out of its neighbours' sums (sign -1) or put it in (+1)."""
-    for j in ones_of:
-        for k in range(shares.shape[0]):
-            linked[j, k] += sign * shares[k]
-    for j in unknown_of:
-        for k in range(shares.shape[0]):
-            unknown[j, k] += sign * shares[k]
-
-
-class _Sums(NamedTuple):
-    """Sums over the entries of one pattern: of r, r^2 for each row object, of p, p^2 for each column object."""
-
-    r: Floats
-    r_squared: Floats
-    p: Floats
-    p_squared: Floats
-
-    def less(self, other: _Sums) -> _Sums:
-        return _Sums(*(own - part for own, part in zip(self, other, strict=True)))
 
 
 def count_variances(
     relation: Relation, rows: Floats, cols: Floats, *, exact: bool, poll: Poll = no_poll
 ) -> Floats:
-    """Return the variances of the ones, zeros and observed entries of every block.
+    """Return the variances of the ones, zeros and observed entries of every block, in this order.
 
     `rows`, `cols`: shapes (N1, K1), (N2, K2); responsibilities p and r.
     `exact`: False: sum of p(1-p) r(1-r) over the entries (IRM14 eq. 91). True: the variance of the count, in which
       entries that share an object are correlated: sum (p r - p^2 r^2) + sum_i p(1-p) [(sum_j r)^2 - sum_j r^2] + sum_j
       r(1-r) [(sum_i p)^2 - sum_i p^2].
-    Returns: shape (3, K1, K2); in the order ones, zeros, observed entries.
+    Returns: shape (3, K1, K2).
     """
-    if exact:
-        links = _pattern_sums(relation, rows, cols, "ones", poll)
-        unknown = _pattern_sums(relation, rows, cols, "missing", poll)
-        observed = _all_entries(rows, cols).less(unknown)
-        parts = [_exact(sums, rows, cols) for sums in (links, observed.less(links), observed)]
-    else:
-        p, r = rows * (1.0 - rows), cols * (1.0 - cols)
+    p, r = rows * (1.0 - rows), cols * (1.0 - cols)
+    if not exact:
         of_ones = p.T @ neighbour_sums(relation.ones, r, poll)
         of_unknown = p.T @ neighbour_sums(relation.missing, r, poll)
         of_observed = np.outer(p.sum(axis=0), r.sum(axis=0)) - of_unknown
         parts = [of_ones, of_observed - of_ones, of_observed]
+    else:
+        # Sums of r and r^2 for each row object, of p and p^2 for each column object.
+        values = (cols, cols**2, rows, rows**2)
+        turned = relation.transposed
+        links, unknown = (
+            [neighbour_sums(pattern, each, poll) for pattern, each in zip(patterns, values, strict=True)]
+            for patterns in (
+                [relation.ones, relation.ones, turned.ones, turned.ones],
+                [relation.missing, relation.missing, turned.missing, turned.missing],
+            )
+        )
+        observed = [each.sum(axis=0) - part for each, part in zip(values, unknown, strict=True)]
+        zeros = [all_of - part for all_of, part in zip(observed, links, strict=True)]
+        parts = [
+            rows.T @ sum_r - (rows**2).T @ sum_r2 + p.T @ (sum_r**2 - sum_r2) + (sum_p**2 - sum_p2).T @ r
+            for sum_r, sum_r2, sum_p, sum_p2 in (links, zeros, observed)
+        ]
     return np.ascontiguousarray(np.maximum(np.stack(parts), 0.0))
-
-
-def _pattern_sums(relation: Relation, rows: Floats, cols: Floats, which: str, poll: Poll) -> _Sums:
-    pattern, turned = getattr(relation, which), getattr(relation.transposed, which)
-    return _Sums(
-        neighbour_sums(pattern, cols, poll),
-        neighbour_sums(pattern, cols**2, poll),
-        neighbour_sums(turned, rows, poll),
-        neighbour_sums(turned, rows**2, poll),
-    )
-
-
-def _all_entries(rows: Floats, cols: Floats) -> _Sums:
-    def whole(values: Floats, count: int) -> Floats:
-        return np.broadcast_to(values.sum(axis=0), (count, values.shape[1]))
-
-    return _Sums(
-        whole(cols, len(rows)), whole(cols**2, len(rows)), whole(rows, len(cols)), whole(rows**2, len(cols))
-    )
-
-
-def _exact(sums: _Sums, p: Floats, r: Floats) -> Floats:
-    return (
-        p.T @ sums.r
-        - (p**2).T @ sums.r_squared
-        + (p * (1.0 - p)).T @ (sums.r**2 - sums.r_squared)
-        + (sums.p**2 - sums.p_squared).T @ (r * (1.0 - r))
-    )

@@ -287,7 +287,7 @@ _GIBBS_PAPER = Paper(
 _RELATION_METHODS = (
     MethodSpec(
         "irm", "acvb0", "ACVB0",
-        "Averaged CVB0: goes on like CVB0 and answers with the running mean of its responsibilities, which is "
+        "Averaged CVB0: continues like CVB0 and answers with the running mean of its responsibilities, which is "
         "certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
         (*_IRM, _RESTART_MEAN, AUTO_BURN_IN, *_AVERAGED_RUN), _CVB("build_acvb0"), "mean_change",

@@ -25,7 +25,7 @@ from acvb_core.models.irm.state import (
     observed_sums,
     stick_log_evidence,
 )
-from acvb_core.models.irm.sweep import DomainPass
+from acvb_core.models.irm.sweep import CoordinateSweep
 
 Members = NDArray[np.bool_]
 #: Two sets of objects are about the same when the objects in both are this share of those in either: clusters that lose
@@ -468,7 +468,7 @@ class _Side:
         share = q[members, k] / held
         halves, alpha = np.stack([share, 1.0 - share], axis=1), cut.hyper.alpha[self.domain]
         sums = self.links[members], self.zeros[members]
-        pair = DomainPass.of_sums(halves, *sums, a[[k, k]], b[[k, k]], alpha)
+        pair = CoordinateSweep.of_sums(halves, *sums, a[[k, k]], b[[k, k]], alpha)
         for _ in range(_SWEEPS):
             pair.run("zeroth", np.arange(len(members)), poll)
         q = q.copy()

@@ -18,18 +18,18 @@ from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import TWO_DOMAINS, Floats, Layout, cluster_sums, neighbour_sums
 
-#: An object is at rest if its responsibilities changed by less than this (L1) in its last update.
-AT_REST = 1e-4
-#: Once moves are over, objects in a sweep that is not whole stay within the clusters that hold more of them than this.
-PLAUSIBLE = 1e-6
-#: Sweeps in a row that pass over objects at rest.
+#: An object stays active while its last update changed its responsibilities by this much (L1).
+ACTIVE_CHANGE = 1e-4
+#: After the moves, partial sweeps keep an object within the clusters that have more of it than this.
+MIN_RESPONSIBILITY = 1e-6
+#: Partial sweeps in a row.
 _IN_A_ROW = 3
 Objects = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Rest:
-    """Facts about the last updates of all objects."""
+class ActiveSet:
+    """The last changes of all objects, from which the objects of the next sweep follow."""
 
     moved: Mapping[str, Floats]  #: shape (N,); L1 change of each object's responsibilities, by domain
     pseudo_loo: float  #: of the last sweep that updated all objects (nats)
@@ -42,33 +42,33 @@ class Rest:
         return self.sweeps == 0
 
 
-def find_restless(rest: Rest | None, limit: float) -> dict[str, Objects] | None:
+def select_active(last: ActiveSet | None, limit: float) -> dict[str, Objects] | None:
     """Return the objects of each domain that the next sweep updates; None for all."""
-    if rest is None or limit <= 0.0 or rest.sweeps >= _IN_A_ROW:
+    if last is None or limit <= 0.0 or last.sweeps >= _IN_A_ROW:
         return None
-    return {domain: np.flatnonzero(moved >= limit) for domain, moved in rest.moved.items()}
+    return {domain: np.flatnonzero(moved >= limit) for domain, moved in last.moved.items()}
 
 
-def follow_moves(
+def track_changes(
     old: Mapping[str, Floats],
     new: Mapping[str, Floats],
-    visits: Mapping[str, Objects],
-    before: Rest | None,
+    updated: Mapping[str, Objects],
+    last: ActiveSet | None,
     pseudo_loo: float,
-) -> Rest:
-    """Return the facts after a sweep from `old` to `new`; `before` is None where it updated all objects."""
+) -> ActiveSet:
+    """Return the changes after a sweep from `old` to `new`; `last` is None if it updated all objects."""
     moved, total = {}, 0.0
     for domain, q in new.items():
-        moved[domain] = np.empty(len(q)) if before is None else before.moved[domain].copy()
-        total += _measure_moves(old[domain], q, visits[domain], moved[domain])
+        moved[domain] = np.empty(len(q)) if last is None else last.moved[domain].copy()
+        total += _measure_changes(old[domain], q, updated[domain], moved[domain])
     change = total / sum(map(len, new.values()))
-    if before is None:
-        return Rest(moved, pseudo_loo, 0, change)
-    return Rest(moved, before.pseudo_loo, before.sweeps + 1, change)
+    if last is None:
+        return ActiveSet(moved, pseudo_loo, 0, change)
+    return ActiveSet(moved, last.pseudo_loo, last.sweeps + 1, change)
 
 
 @nb.njit(**OPTIONS)
-def _measure_moves(old: Floats, new: Floats, objects: Objects, out: Floats) -> float:
+def _measure_changes(old: Floats, new: Floats, objects: Objects, out: Floats) -> float:
     """Write how far each object has moved; return the sum."""
     every = 0.0
     for i in objects:
@@ -91,11 +91,11 @@ class IrmState:
     hyper: Hyper
     layout: Layout = TWO_DOMAINS  #: which domain lies along each axis of the blocks
     age: int = 0  #: sweeps done
-    even: float = 0.0  #: share of every object that the start has spread evenly over the clusters
-    moves: Any = None  #: the memory of the moves (`MoveMemory`); None when no more are tried
-    rest: Rest | None = None  #: how the objects last moved; None where all are to be updated
-    at_rest: float = AT_REST  #: objects that moved less (L1) are passed over in most sweeps; 0 for none
-    #: Samples of the chain that the run began from, which predict together (`chain`); None where there was none.
+    smoothing_mass: float = 0.0  #: share of every object that the start has spread evenly over the clusters
+    moves: Any = None  #: the memory of the moves (`MoveMemory`); None if no more are tried
+    active: ActiveSet | None = None  #: last changes of the objects; None if all are to be updated
+    active_change: float = ACTIVE_CHANGE  #: most sweeps skip objects that changed less (L1); 0 for none
+    #: Samples of the chain that the run began with, which predict together; None without a chain.
     samples: Mapping[str, Array] | None = None
 
     @property
@@ -116,42 +116,23 @@ def observed_sums(
 
 
 def block_counts(
-    relation: Relation,
-    q: Mapping[str, Floats],
-    layout: Layout = TWO_DOMAINS,
-    poll: Poll = no_poll,
+    relation: Relation, q: Mapping[str, Floats], layout: Layout = TWO_DOMAINS, poll: Poll = no_poll
 ) -> tuple[Floats, Floats]:
     """Return expected ones and observed entries of each block, shape (K1, K2)."""
     rows, cols = (q[domain] for domain in layout.axes)
-    if layout.one_domain:
-        return network_counts(relation, rows, cols, relation.self_links, layout.symmetric, poll)
     links, zeros = observed_sums(relation, cols, poll)
-    ones = cluster_sums(rows, links)
-    return ones, ones + cluster_sums(rows, zeros)
-
-
-def network_counts(
-    relation: Relation,
-    rows: Floats,
-    cols: Floats,
-    own: Floats,
-    symmetric: bool,
-    poll: Poll = no_poll,
-) -> tuple[Floats, Floats]:
-    """Return what the row objects of a network add to the ones and the observed entries of each block.
-
-    `rows`, `cols`: responsibilities of the row objects, which may be some of all, and of all objects.
-    `own`: shape (n_rows, 2); the row objects' links to themselves, as in `Relation.self_links`.
-    """
-    links, zeros = observed_sums(relation, cols, poll)
+    if not layout.one_domain:
+        ones = cluster_sums(rows, links)
+        return ones, ones + cluster_sums(rows, zeros)
     # A link of an object to itself concerns one object, not two that happen to be in the same cluster: its
     # expectation is linear in q.
+    own = relation.self_links
     links -= own[:, :1] * rows
     zeros -= own[:, 1:] * rows
     counts = []
     for sums, inner in ((links, own[:, 0]), (np.maximum(zeros, 0.0), own[:, 1])):
         pairs = rows.T @ sums
-        if symmetric:
+        if layout.symmetric:
             pairs = (pairs + pairs.T) / 2.0
             pairs[np.diag_indices_from(pairs)] /= 2.0
         pairs[np.diag_indices_from(pairs)] += inner @ rows
@@ -173,12 +154,12 @@ def stick_log_evidence(mass: Floats, alpha: float) -> float:
 def tidy(
     state: IrmState, relation: Relation, shrink: float, *, keep_bound: bool = False
 ) -> tuple[IrmState, dict[str, Order] | None]:
-    """Order the clusters of both domains by size and drop the tiny ones (IRM14 §7.1).
+    """Order the clusters of every domain by size and drop the tiny ones (IRM14 §7.1).
 
-    `keep_bound` leaves a domain's order alone where sorting would lower the bound (with a concentration above
-    one the truncated stick-breaking prior need not favour descending sizes), so that VB's bound never falls.
+    `keep_bound`: leave a domain's order alone if sorting would lower the bound, so that VB's bound never falls. With a
+    concentration above one the truncated stick-breaking prior need not favour descending sizes.
 
-    Returns `order`: None when nothing moved.
+    Returns the state, and each domain's new order; None if nothing moved.
     """
     orders = {}
     for domain, mass in state.masses.items():
@@ -206,44 +187,36 @@ def tidy(
 def posterior_of(state: IrmState) -> Posterior:
     """Return the state as a posterior."""
     hyper, blocks = state.hyper, state.layout.axes
-    arrays: dict[str, Array] = {**state.q, "ones": state.ones, "entries": state.entries}
-    axes: dict[str, tuple[str | None, ...]] = {domain: (None, domain) for domain in state.q}
-    axes |= {"ones": blocks, "entries": blocks}
+    by_block: dict[str, Array] = {"ones": state.ones, "entries": state.entries}
     if hyper.per_block:
-        arrays |= {"a": hyper.a, "b": hyper.b}
-        axes |= {"a": blocks, "b": blocks}
-    for name, array in (state.samples or {}).items():
-        arrays[name], axes[name] = array, (None,) * array.ndim
+        by_block |= {"a": hyper.a, "b": hyper.b}
+    samples = state.samples or {}
+    axes: dict[str, tuple[str | None, ...]] = {domain: (None, domain) for domain in state.q}
+    axes |= dict.fromkeys(by_block, blocks)
+    axes |= {name: (None,) * array.ndim for name, array in samples.items()}
+    values = {f"alpha_{domain}": alpha for domain, alpha in hyper.alpha.items()}
+    values |= {"a": float(np.median(hyper.a)), "b": float(np.median(hyper.b))}
     return Posterior(
-        arrays,
+        {**state.q, **by_block, **samples},
         axes,
         averaged=state.layout.domains,
         derived=("ones", "entries"),
-        hyper={f"alpha_{domain}": alpha for domain, alpha in hyper.alpha.items()}
-        | {
-            name: float(np.median(v) if v.size > 1 else v.item())
-            for name, v in (("a", hyper.a), ("b", hyper.b))
-        },
+        hyper=values,
     )
 
 
 def hyper_of(posterior: Posterior) -> Hyper:
     """Return the hyper-parameters a posterior carries."""
     values = posterior.hyper
-    per_block = "a" in posterior.arrays
-    a = posterior["a"] if per_block else np.full((1, 1), values["a"])
-    b = posterior["b"] if per_block else np.full((1, 1), values["b"])
+    a, b = (
+        posterior[name] if name in posterior.arrays else np.full((1, 1), values[name]) for name in ("a", "b")
+    )
     return Hyper({domain: values[f"alpha_{domain}"] for domain in posterior.averaged}, a, b)
-
-
-def block_log_evidence(state: IrmState) -> float:
-    """Return sum_kl [lbeta(a + n_kl, b + N_kl) - lbeta(a, b)] over distinct blocks, their part of the lower bound."""
-    return sum_evidence(state.ones, state.entries, state.hyper.a, state.hyper.b, state.layout.symmetric)
 
 
 @nb.njit(**OPTIONS)
 def sum_evidence(ones: Floats, entries: Floats, a: Floats, b: Floats, symmetric: bool) -> float:
-    """Return `block_log_evidence` of the ones and the observed entries of blocks."""
+    """Return sum_kl [lbeta(a + n_kl, b + N_kl) - lbeta(a, b)] over distinct blocks, their part of the lower bound."""
     total = 0.0
     tied = a.shape[0] * a.shape[1] == 1
     before = lbeta(a[0, 0], b[0, 0])
@@ -255,10 +228,15 @@ def sum_evidence(ones: Floats, entries: Floats, a: Floats, b: Floats, symmetric:
     return total
 
 
+def block_log_evidence(state: IrmState) -> float:
+    """Return `sum_evidence` of a state."""
+    return sum_evidence(state.ones, state.entries, state.hyper.a, state.hyper.b, state.layout.symmetric)
+
+
 def lower_bound(state: IrmState) -> float:
     """Return the variational lower bound of log p(X) in nats, at the best q(v), q(theta) for given q(Z).
 
-    IRM14 eqs. 39-49 with the conjugate factors put in, which leaves Beta functions of the counts.
+    IRM14 eqs. 39-49; the conjugate factors leave Beta functions of the counts.
     """
     total = block_log_evidence(state)
     for domain, q in state.q.items():

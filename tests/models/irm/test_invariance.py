@@ -12,7 +12,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm.kernels import TWO_DOMAINS, log_prior
 from acvb_core.models.irm.start import Start
-from acvb_core.models.irm.sweep import DomainPass
+from acvb_core.models.irm.sweep import CoordinateSweep
 from acvb_core.models.irm.vb import VariationalIrm
 from acvb_core.samples.planted_relations import planted_relation, synth1
 from tests.models.irm.adapters import NO_MOVES, collapsed, counted, hyper_of, relation_of, state_of
@@ -28,8 +28,8 @@ def test_permuting_objects_permutes_the_pass(order: str) -> None:
     a, b = state.hyper.blocks(state.ones.shape)
     visit, mixed = np.arange(12), np.random.default_rng(0).permutation(12)
     shuffled = Relation.build(relation.ones[mixed], relation.missing[mixed])
-    straight = DomainPass(relation, state.q["rows"].copy(), state.q["cols"], a, b, 1.2)
-    moved = DomainPass(shuffled, state.q["rows"][mixed], state.q["cols"], a, b, 1.2)
+    straight = CoordinateSweep(relation, state.q["rows"].copy(), state.q["cols"], a, b, 1.2)
+    moved = CoordinateSweep(shuffled, state.q["rows"][mixed], state.q["cols"], a, b, 1.2)
     one = straight.run(order, visit)
     other = moved.run(order, np.argsort(mixed))  # the same objects in the same order
     np.testing.assert_allclose(moved.own, straight.own[mixed], atol=1e-12)
@@ -41,8 +41,8 @@ def test_relabelling_the_other_domain_changes_nothing(order: str) -> None:
     case = random_case(6, (10, 11), (3, 4), 0.2)
     relation, state = relation_of(case.data), state_of(case)
     a, b = state.hyper.blocks(state.ones.shape)
-    plain = DomainPass(relation, state.q["rows"].copy(), state.q["cols"], a, b, 1.2)
-    renamed = DomainPass(relation, state.q["rows"].copy(), state.q["cols"][:, ::-1], a, b, 1.2)
+    plain = CoordinateSweep(relation, state.q["rows"].copy(), state.q["cols"], a, b, 1.2)
+    renamed = CoordinateSweep(relation, state.q["rows"].copy(), state.q["cols"][:, ::-1], a, b, 1.2)
     plain.run(order, np.arange(10))
     renamed.run(order, np.arange(10))
     np.testing.assert_allclose(renamed.own, plain.own, atol=1e-12)

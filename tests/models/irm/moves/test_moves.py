@@ -271,7 +271,7 @@ def test_what_sweeps_tell_of_moves(method: str, kind: str) -> None:
         before = getattr(state, "inner", state)
         state, info = algorithm.sweep(state, np.random.default_rng([0, sweep]))
         now = getattr(state, "inner", state)
-        passed_over = now.rest is not None and not now.rest.is_whole
+        passed_over = now.active is not None and not now.active.is_whole
         assert info.not_stationary == (now.moves is not None or passed_over)
         if now.moves is None or before.moves is None or now.moves.due != before.moves.due:
             tried.append(sweep)
@@ -289,7 +289,7 @@ def test_what_sweeps_tell_of_moves(method: str, kind: str) -> None:
         if now.moves is None:
             break
     assert tried == list(range(MOVES_FROM, tried[-1] + 1, MOVES_EVERY))
-    assert len(tried) >= 3  # some that made moves, and two in vain
+    assert len(tried) >= 3  # some that made moves, and two without success
 
 
 @pytest.mark.parametrize("kind", RELATIONS)

@@ -79,7 +79,7 @@ def test_a_trial_pays_where_nothing_pays_at_once(kind: str, seed: int) -> None:
     assert found.age == state.age  # its sweeps are no sweeps of the run
     swept = state
     for _ in range(5):
-        swept = method.plain_sweep(swept, np.random.default_rng(9), no_poll).state
+        swept, _, _ = method.plain_sweep(swept, np.random.default_rng(9), no_poll)
     assert lower_bound(found) > max(lower_bound(swept), lower_bound(state) + moves._TRIAL_GAIN)
     ones, entries = block_counts(method.relation, found.q, found.layout)
     np.testing.assert_allclose(found.ones, ones, atol=1e-8)
@@ -102,7 +102,7 @@ def test_trials_in_vain_leave_the_state_and_are_not_made_again(kind: str) -> Non
     after, made = allowed.after(again, method, np.random.default_rng(0), no_poll)
     assert not made
     assert method.sweeps == 0 or kind == "split"  # other splits may come up in another's place
-    assert after.moves is None  # the second time in vain
+    assert after.moves is None  # the second time without success
 
 
 def test_a_trial_without_prospect_is_given_up() -> None:
@@ -193,7 +193,7 @@ def test_a_run_stopped_inside_a_move_keeps_the_last_whole_sweep(
     assert last.state.q["rows"].tobytes() == same.state.q["rows"].tobytes()
     assert last.state.ones.tobytes() == same.state.ones.tobytes()
     assert last.lower_bound == same.lower_bound
-    # … and goes on from there.
+    # … and continues from there.
     monkeypatch.undo()
     *_, end = run(prepared, resume=last)
     assert end.state.q["rows"].tobytes() == whole[end.sweep - 1].state.q["rows"].tobytes()

@@ -9,11 +9,10 @@ import pytest
 from scipy.special import betaln
 
 from acvb_core.core.parallel import use_threads
-from acvb_core.models.irm import cvb
 from acvb_core.models.irm import sweep as domain
 from acvb_core.models.irm.kernels import Bounds, Limits, bound_weights, make_bounds
 from acvb_core.models.irm.state import block_counts
-from acvb_core.models.irm.sweep import DomainPass
+from acvb_core.models.irm.sweep import CoordinateSweep
 from tests.models.irm.adapters import collapsed, oracle_sweep, relation_of, state_of
 from tests.models.irm.test_against_dense import in_state_order
 from tests.oracles.cases import Case, random_case
@@ -43,15 +42,15 @@ def case_of(spread: float = 0.0, **options: Any) -> Case:
     return case._replace(q2=(1.0 - spread) * case.q2 + spread / case.sizes[1])
 
 
-def pass_of(case: Case) -> DomainPass:
+def pass_of(case: Case) -> CoordinateSweep:
     """Return a pass over the rows of a case."""
     state = state_of(case)
     rows, cols = (state.q[side].copy() for side in ("rows", "cols"))
     a, b = state.hyper.blocks(state.ones.shape)
-    return DomainPass(relation_of(case.data), rows, cols, a, b, state.hyper.alpha["rows"])
+    return CoordinateSweep(relation_of(case.data), rows, cols, a, b, state.hyper.alpha["rows"])
 
 
-def tables_of(rows: DomainPass) -> Bounds:
+def tables_of(rows: CoordinateSweep) -> Bounds:
     """Return the tables for the blocks of a pass."""
     return make_bounds(rows.blocks.ones, rows.blocks.zeros, rows.sums.links, rows.sizes, len(rows.own))
 
@@ -114,13 +113,13 @@ def test_columns_are_updated_without_the_clusters_that_no_row_is_left_in(
     q1 = np.hstack([case.q1, np.zeros((80, 1))])
     q1[np.argmax(case.q1[:, 0] == 1.0)] = np.eye(7)[6]  # it is alone, and goes back
     case = case._replace(q1=q1, a=20.0, b=20.0)  # an empty cluster expects links for half of all entries
-    widths, plain = [], cvb.DomainPass
+    widths, begin = [], CoordinateSweep.__init__
 
-    def follow(*args: Any) -> DomainPass:
+    def follow(self: CoordinateSweep, *args: Any) -> None:
         widths.append(args[2].shape[1])
-        return plain(*args)
+        begin(self, *args)
 
-    monkeypatch.setattr(cvb, "DomainPass", follow)
+    monkeypatch.setattr(CoordinateSweep, "__init__", follow)
     expected = oracle_sweep(case, "zeroth", seed=3)
     state, info = collapsed(case, "zeroth").sweep(state_of(case), np.random.default_rng(3))
     assert widths == [6, 6]
@@ -181,9 +180,9 @@ def test_what_the_start_spread_leaves_the_counts_with_the_first_sweep() -> None:
     case = random_case(1, (60, 50), (8, 6), 0.1)
     method = collapsed(case, "zeroth")
     state = method.init(np.random.default_rng(0))
-    assert state.even == method.start.smoothing
+    assert state.smoothing_mass == method.start.smoothing
     after, _ = method.sweep(state, np.random.default_rng(0))
-    assert after.even == 0.0
+    assert after.smoothing_mass == 0.0
     counts = block_counts(method.relation, after.q)
     np.testing.assert_allclose(after.ones, counts[0], atol=1e-9)
     np.testing.assert_allclose(after.entries, counts[1], atol=1e-9)

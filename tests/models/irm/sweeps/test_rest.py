@@ -1,7 +1,8 @@
-"""Objects at rest are passed over, the counts follow all the same, and only a whole sweep ends a run."""
+"""Objects at rest are skipped, the counts follow all the same, and only a whole sweep ends a run."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +15,9 @@ from acvb_core.engine.run import run
 from acvb_core.models.irm.kernels import Limits
 from acvb_core.models.irm.moves import MOVES, MoveMemory
 from acvb_core.models.irm.network import NetworkPass
-from acvb_core.models.irm.state import AT_REST, IrmState, block_counts, lower_bound
-from acvb_core.models.irm.sweep import DomainPass
+from acvb_core.models.irm.state import ACTIVE_CHANGE, ActiveSet, IrmState, block_counts, lower_bound
+from acvb_core.models.irm.sweep import CoordinateSweep
+from acvb_core.store.states import decode_state, encode_state
 from tests.models.irm.moves.adapters import RELATIONS, small_relation
 
 CALM = {"merge": False, "split": False, "init": "spectral"}
@@ -40,8 +42,8 @@ def test_only_restless_objects_are_updated_between_whole_sweeps(kind: str, order
     states = sweeps_of(prepared.algorithm, 12)
     passed_over = 0
     for sweep, (before, after) in enumerate(zip(states, states[1:], strict=False)):
-        assert after.rest is not None
-        assert after.rest.is_whole == (sweep % 4 == 0)
+        assert after.active is not None
+        assert after.active.is_whole == (sweep % 4 == 0)
         ones, entries = block_counts(prepared.train, after.q, after.layout)
         np.testing.assert_allclose(after.ones, ones, atol=1e-8)
         np.testing.assert_allclose(after.entries, entries, atol=1e-8)
@@ -51,22 +53,22 @@ def test_only_restless_objects_are_updated_between_whole_sweeps(kind: str, order
                 continue
             kept = np.array_equal(q.sum(axis=0), np.sort(q.sum(axis=0))[::-1])
             same = (np.sort(q, axis=1) == np.sort(before.q[domain], axis=1)).all(axis=1)
-            if after.rest.is_whole or not kept:
+            if after.active.is_whole or not kept:
                 continue
-            calm = before.rest.moved[domain] < AT_REST
+            calm = before.active.moved[domain] < ACTIVE_CHANGE
             assert same[calm].all()
             passed_over += int(calm.sum())
             assert not same[~calm].all() or not (~calm).any()
-        if not after.rest.is_whole:
-            assert after.rest.pseudo_loo == states[sweep].rest.pseudo_loo
+        if not after.active.is_whole:
+            assert after.active.pseudo_loo == states[sweep].active.pseudo_loo
     assert passed_over > 0
 
 
 @pytest.mark.parametrize("kind", RELATIONS)
 def test_passing_over_ends_where_updating_everybody_does(kind: str) -> None:
     algorithm = run_of(kind).algorithm
-    every = sweeps_of(algorithm, 40, at_rest=0.0)
-    assert all(state.rest is not None and state.rest.is_whole for state in every[1:])
+    every = sweeps_of(algorithm, 40, active_change=0.0)
+    assert all(state.active is not None and state.active.is_whole for state in every[1:])
     some = sweeps_of(algorithm, 40)
     assert lower_bound(some[-1]) == pytest.approx(lower_bound(every[-1]), abs=0.5)
     assert lower_bound(some[-1]) > lower_bound(some[1]) + 1.0
@@ -77,8 +79,8 @@ def test_a_run_ends_in_a_whole_sweep(method: str) -> None:
     *snapshots, last = run(run_of("undirected", method))
     assert str(last.verdict) == "CONVERGED"
     states = [getattr(snapshot.state, "inner", snapshot.state) for snapshot in (*snapshots, last)]
-    assert states[-1].rest.is_whole
-    assert not all(state.rest.is_whole for state in states)
+    assert states[-1].active.is_whole
+    assert not all(state.active.is_whole for state in states)
 
 
 @pytest.mark.parametrize("kind", RELATIONS)
@@ -114,32 +116,51 @@ def test_objects_stay_among_plausible_clusters_only_once_moves_are_over(kind: st
     if when != "no moves":
         algorithm = replace(algorithm, moves=MOVES)
     state = sweeps_of(run_of(kind).algorithm, 5)[-1]
-    assert state.rest is not None
+    assert state.active is not None
     domain = state.layout.domains[-1]
     q = state.q[domain].copy()
     share = 1e-4 if when == "more is held" else 1e-7
     q[:, 0] += q[:, -1] - share
     q[:, -1] = share
     ones, entries = block_counts(algorithm.relation, {**state.q, domain: q}, state.layout)
-    restless = {name: np.ones(len(values)) for name, values in state.rest.moved.items()}
+    restless = {name: np.ones(len(values)) for name, values in state.active.moved.items()}
     state = replace(
         state,
         q={**state.q, domain: q},
         ones=ones,
         entries=entries,
         moves=MoveMemory() if when == "moves to come" else None,
-        rest=replace(state.rest, moved=restless, sweeps=3 if when == "whole sweep" else 0),
+        active=replace(state.active, moved=restless, sweeps=3 if when == "whole sweep" else 0),
     )
     after, _ = algorithm.update(state, np.random.default_rng(0), no_poll)
-    assert after.rest is not None
-    assert after.rest.is_whole == (when == "whole sweep")
+    assert after.active is not None
+    assert after.active.is_whole == (when == "whole sweep")
     stayed = after.q[domain][:, -1] == q[:, -1]
     assert stayed.all() if when == "moves over" else not stayed.any()
 
 
-def pass_over(relation: Any, state: IrmState) -> DomainPass | NetworkPass:
+def pass_over(relation: Any, state: IrmState) -> CoordinateSweep | NetworkPass:
     """Return a pass over the first domain's objects."""
     if state.layout.one_domain:
         return NetworkPass(relation, state)
     rows, cols = (state.q[domain].copy() for domain in state.layout.axes)
-    return DomainPass(relation, rows, cols, *state.hyper.blocks(state.ones.shape), state.hyper.alpha["rows"])
+    return CoordinateSweep(
+        relation, rows, cols, *state.hyper.blocks(state.ones.shape), state.hyper.alpha["rows"]
+    )
+
+
+def test_states_of_earlier_versions_open_under_the_names_of_this_one() -> None:
+    state = sweeps_of(run_of("two").algorithm, 2)[-1]
+    tree, arrays = encode_state(state)
+    text = json.dumps(tree)
+    for now, before in (
+        ("irm.state:ActiveSet", "irm.sweeps.rest:Rest"),
+        ('"active"', '"rest"'),
+        ('"active_change"', '"at_rest"'),
+        ('"smoothing_mass"', '"even"'),
+    ):
+        assert now in text
+        text = text.replace(now, before)
+    found = decode_state(json.loads(text), arrays)
+    assert isinstance(found.active, ActiveSet)
+    assert (found.active.sweeps, found.active_change) == (state.active.sweeps, state.active_change)
