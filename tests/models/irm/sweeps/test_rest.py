@@ -150,7 +150,7 @@ def pass_over(relation: Any, state: IrmState) -> CoordinateSweep | NetworkPass:
 
 
 def test_states_of_earlier_versions_open_under_the_names_of_this_one() -> None:
-    state = sweeps_of(run_of("two").algorithm, 2)[-1]
+    state = sweeps_of(run_of("two domains").algorithm, 2)[-1]
     tree, arrays = encode_state(state)
     text = json.dumps(tree)
     for now, before in (
