@@ -12,10 +12,12 @@ import numpy as np
 from acvb_core.core.special import OPTIONS, digamma, lbeta, trigamma
 from acvb_core.models.irm.kernels import TWO_DOMAINS, Floats
 
-#: Fixed points run towards 0 or infinity where the data say nothing; they are held between these.
+#: Fixed points run towards 0 or infinity if the data say nothing; they are kept between these.
 _LOW, _HIGH = 1e-4, 1e6
-#: Blocks whose digammas differ less than this, with and without their entries, have none: they say nothing.
+#: Blocks whose digammas with and without their entries differ less than this say nothing about their prior.
 _LEAST_DOWN = 1e-12
+#: Newton steps in a sweep.
+_CLIMB = 3
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,7 @@ class Hyper:
     """Values of the hyper-parameters."""
 
     alpha: Mapping[str, float]  #: concentration of the stick-breaking prior of each domain
-    #: `a`, `b`: shape (1, 1) or (K1, K2); beta prior of the block strengths: one for all blocks, or one for each
-    #: block.
+    #: `a`, `b`: shape (1, 1) or (K1, K2); Beta prior of the strengths, of all blocks or of each block.
     a: Floats
     b: Floats
 
@@ -42,7 +43,7 @@ class Hyper:
 
     def blocks(self, shape: tuple[int, int]) -> tuple[Floats, Floats]:
         """Return a and b as contiguous arrays of the given shape (K1, K2)."""
-        # Copies: what `broadcast_to` returns is read-only, and kernels would be compiled once more for that.
+        # Copies, as kernels would be compiled once more for the read-only arrays of `broadcast_to`.
         a, b = np.empty((2, *shape))
         a[:], b[:] = self.a, self.b
         return a, b
@@ -59,28 +60,27 @@ def update_hyper(
     climb: bool = True,
     explicit: bool = False,
 ) -> Hyper:
-    """Return the hyper-parameters after one fixed-point step, by the rule "tied", "per-block", "paper" or "fixed".
+    """Return the hyper-parameters after one fixed-point step by a rule.
 
-    "tied": one (a, b) for all blocks; "per-block": one for each, as IRM14 eqs. 111-112 print it (a maximum likelihood
-    fit to a single strength each, whose optimum lies at infinity: only to reproduce the paper); "paper": the same, and
-    the concentrations by eqs. 109-110, with K sticks; with `explicit` all by eqs. 58-61, for VB; "fixed": no change.
-    `mass` holds the expected cluster sizes of each domain, in stick order, and `distinct` is `Layout.distinct`.
+    `rule`: "tied": one (a, b) for all blocks. "per-block": one for each, as IRM14 eqs. 111-112 print it: a maximum
+      likelihood fit to a single strength each, with its optimum at infinity. "paper": the same, and the concentrations
+      by eqs. 109-110, with K sticks; with `explicit` all by eqs. 58-61, for VB. "fixed": no change.
+    `ones`, `entries`: of every block. `mass`: expected cluster sizes of each domain, in stick order. `distinct`: from
+      `Layout.distinct`.
+    `climb`: continue tied a and b by Newton's method, as the fixed point is reached very slowly.
 
     Notes
     -----
     Each step raises (or leaves) the lower bound: it is an EM step for the concentrations and Minka's bound for
-    a and b. IRM14 §5.6, with K - 1 sticks. The fixed point of a and b is reached very slowly (b was at a tenth of its
-    value when all else had converged), so `climb` carries tied ones on by Newton's method.
+    a and b. IRM14 §5.6, with K - 1 sticks.
     """
     if rule == "fixed":
         return hyper
     printed = rule == "paper"
-    if printed and explicit:
-        a, b = update_beta_explicit(hyper.a, hyper.b, ones, entries)
+    if rule == "tied":
+        a, b = update_tied(hyper.a, hyper.b, ones, entries, distinct, steps=_CLIMB if climb else 0)
     else:
-        a, b = update_beta(hyper.a, hyper.b, ones, entries, tied=rule == "tied", distinct=distinct)
-    if rule == "tied" and climb:
-        a, b = climb_beta(a, b, ones, entries, distinct)
+        a, b = update_per_block(hyper.a, hyper.b, ones, entries, explicit=printed and explicit)
     alpha = {
         domain: update_concentration(value, mass[domain], printed=printed)
         for domain, value in hyper.alpha.items()
@@ -108,52 +108,40 @@ def _sum_stick_rates(mass: Floats, sticks: int, alpha: float) -> float:
     return total
 
 
-def update_beta_explicit(a: Floats, b: Floats, ones: Floats, entries: Floats) -> tuple[Floats, Floats]:
-    """Return a and b of each block after one step of IRM14 eqs. 60-61, from q(theta) = Beta(a + n, b + N)."""
+def update_per_block(
+    a: Floats, b: Floats, ones: Floats, entries: Floats, *, explicit: bool = False
+) -> tuple[Floats, Floats]:
+    """Return a and b of each block after one step of Minka's fixed point, or with `explicit` of IRM14 eqs. 60-61.
+
+    The latter are from q(theta) = Beta(a + n, b + N).
+    """
     from scipy.special import psi  # slow to import
 
     ones = np.maximum(ones, 0.0)
     zeros = np.maximum(entries - ones, 0.0)
     before, after = psi(a + b), psi(a + b + ones + zeros)
-    new_a = a * (before - psi(a)) / (after - psi(a + ones))
-    new_b = b * (before - psi(b)) / (after - psi(b + zeros))
+    if explicit:
+        new_a = a * (before - psi(a)) / (after - psi(a + ones))
+        new_b = b * (before - psi(b)) / (after - psi(b + zeros))
+    else:
+        down = after - before
+        observed = down > _LEAST_DOWN
+        new_a = a * np.divide(psi(a + ones) - psi(a), down, out=np.ones_like(down), where=observed)
+        new_b = b * np.divide(psi(b + zeros) - psi(b), down, out=np.ones_like(down), where=observed)
     return np.clip(new_a, _LOW, _HIGH), np.clip(new_b, _LOW, _HIGH)
 
 
-def update_beta(
-    a: Floats, b: Floats, ones: Floats, entries: Floats, *, tied: bool, distinct: Floats | None = None
+def update_tied(
+    a: Floats, b: Floats, ones: Floats, entries: Floats, distinct: Floats | None = None, steps: int = 0
 ) -> tuple[Floats, Floats]:
-    """Return a and b after one step of Minka's fixed point, tied over the blocks or one for each block."""
-    if tied:
-        one, zero = _step_beta(*_list_blocks(ones, entries, distinct), a.item(), b.item())
-        return np.full((1, 1), one), np.full((1, 1), zero)
-    from scipy.special import psi  # slow to import
-
-    ones = np.maximum(ones, 0.0)
-    zeros = np.maximum(entries - ones, 0.0)
-    down = psi(a + b + ones + zeros) - psi(a + b)
-    observed = down > _LEAST_DOWN
-    ratio_a = np.divide(psi(a + ones) - psi(a), down, out=np.ones_like(down), where=observed)
-    ratio_b = np.divide(psi(b + zeros) - psi(b), down, out=np.ones_like(down), where=observed)
-    return np.clip(a * ratio_a, _LOW, _HIGH), np.clip(b * ratio_b, _LOW, _HIGH)
-
-
-def climb_beta(
-    a: Floats, b: Floats, ones: Floats, entries: Floats, distinct: Floats | None = None, steps: int = 3
-) -> tuple[Floats, Floats]:
-    """Return tied a and b after some Newton steps in their logarithms; a step that does not climb is not taken.
-
-    The height is sum_kl [log B(a + n_kl, b + N_kl) - log B(a, b)], the blocks' part of the lower bound.
-    """
-    one, zero = _climb(*_list_blocks(ones, entries, distinct), a.item(), b.item(), steps)
-    return np.full((1, 1), one), np.full((1, 1), zero)
-
-
-def _list_blocks(ones: Floats, entries: Floats, distinct: Floats | None) -> tuple[Floats, Floats]:
-    """Return ones and zeros of the blocks that say something about their prior: distinct ones with entries."""
+    """Return tied a and b after one step of Minka's fixed point and up to `steps` of Newton's method."""
+    # Other blocks say nothing about their prior.
     counted = entries > 0.0 if distinct is None else (entries > 0.0) & (distinct > 0.0)
     n = np.maximum(ones[counted], 0.0)
-    return n, np.maximum(entries[counted] - n, 0.0)
+    zeros = np.maximum(entries[counted] - n, 0.0)
+    one, zero = _step_beta(n, zeros, a.item(), b.item())
+    one, zero = climb_beta(n, zeros, one, zero, steps)
+    return np.full((1, 1), one), np.full((1, 1), zero)
 
 
 @nb.njit(**OPTIONS)
@@ -173,8 +161,8 @@ def _step_beta(ones: Floats, zeros: Floats, a: float, b: float) -> tuple[float, 
 
 
 @nb.njit(**OPTIONS)
-def _climb(ones: Floats, zeros: Floats, a: float, b: float, steps: int) -> tuple[float, float]:
-    """Do what `climb_beta` does."""
+def climb_beta(ones: Floats, zeros: Floats, a: float, b: float, steps: int) -> tuple[float, float]:
+    """Return tied a and b after some Newton steps in their logarithms on `log_evidence`; none of them lowers it."""
     height = log_evidence(ones, zeros, a, b)
     for _ in range(steps):
         slope_a, slope_b, bend_a, bend_b, bend = _slopes(ones, zeros, a, b)

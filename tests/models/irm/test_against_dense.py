@@ -7,6 +7,7 @@ import pytest
 
 from acvb_core.core.clusters import order_by_size
 from acvb_core.evaluate.split import HeldOut
+from acvb_core.models.irm.hyper import update_concentration, update_per_block, update_tied
 from acvb_core.models.irm.model import IrmModel
 from acvb_core.models.irm.second_order import count_variances
 from acvb_core.models.irm.state import posterior_of
@@ -123,8 +124,6 @@ def test_count_variances(exact: bool) -> None:
 
 @pytest.mark.parametrize("options", CASES)
 def test_hyper_parameter_steps(options: dict) -> None:
-    from acvb_core.models.irm.hyper import update_beta, update_concentration
-
     case = random_case(**options)
     state = state_of(case)
     if case.sizes[0] > 1:
@@ -136,6 +135,7 @@ def test_hyper_parameter_steps(options: dict) -> None:
         wanted = update_ab_per_block(case.data, case.q1, case.q2, case.a, case.b)
     else:
         wanted = update_ab_tied(case.data, case.q1, case.q2, case.a, case.b)
-    found = update_beta(hyper.a, hyper.b, state.ones, state.entries, tied=not hyper.per_block)
+    update = update_per_block if hyper.per_block else update_tied
+    found = update(hyper.a, hyper.b, state.ones, state.entries)
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one, np.broadcast_to(other, one.shape), rtol=1e-10)

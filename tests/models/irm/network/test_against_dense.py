@@ -12,7 +12,7 @@ from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm import gibbs as sampling
 from acvb_core.models.irm.cvb import CLIMB_FROM
 from acvb_core.models.irm.gibbs import GibbsIrm
-from acvb_core.models.irm.hyper import Hyper, update_beta, update_concentration, update_hyper
+from acvb_core.models.irm.hyper import Hyper, update_concentration, update_hyper, update_tied
 from acvb_core.models.irm.kernels import network_layout
 from acvb_core.models.irm.model import IrmModel
 from acvb_core.models.irm.moves import merge_clusters, promising_merges
@@ -191,10 +191,8 @@ def test_hyper_parameter_steps(kind: str, setting: str) -> None:
         assert found == pytest.approx(update_alpha(case.q, case.alpha), rel=1e-12)
     if state.hyper.per_block:
         return
-    a, b = update_beta(
-        state.hyper.a, state.hyper.b, state.ones, state.entries, tied=True,
-        distinct=state.layout.distinct(case.size),
-    )  # fmt: skip
+    distinct = state.layout.distinct(case.size)
+    a, b = update_tied(state.hyper.a, state.hyper.b, state.ones, state.entries, distinct)
     assert (a.item(), b.item()) == pytest.approx(update_ab_tied(case.data, case.q, case.a, case.b), rel=1e-10)
 
 
