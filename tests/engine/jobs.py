@@ -21,7 +21,7 @@ PATIENCE = 180.0
 def until(condition: Callable[[], Any]) -> None:
     end = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, "waited without success"
         time.sleep(0.002)
 
 

@@ -27,12 +27,13 @@ from acvb_core.engine.compilation import (
     refuse_to_compile,
 )
 from acvb_core.engine.executor import Executor, Status
-from acvb_core.engine.fitting import compare, fit
+from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job
 from acvb_core.engine.race import race
 from acvb_core.engine.run import run as run_prepared
 from acvb_core.registry import method_row, model_row
 from tests.engine.jobs import until
+from tests.loops import for_each
 
 from .fakes import QUICK, small_relation, small_run
 
@@ -74,29 +75,15 @@ WAYS: dict[str, Callable[[], object]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("way", WAYS)
+@for_each("way", list(WAYS))
 def test_a_method_is_compiled_once_before_the_first_clock(way: str, events: list[str]) -> None:
-    WAYS[way]()
-    assert events[:2] == ["compile vb", "clock"]
-    assert events.count("compile vb") == 1
-    WAYS[way]()
-    assert events.count("compile vb") == 1
-
-
-def test_each_method_of_a_comparison_is_compiled_before_its_own_clock(events: list[str]) -> None:
-    compare(small_relation(), ["vb", "cvb0"], k_rows=3, k_cols=3, max_sweeps=2)
-    assert events.index("compile cvb0") > events.index("clock") > events.index("compile vb")
-    assert events[events.index("compile cvb0") + 1] == "clock"
-
-
-def test_a_run_that_is_gone_on_with_compiles_too(events: list[str]) -> None:
-    """Its first part may have been done in another process."""
-    prepared = small_run("vb", max_sweeps=1)
-    last = list(run_prepared(prepared))[-1]
-    compilation._ready.clear()
     events.clear()
-    list(run_prepared(prepared, resume=last, max_sweeps=2))
+    compilation._ready.clear()
+    WAYS[way]()
     assert events[:2] == ["compile vb", "clock"]
+    assert events.count("compile vb") == 1
+    WAYS[way]()
+    assert events.count("compile vb") == 1
 
 
 def test_choices_decide_what_is_compiled_and_numbers_do_not(events: list[str]) -> None:

@@ -17,6 +17,7 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.stopping import estimate_sweeps_left, share_done
 from acvb_core.samples.catalogue import load_sample
+from tests.loops import for_each
 
 from .fakes import small_run
 
@@ -37,7 +38,7 @@ def mean_over(samples: np.ndarray, power: float) -> History:
     return history_of(samples=samples, mean_change=0.5 * samples**-power, change=np.full(len(samples), 0.1))
 
 
-@pytest.mark.parametrize("power", [1.0, 1.5, 2.0])
+@for_each("power", [1.0, 1.5, 2.0])
 def test_a_mean_that_falls_as_a_power_is_followed_to_its_tolerance(power: float) -> None:
     prepared = small_run("acvb0", tol=1e-4)
     last = (0.5 / 1e-4) ** (1 / power)
@@ -133,7 +134,7 @@ def test_a_burn_in_that_calms_down_is_expected_to_end() -> None:
     assert estimate_sweeps_left(prepared, history_of(change=np.full(20, 0.1)), 1e9) is None
 
 
-@pytest.mark.parametrize("share", [0.5, 0.75, 0.9])
+@for_each("share", [0.5, 0.75, 0.9])
 def test_a_real_run_is_expected_to_end_about_when_it_does(bars: Result, share: float) -> None:
     n = len(bars.state.history)
     assert bars.verdict is Verdict.CONVERGED

@@ -24,6 +24,7 @@ from acvb_core.engine.race import race
 from acvb_core.engine.run import finish_stopped_run, run
 from acvb_core.store.export import run_json
 from tests.engine.fakes import all_snapshots, bits, small_relation
+from tests.loops import for_each
 
 DISPLAY = ModelDisplay((), HeldOutScore("score", "log_likelihood", str))
 N_OBJECTS, N_COLUMNS = 10, 3
@@ -303,25 +304,6 @@ def test_samplers_race_by_the_mean_of_their_kept_samples() -> None:
     assert result.race["heldout"].tolist() == pytest.approx([mixed, log_likelihood(0.675)])
 
 
-@pytest.mark.parametrize("raced_by", ["heldout", "lower_bound"])
-def test_with_nothing_to_race_by_the_first_seed_stays_ahead(raced_by: str) -> None:
-    told = prepared(
-        lambda own, sweep: Sweep(), seed=3, heldout=None, **(HELDOUT | {"raced_by": {"raced_by": raced_by}})
-    )
-    result = solve(told)
-    assert result.prepared.spec.seed == 3
-    assert result.race[["lower_bound", "pseudo_loo", "heldout"]].isna().all(axis=None)
-
-
-def test_a_run_that_diverged_is_behind_all_others() -> None:
-    def tell(own: int, sweep: int) -> Sweep:
-        return Sweep(bound=np.inf if own == 3 else 0.1 * sweep, guess=0.0 if own == 3 else 3.0)
-
-    result = solve(prepared(tell, seed=3, **(HELDOUT | {"restarts": 2})))
-    assert result.prepared.spec.seed == 4
-    assert result.race["sweeps"].tolist()[0] == 1
-
-
 def test_a_score_that_is_no_number_is_behind_all_others() -> None:
     result = solve(prepared(lambda own, _: Sweep(guess=np.nan if own == 3 else 3.0), seed=3, **HELDOUT))
     assert result.prepared.spec.seed == 4
@@ -337,7 +319,7 @@ def racing_by_heldout(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("racing_by_heldout")
-@pytest.mark.parametrize("model", ["irm", None])
+@for_each("model", ["irm", None])
 def test_such_restarts_need_something_held_out(model: str | None) -> None:
     with pytest.raises(ParameterError, match=r"nothing is held out.*cannot be compared.*\(restarts 1\)"):
         fit(small_relation(), "cvb0", model=model, restarts=2)
@@ -403,7 +385,7 @@ def test_all_features_may_go() -> None:
         result.labels("objects")
 
 
-@pytest.mark.parametrize("bound", [-3.0, None])
+@for_each("bound", [-3.0, None])
 def test_scores_that_a_model_does_not_have_are_absent(bound: float | None) -> None:
     told = prepared([Sweep(2, bound)] * 4, monitored=None, max_sweeps=3, restarts=1)
     result = solve(told)
@@ -429,7 +411,7 @@ def test_a_watched_bound_that_there_is_none_of_does_not_end_a_run() -> None:
 
 
 def test_densities_and_means_of_kept_samples_are_mixed() -> None:
-    """Two numbers a cell: the score is that of the mixture, at any sweep, and after going on from one."""
+    """Two numbers a cell: the score is that of the mixture, at any sweep, and after continuing from one."""
     guesses = [9.0, 9.0, 0.0, 1.0, -1.0, 2.0]
     sweeps = [Sweep(guess=guess, kept=max(n - 1, 0)) for n, guess in enumerate(guesses)]
     told = prepared(sweeps, monitored=None, sampled=True, max_sweeps=5, schedule=(1, 1))

@@ -22,12 +22,13 @@ from acvb_core.evaluate.agreement import agreement
 from acvb_core.samples.planted_mixtures import planted_features
 from acvb_core.samples.planted_relations import planted_relation
 from tests.engine.fakes import QUICK, all_snapshots, small_relation, small_run
+from tests.loops import for_each
 
 TRUTH = planted_relation(60, 50, 3, 3, 5)
 SCORES = ["log_likelihood", "skill", "roc_auc", "average_precision"]
 
 
-@pytest.mark.parametrize("method", list(QUICK))
+@for_each("method", list(QUICK))
 def test_finds_planted_clusters(method: str) -> None:
     longer = {"burn_in": 100, "max_sweeps": 200} if method == "gibbs" else {}
     result = fit(TRUTH.relation, method, **(QUICK[method] | longer))
@@ -93,9 +94,7 @@ def test_unknown_names_are_refused() -> None:
             fit(small_relation(), "cvb0", heldout=share)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "seed", [None, -1, 1.5, np.random.default_rng(0)], ids=["none", "below", "half", "generator"]
-)
+@for_each("seed", [None, -1, 1.5, np.random.default_rng(0)])
 def test_a_seed_is_a_whole_number(seed: Any) -> None:
     relation = small_relation()
     told = "it must be a whole number, at least 0"
@@ -169,7 +168,7 @@ def test_compare_takes_seeds_by_name_and_stops_with_what_it_has() -> None:
     assert comparison.table()["verdict"].tolist() == ["MAX_SWEEPS", "STOPPED"]
 
 
-@pytest.mark.parametrize("measure", ["ari", "nmi"])
+@for_each("measure", ["ari", "nmi"])
 def test_agreement_of_runs(measure: str) -> None:
     results = [fit(TRUTH.relation, "cvb0", k_rows=k, k_cols=5, split=False) for k in (2, 6)]
     comparison = Comparison(results)
@@ -205,16 +204,6 @@ def test_compare_refuses_what_is_wrong_before_the_first_run() -> None:
     assert [result.prepared.spec.values.get("burn_in") for result in kept.results] == [None, 2]
 
 
-def test_what_a_model_does_not_have_is_told_with_what_it_has() -> None:
-    result = fit(small_relation(), "cvb0", max_sweeps=2, k_rows=2)
-    with pytest.raises(
-        ParameterError, match="a run of model 'irm' has no topics; it has rows, columns, blocks"
-    ):
-        _ = result.topics
-    with pytest.raises(ParameterError, match="no 'documents' have labels here; rows and cols have"):
-        result.labels("documents")
-
-
 @pytest.fixture(scope="module")
 def result() -> Result:
     relation = planted_relation(12, 10, 2, 2, seed=1).relation
@@ -246,11 +235,6 @@ def test_a_stream_says_how_much_it_saw_and_how_fast() -> None:
     assert plain["heldout"]["completion_perplexity"] == plain["heldout"]["perplexity"]
     at_once = result.with_state(snapshot=replace(last, wall_seconds=2.0))
     assert at_once.summary()["documents_per_second"] is None
-
-
-def test_batch_runs_speak_of_no_documents_and_no_race(result: Result) -> None:
-    assert not {"passes", "documents_seen", "documents_per_second", "race"} & set(result.summary())
-    assert "completion_perplexity" not in result.summary()["heldout"]
 
 
 def test_features_add_up_to_an_object() -> None:

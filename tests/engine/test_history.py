@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from acvb_core.core.protocols import Posterior
 from acvb_core.engine.history import History, SweepRecord
 from acvb_core.evaluate.heldout import LinkScore
+from tests.loops import for_each
 
 EMPTY = Posterior({}, {}, averaged=())
 
@@ -100,52 +99,11 @@ def test_columns_are_published_with_the_first_row() -> None:
     assert len(history) == 2
 
 
-def test_readers_see_whole_rows_only() -> None:
-    history = History()
-    done = threading.Event()
-    failures: list[BaseException] = []
-
-    def read() -> None:
-        try:
-            while not done.is_set():
-                frame = history.frame()
-                if len(frame) == 0:
-                    continue
-                assert frame["sweep"].tolist() == list(range(1, len(frame) + 1))
-                assert (frame["diagnostics_seconds"] == 3 * frame["sweep"]).all()
-                assert frame["lower_bound"].isin([*frame["sweep"], -1.0]).all()
-                assert len(history.column("sweep")) >= len(frame)
-        except BaseException as error:
-            failures.append(error)
-
-    readers = [threading.Thread(target=read) for _ in range(2)]
-    for reader in readers:
-        reader.start()
-    for sweep in range(1, 1500):
-        history.append(snapshot(sweep))
-        if sweep % 7 == 0:
-            history.append(snapshot(sweep, bound=-1.0))
-    done.set()
-    for reader in readers:
-        reader.join()
-    assert not failures
-    assert len(history) == 1499
-
-
-@pytest.mark.parametrize("n", [1, 256, 257])
-def test_rows_at_the_edge_of_the_buffer(n: int) -> None:
-    history = History()
-    for sweep in range(1, n + 1):
-        history.append(snapshot(sweep))
-        history.append(snapshot(sweep))
-    assert history.column("sweep").tolist() == list(range(1, n + 1))
-
-
 def with_extras(sweep: int, **extras: float) -> SweepRecord:
     return replace(snapshot(sweep), extras=extras)
 
 
-@pytest.mark.parametrize("first", [1, 2, 10, 256, 257, 600])
+@for_each("first", [1, 2, 10, 256, 257, 600])
 def test_columns_that_appear_later_are_empty_before(first: int) -> None:
     """What is evaluated every so many sweeps is first known in the middle of a run, or where the buffer grows."""
     history = History()

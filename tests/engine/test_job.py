@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -16,7 +15,6 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.prepared import PreparedRun
-from tests.costs import reference_seconds
 from tests.engine.fakes import Wrapped, all_snapshots, bits, small_run, with_inference
 from tests.engine.jobs import PATIENCE, endless, gated, started, sweeps, until, until_held
 
@@ -83,32 +81,6 @@ def test_pause_holds_the_run_in_the_middle_of_a_sweep(jobs: list[Job]) -> None:
     gate.tickets.release(1000)
 
 
-def test_pause_holds_a_real_run_and_takes_no_time(jobs: list[Job]) -> None:
-    begun = time.monotonic()
-    executor = Executor(1)
-    job = started(jobs, endless(), executor)
-    until(lambda: sweeps(job) >= 3)
-    job.pause()
-    until_held(job, executor)
-    held = sweeps(job)
-    (thread,) = (thread for thread in threading.enumerate() if thread.name == f"acvb-{job.id}")
-    clock = time.pthread_getcpuclockid(thread.ident or 0)
-    paused = time.monotonic()
-    # What is blocked takes no time at all: its thread's clock stands while this thread works.
-    until(lambda: time.clock_gettime(clock) == (reference_seconds(), time.clock_gettime(clock))[1])
-    assert sweeps(job) == held
-    paused = time.monotonic() - paused
-    job.resume()
-    until(lambda: sweeps(job) >= held + 3)
-    job.stop()
-    assert job.wait(PATIENCE)
-    assert job.inspect().snapshot.wall_seconds < time.monotonic() - begun - paused
-    # The pause has left no trace: sweeps of the same seed, as if there had been none.
-    number = sweeps(job)
-    whole = all_snapshots(endless(), max_sweeps=number)[-1]
-    assert job.inspect().snapshot.posterior["rows"].tobytes() == whole.posterior["rows"].tobytes()
-
-
 def test_paused_run_leaves_its_place_to_another(jobs: list[Job]) -> None:
     executor = Executor(1)
     first = started(jobs, endless(), executor)
@@ -173,26 +145,6 @@ def test_stopped_while_queued_never_sweeps(jobs: list[Job]) -> None:
         job.result()
 
 
-def test_stopped_in_the_start_never_sweeps(jobs: list[Job]) -> None:
-    prepared = small_run("cvb0")
-    begun, go = threading.Event(), threading.Event()
-
-    class SlowStart(Wrapped):
-        def init(self, rng: np.random.Generator, poll: Poll = lambda: None) -> Any:
-            begun.set()
-            assert go.wait(PATIENCE)
-            return super().init(rng, poll)
-
-    job = started(jobs, with_inference(prepared, SlowStart(prepared.algorithm, lambda *given: given[:2])))
-    assert begun.wait(PATIENCE)
-    assert job.inspect().status is Status.STARTING
-    job.stop()
-    go.set()
-    assert job.wait(PATIENCE)
-    seen = job.inspect()
-    assert (seen.status, seen.snapshot, seen.error) == (Status.FINISHED, None, None)
-
-
 def test_stopped_in_the_first_sweep_can_go_on(jobs: list[Job]) -> None:
     whole = small_run("gibbs")
     prepared, gate = gated(whole)
@@ -229,20 +181,6 @@ def test_extends_after_the_cap(jobs: list[Job]) -> None:
     assert not job.can_extend
     with pytest.raises(ValueError, match="only a run"):
         job.extend(1)
-
-
-def test_extends_after_a_stop(jobs: list[Job]) -> None:
-    job = started(jobs, endless())
-    until(lambda: sweeps(job) >= 3)
-    job.stop()
-    assert job.wait(PATIENCE)
-    at = sweeps(job)
-    job.extend(5)
-    assert job.wait(PATIENCE)
-    assert (sweeps(job), job.inspect().verdict) == (at + 5, Verdict.MAX_SWEEPS)
-    whole = all_snapshots(endless(), max_sweeps=at + 5)
-    assert bits(job.inspect().snapshot) == bits(whole[-1])
-    assert job.history.column("sweep").tolist() == list(range(1, at + 6))
 
 
 def test_extended_at_once_has_not_ended(jobs: list[Job]) -> None:
@@ -290,19 +228,6 @@ def test_failed_job_says_why(jobs: list[Job], capsys: pytest.CaptureFixture[str]
     assert "no room for the sums" in capsys.readouterr().err
 
 
-def test_failed_job_cannot_be_extended(jobs: list[Job], capsys: pytest.CaptureFixture[str]) -> None:
-    job = started(jobs, failing(small_run("cvb0", max_sweeps=3), 4))
-    assert job.wait(PATIENCE)
-    assert job.inspect().verdict is Verdict.MAX_SWEEPS
-    job.extend(5)
-    assert job.wait(PATIENCE)
-    assert job.inspect().status is Status.FAILED
-    assert not job.can_extend
-    with pytest.raises(ValueError, match="only a run"):
-        job.extend(5)
-    capsys.readouterr()
-
-
 def test_failure_makes_room_for_the_next(jobs: list[Job], capsys: pytest.CaptureFixture[str]) -> None:
     executor = Executor(1)
     first = started(jobs, failing(small_run("cvb0"), 2), executor)
@@ -310,37 +235,6 @@ def test_failure_makes_room_for_the_next(jobs: list[Job], capsys: pytest.Capture
     assert second.wait(PATIENCE)
     assert (first.inspect().status, second.inspect().verdict) == (Status.FAILED, Verdict.CONVERGED)
     capsys.readouterr()
-
-
-def test_many_jobs_share_two_threads(jobs: list[Job]) -> None:
-    executor = Executor(2)
-    at_once, most, lock, pair = [0], [0], threading.Lock(), threading.Barrier(2)
-
-    def counting(number: int) -> PreparedRun:
-        prepared = small_run("cvb0", seed=number % 3, max_sweeps=3, tol=1e-12)
-
-        class Counted(Wrapped):
-            def init(self, rng: np.random.Generator, poll: Poll = lambda: None) -> Any:
-                with lock:
-                    at_once[0] += 1
-                    most[0] = max(most[0], at_once[0])
-                pair.wait(PATIENCE)  # two at once, or none
-                return super().init(rng, poll)
-
-        def after(state: Any, info: SweepInfo, poll: Poll) -> tuple[Any, SweepInfo]:
-            if state.age == 3:
-                with lock:
-                    at_once[0] -= 1
-            return state, info
-
-        return with_inference(prepared, Counted(prepared.algorithm, after))
-
-    many = [started(jobs, counting(number), executor) for number in range(10)]
-    assert all(job.wait(PATIENCE) for job in many)
-    assert most[0] == 2
-    for number, job in enumerate(many):
-        assert job.inspect().verdict is Verdict.MAX_SWEEPS
-        assert bits(job.inspect().snapshot) == bits(many[number % 3].inspect().snapshot)
 
 
 def test_readers_see_a_consistent_job(jobs: list[Job]) -> None:

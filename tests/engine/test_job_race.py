@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from typing import Any
-
-import pytest
 
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import solve
@@ -38,7 +35,7 @@ def test_a_race_is_one_job_and_ends_as_its_winner(jobs: list[Job]) -> None:
     assert result.race is not None
     assert result.race[columns].equals(wanted.race[columns])
     assert job.history.column("sweep").tolist() == list(range(1, 61))
-    # Extended it is the winner that goes on, as it would have alone.
+    # Extended it is the winner that continues, as it would have alone.
     job.extend(7)
     assert job.wait(PATIENCE)
     alone = all_snapshots(prepared.with_seed(wanted.race_report.leader), max_sweeps=67)[-1]
@@ -48,39 +45,6 @@ def test_a_race_is_one_job_and_ends_as_its_winner(jobs: list[Job]) -> None:
     assert again.result().to_dict() == job.result().to_dict()
     assert again.label.name == job.label.name
     assert again.label.name.endswith("seeds 3 to 6")
-
-
-def test_readers_see_one_run_at_a_time_of_a_race(jobs: list[Job]) -> None:
-    prepared = race_of(6)
-    curves = {
-        seed: [snapshot.lower_bound for snapshot in all_snapshots(prepared.with_seed(seed))]
-        for seed in range(3, 9)
-    }
-    prepared, gate = gated(prepared)
-    job = started(jobs, prepared)
-    looks, leaders, sizes = 0, set(), set()
-    while True:
-        until(lambda: gate.waiting.is_set() or not job.inspect().status.active)
-        if not job.inspect().status.active:
-            break
-        gate.waiting.clear()
-        gate.tickets.release()  # no sweep without a look, which is taken while it is under way
-        seen = job.inspect()
-        if seen.snapshot is None:
-            continue
-        looks += 1
-        race_report, history, sweep = seen.race_report, seen.history, seen.snapshot.sweep
-        seed = seen.prepared.spec.seed
-        assert seed == race_report.leader
-        assert seen.prepared.spec.restarts == 1
-        assert history.column("lower_bound")[:sweep].tolist() == curves[seed][:sweep]
-        if seen.status is Status.RUNNING and race_report.rung is not None and seen.seconds_left is not None:
-            assert seen.seconds_left == pytest.approx(race_report.sweeps_left / seen.sweeps_per_second)
-        leaders.add(seed)
-        sizes.add(race_report.sizes)
-    assert job.wait(PATIENCE)
-    assert looks > 20
-    assert len(sizes) > 1
 
 
 def test_a_race_is_paused_and_stopped_and_its_leader_goes_on(jobs: list[Job]) -> None:
@@ -112,25 +76,3 @@ def test_a_race_is_paused_and_stopped_and_its_leader_goes_on(jobs: list[Job]) ->
     assert bits(job.inspect().snapshot) == bits(
         all_snapshots(race_of(1).with_seed(leader), max_sweeps=at + 5)[-1]
     )
-
-
-def test_a_race_stopped_in_its_first_start_never_sweeps(jobs: list[Job]) -> None:
-    executor = Executor(1)
-    begin = threading.Event()
-    executor.submit(lambda: begin.wait(PATIENCE) and None, "before")
-    job = started(jobs, race_of(3, "cvb0"), executor)
-    assert job.prepared.spec.restarts == 3
-    job.stop()
-    begin.set()
-    assert job.wait(PATIENCE)
-    seen = job.inspect()
-    assert (seen.status, seen.snapshot, seen.verdict, seen.error) == (Status.FINISHED, None, None, None)
-
-
-def test_a_race_whose_winner_has_converged_does_no_more(jobs: list[Job]) -> None:
-    job = started(jobs, race_of(3, "cvb0", tol=0.9, merge=False, split=False))
-    assert job.wait(PATIENCE)
-    seen = job.inspect()
-    assert (seen.status, seen.verdict) == (Status.FINISHED, Verdict.CONVERGED)
-    assert not job.can_extend
-    assert len(job.history) == seen.snapshot.sweep < 60

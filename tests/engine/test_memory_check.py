@@ -28,6 +28,7 @@ from acvb_core.models.lda.grid import grid
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.samples.planted_mixtures import planted_features, planted_topics
 from acvb_core.samples.planted_relations import planted_relation
+from tests.loops import for_each
 
 RELATION = planted_relation(20, 30, 2, 2, seed=1).relation
 CORPUS = planted_topics(25, 30, 3, 12, 0.2, 0.1, 4).corpus
@@ -51,7 +52,7 @@ def free(monkeypatch: pytest.MonkeyPatch, amount: int) -> None:
     monkeypatch.setattr(free_memory, "available_memory", lambda: amount)
 
 
-@pytest.mark.parametrize("start", STARTS.values(), ids=STARTS.keys())
+@for_each("start", STARTS)
 def test_what_does_not_fit_is_refused_unless_the_check_is_off(start, monkeypatch):
     free(monkeypatch, 100)
     with pytest.raises(
@@ -117,16 +118,7 @@ def test_a_large_sparse_relation_is_refused(monkeypatch):
         acvb_core.fit(relation, "cvb0", k_rows=500, k_cols=500)
 
 
-def test_the_states_of_a_race_are_counted(monkeypatch):
-    alone, race = (prepare_run(CORPUS, "vb", {"k": 3, "max_sweeps": 2}, restarts=n) for n in (1, 4))
-    free(monkeypatch, alone.memory_bytes)
-    list(Executor().compute(RunState.begin(alone)))
-    with pytest.raises(ParameterError, match="GB"):
-        acvb_core.fit(CORPUS, "vb", k=3, max_sweeps=2, restarts=4)
-    assert race.memory_bytes == 3 * alone.memory_bytes
-
-
-@pytest.mark.parametrize("what", ["compare", "grid"])
+@for_each("what", ["compare", "grid"])
 def test_nothing_is_run_where_a_later_run_does_not_fit(what, monkeypatch):
     prepared_runs = [
         prepare_run(CORPUS, method, {"k": k}) for method, k in (("vb", 2), ("vb", 9), ("gibbs", 2))
@@ -155,13 +147,6 @@ def test_a_queued_run_is_checked_when_its_turn_comes(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_a_run_that_goes_on_is_not_checked_again(monkeypatch):
-    prepared = prepare_run(CORPUS, "vb", {"k": 3, "max_sweeps": 4})
-    first = next(iter(Executor().compute(RunState.begin(prepared))))
-    free(monkeypatch, 1000)
-    assert [state.last.sweep for state in Executor().compute(first)] == [2, 3, 4]
-
-
 GROUPS = {
     "version 2": ("0::/a/b\n", "a", "memory.max", "memory.current", "inactive_file", "5000"),
     "version 2, seen from inside": ("0::/x/y\n", "", "memory.max", "memory.current", "inactive_file", "5000"),
@@ -172,7 +157,7 @@ GROUPS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("own", "at", "limit", "used", "cached", "most"), GROUPS.values(), ids=GROUPS.keys())
+@for_each("own, at, limit, used, cached, most", GROUPS)
 def test_the_limit_of_a_container_counts(own, at, limit, used, cached, most, tmp_path):
     (tmp_path / "own").write_text(own)
     group = tmp_path / "root" / at

@@ -1,4 +1,4 @@
-"""Restarts that race: the better half goes on at each rung, and the winner is what it would have been alone."""
+"""Restarts that race: the better half continues at each rung, and the winner is what it would have been alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from acvb_core.models.irm.spec import MOVES_FROM
 from acvb_core.registry import METHODS
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import planted_features, planted_topics
-from tests.engine.fakes import Wrapped, bits, small_relation, small_run, with_inference, with_parts
+from tests.engine.fakes import Wrapped, bits, small_relation, small_run, with_parts
+from tests.loops import for_each
 
 
 def racing(prepared: PreparedRun, restarts: int) -> PreparedRun:
@@ -73,7 +74,7 @@ def bounds_at(prepared: PreparedRun, rung: int) -> dict[int, float]:
     return found
 
 
-@pytest.mark.parametrize("method", ["acvb0", "vb", "gibbs"])
+@for_each("method", ["acvb0", "vb", "gibbs"])
 def test_the_better_half_goes_on_at_each_rung(method: str) -> None:
     prepared = seldom(slow_starts(method, restarts=7))
     race_report = updates(prepared, first_rung=3)[-1].race_report
@@ -120,9 +121,7 @@ def data_for(model: str) -> Any:
 KINDS = ("acvb0", "gibbs", "vb", "sdm", "fab", "ibp")
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in METHODS if row.name in KINDS], ids=lambda row: f"{row.model}-{row.name}"
-)
+@for_each("row", [row for row in METHODS if row.name in KINDS])
 def test_the_winner_is_what_its_seed_gives_alone(row: MethodSpec) -> None:
     data = data_for(row.model)
     prepared = seldom(
@@ -200,16 +199,6 @@ def test_the_race_tells_what_all_of_it_cost() -> None:
     assert told["settings"]["restarts"] == 1
     again = RaceReport.from_dict(told["race"])
     assert again.to_dict() == told["race"]
-
-
-def test_one_start_is_a_run_as_ever() -> None:
-    prepared = small_run("cvb0")
-    assert updates(prepared) == []
-    result = solve(prepared)
-    assert (result.race, result.race_report) == (None, None)
-    assert "race" not in result.to_dict()
-    assert bits(result.snapshot) == bits(list(run(prepared))[-1])
-    assert "race_sweeps" not in comparison_row(result)
 
 
 def scripted(prepared: PreparedRun, bounds: dict[int, float]) -> PreparedRun:
@@ -334,7 +323,7 @@ def test_a_stop_keeps_the_leader_so_far() -> None:
     assert table["sweeps"].tolist() == [20, 20, 20, 9, 0, 0]
     assert table["out_after"].isna().all()
     assert result.to_dict()["race"]["winner"] is None
-    # … and it goes on from there as if nothing had been.
+    # … and it continues from there as if nothing had been.
     more = list(run(result.prepared, resume=result.snapshot, max_sweeps=25))[-1]
     assert bits(more) == bits(list(run(prepared.with_seed(best), max_sweeps=25))[-1])
 
@@ -343,29 +332,6 @@ def test_a_stop_in_the_first_run_keeps_that() -> None:
     result = stopped_when(slow_starts("gibbs", 4), lambda run_of, s: s.sweep == 5)
     assert (result.prepared.spec.seed, result.snapshot.sweep) == (3, 5)
     assert result.verdict is Verdict.STOPPED
-
-
-def test_a_stop_before_anything_is_one() -> None:
-    stop = Stop()
-    stop.now = True
-    calls = []
-    with pytest.raises(StopRun):
-        solve(slow_starts("cvb0", 3), lambda *given: calls.append(given), stop)
-    assert all(snapshot.sweep == 0 for _, snapshot in calls)
-
-
-def test_a_stop_leaves_a_leader_that_had_converged_as_it_is() -> None:
-    prepared = slow_starts("cvb0", 3, tol=0.5, merge=False, split=False)
-    result = stopped_when(prepared, lambda run_of, s: run_of.spec.seed == 4)
-    assert (result.prepared.spec.seed, result.verdict) == (3, Verdict.CONVERGED)
-    assert result.was_stopped, "the race was not over"
-
-
-def test_the_winners_run_can_be_stopped_too() -> None:
-    result = stopped_when(slow_starts("cvb0", 2), lambda run_of, s: s.sweep == 33)
-    assert (result.verdict, result.snapshot.sweep) == (Verdict.STOPPED, 33)
-    assert result.race_report is not None
-    assert result.race_report.is_decided
 
 
 def test_runs_that_end_before_the_rung_are_still_in() -> None:
@@ -412,17 +378,3 @@ def test_compared_races_share_no_seed() -> None:
     assert table["race_sweeps"].tolist() == [9, 9]
     assert table["seed"][0] in (0, 1, 2)
     assert table["seed"][1] in (3, 4, 5)
-
-
-def test_a_run_that_fails_ends_the_race() -> None:
-    prepared = slow_starts("cvb0", 3)
-    seen: list[int] = []
-
-    def after(state: Any, info: SweepInfo, poll: Poll) -> tuple[Any, SweepInfo]:
-        seen.append(1)
-        if len(seen) == 30:
-            raise MemoryError("no room")
-        return state, info
-
-    with pytest.raises(MemoryError, match="no room"):
-        updates(with_inference(prepared, Wrapped(prepared.algorithm, after)))

@@ -23,6 +23,7 @@ from acvb_core.data.table import Table
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.fitting import compare, fit, read_data
 from acvb_core.engine.tuning import plan_search
+from tests.loops import for_each
 
 CELLS = np.array([[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 0]])
 ROWS, COLUMNS = list("abcd"), list("wxyz")
@@ -30,10 +31,8 @@ FRAME = pd.DataFrame(CELLS, index=ROWS, columns=COLUMNS)
 PAIRS = [(ROWS[i], COLUMNS[j]) for i, j in zip(*CELLS.nonzero(), strict=True)]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [CELLS, sparse.csr_array(CELLS), FRAME, PAIRS, pd.DataFrame(PAIRS, columns=["source", "target"])],
-    ids=["array", "csr", "frame", "pairs", "long frame"],
+@for_each(
+    "given", [CELLS, sparse.csr_array(CELLS), FRAME, PAIRS, pd.DataFrame(PAIRS, columns=["source", "target"])]
 )
 def test_what_is_read_is_fitted(given: Any) -> None:
     result = fit(given, "vb", k_rows=2, k_cols=2, max_sweeps=3)
@@ -126,7 +125,7 @@ GRAPHS = {
 }
 
 
-@pytest.mark.parametrize(("graph", "size"), GRAPHS.values(), ids=list(GRAPHS))
+@for_each("graph, size", GRAPHS)
 def test_a_graph_whose_nodes_are_texts_is_a_relation(graph: Any, size: str) -> None:
     """Everywhere: it has nodes, which may be called anything, and no documents."""
     assert fit(graph, "vb", max_sweeps=1).prepared.data.size_text == size

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import threading
-import time
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from acvb_core.core.clusters import mean_l1_change
-from acvb_core.core.protocols import Poll, Posterior, SweepInfo
-from acvb_core.engine.history import SweepRecord, Verdict
+from acvb_core.core.protocols import Poll, SweepInfo
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import Schedule, StopRun, run
-from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.heldout import mean_log_likelihood
 from acvb_core.models.irm.state import block_counts
-from acvb_core.samples.planted_relations import PlantedRelation, planted_relation
+from acvb_core.samples.planted_relations import planted_relation
 from tests.engine.fakes import QUICK, Wrapped, all_snapshots, bits, small_run, with_inference, with_parts
+from tests.loops import for_each
 
 METHODS = list(QUICK)
 
@@ -47,7 +45,7 @@ class Counting:
         self.calls += 1
 
 
-@pytest.mark.parametrize("method", METHODS)
+@for_each("method", METHODS)
 def test_yields_a_snapshot_for_every_sweep(method: str) -> None:
     snapshots = all_snapshots(small_run(method, max_sweeps=12))
     assert [s.sweep for s in snapshots] == list(range(1, len(snapshots) + 1))
@@ -73,7 +71,7 @@ def test_sweeps_only_when_asked() -> None:
         assert done[-1] == expected == len(done)
 
 
-@pytest.mark.parametrize("method", ["acvb", "gibbs"])
+@for_each("method", ["acvb", "gibbs"])
 def test_same_seed_same_bits_whatever_runs_beside_it(method: str) -> None:
     # Large enough that a product cut over several threads would be added up in another order.
     relation = planted_relation(150, 120, 4, 4, 5, missing_share=0.1).relation
@@ -106,7 +104,7 @@ def test_same_seed_same_bits_whatever_runs_beside_it(method: str) -> None:
     assert found[3] != found[2]
 
 
-@pytest.mark.parametrize("method", ["acvb0", "gibbs"])
+@for_each("method", ["acvb0", "gibbs"])
 def test_resumed_run_gives_the_bits_of_one_never_interrupted(method: str) -> None:
     prepared = small_run(method, max_sweeps=24, **({} if method == "gibbs" else {"tol": 1e-12}))
     counting = Counting()
@@ -115,7 +113,7 @@ def test_resumed_run_gives_the_bits_of_one_never_interrupted(method: str) -> Non
     # Stop at calls spread over the run, so in the start, in each domain's pass and in the diagnostics.
     for call in np.linspace(1, counting.calls, 14).astype(int):
         first = all_snapshots(prepared, poll=StopAt(int(call)))
-        if not first:  # stopped in the start: nothing to go on from
+        if not first:  # stopped in the start: nothing to continue from
             continue
         if (
             first[-1].verdict is not Verdict.STOPPED
@@ -130,18 +128,6 @@ def test_resumed_run_gives_the_bits_of_one_never_interrupted(method: str) -> Non
         assert [bits(s) for s in kept] == whole[: len(kept)]
         rest = [bits(s) for s in all_snapshots(prepared, resume=first[-1])]
         assert rest == whole[done:]
-
-
-def test_stops_again_and_again_and_still_gives_the_same_bits() -> None:
-    prepared = small_run("gibbs")
-    whole = bits(all_snapshots(prepared)[-1])
-    last: SweepRecord | None = None
-    for stop in range(40):
-        found = all_snapshots(prepared, resume=last, poll=StopAt(7 + stop))
-        last = found[-1] if found else last
-    assert last is not None
-    assert last.verdict is Verdict.MAX_SWEEPS
-    assert bits(last) == whole
 
 
 def test_stopped_run_is_evaluated_in_full() -> None:
@@ -164,7 +150,7 @@ def test_stop_in_the_start_leaves_nothing() -> None:
     assert all_snapshots(small_run("cvb0"), poll=StopAt(1)) == []
 
 
-@pytest.mark.parametrize("method", METHODS)
+@for_each("method", METHODS)
 def test_cap_is_never_called_convergence(method: str) -> None:
     settles = all_snapshots(small_run(method))[-1]
     if method == "gibbs":
@@ -179,21 +165,6 @@ def test_cap_is_never_called_convergence(method: str) -> None:
         assert snapshots[-1].heldout is not None
 
 
-@pytest.mark.parametrize("method", ["acvb0", "vb", "gibbs"])
-def test_extended_run_goes_on_where_it_was(method: str) -> None:
-    prepared = small_run(method, init="spectral")
-    whole = all_snapshots(prepared)
-    first = all_snapshots(prepared, max_sweeps=4)
-    assert first[-1].verdict is Verdict.MAX_SWEEPS
-    rest = all_snapshots(prepared, resume=first[-1], max_sweeps=9)
-    rest += all_snapshots(prepared, resume=rest[-1], max_sweeps=whole[-1].sweep)
-    assert [s.sweep for s in rest] == list(range(5, whole[-1].sweep + 1))
-    assert bits(rest[-1]) == bits(whole[-1])
-    for one, other in pairwise([*first, *rest]):
-        assert one.cpu_seconds < other.cpu_seconds
-        assert one.wall_seconds < other.wall_seconds
-
-
 def test_resumed_at_the_cap_says_so() -> None:
     prepared = small_run("cvb0")
     last = all_snapshots(prepared, max_sweeps=4)[-1]
@@ -201,9 +172,9 @@ def test_resumed_at_the_cap_says_so() -> None:
     assert [(s.sweep, s.verdict) for s in again] == [(4, Verdict.MAX_SWEEPS)]
 
 
-@pytest.mark.parametrize("heldout", [0.0, 0.1])
-@pytest.mark.parametrize("method", ["acvb0", "cvb0", "vb"])
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@for_each("heldout", [0.0, 0.1])
+@for_each("method", ["acvb0", "cvb0", "vb"])
+@for_each("bad", [np.nan, np.inf])
 def test_non_finite_numbers_are_divergence(method: str, heldout: float, bad: float) -> None:
     prepared = small_run(method, heldout=heldout, burn_in=1) if method == "acvb0" else None
     prepared = prepared or small_run(method, heldout=heldout)
@@ -237,23 +208,8 @@ def test_divergence_shows_where_only_the_change_tells() -> None:
     assert [s.verdict for s in snapshots] == [None, None, Verdict.DIVERGED]
 
 
-@pytest.mark.parametrize("method", ["acvb0", "vb", "gibbs"])
-def test_diagnostics_are_accounted_apart(method: str) -> None:
-    prepared = small_run(method, max_sweeps=15)
-    before = time.thread_time()
-    snapshots = all_snapshots(prepared)
-    thread = time.thread_time() - before
-    last = snapshots[-1]
-    assert last.diagnostics_seconds > 0
-    assert last.cpu_seconds > 0
-    assert last.cpu_seconds + last.diagnostics_seconds <= thread
-    for one, other in pairwise(snapshots):
-        assert one.cpu_seconds < other.cpu_seconds
-        assert one.diagnostics_seconds < other.diagnostics_seconds
-
-
 class Clock:
-    """A clock that goes on only when it is told to, in place of the module `time`."""
+    """A clock that continues only when it is told to, in place of the module `time`."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -268,7 +224,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock that runs are measured with."""
     made = Clock()
-    for module in ("run", "threads"):
+    for module in ("run", "machine"):
         monkeypatch.setattr(f"acvb_core.engine.{module}.time", made)
     return made
 
@@ -313,8 +269,8 @@ def test_pauses_are_no_part_of_the_clock_time(clock: Clock) -> None:
     assert last.wall_seconds == 5.0
 
 
-@pytest.mark.parametrize("method", ["acvb0", "cvb0"])
-@pytest.mark.parametrize("cap", [9, 12])
+@for_each("method", ["acvb0", "cvb0"])
+@for_each("cap", [9, 12])
 def test_bound_is_evaluated_every_so_many_sweeps_and_in_the_last(method: str, cap: int) -> None:
     prepared = small_run(method, max_sweeps=cap, tol=1e-12)
     snapshots = all_snapshots(prepared, schedule=Schedule(bound=4, heldout=5))
@@ -356,7 +312,7 @@ def test_change_is_that_of_the_last_sweep_alone() -> None:
         assert snapshot.change == pytest.approx(mean_l1_change(state.q, old), rel=1e-14)
 
 
-@pytest.mark.parametrize("method", ["acvb0", "acvb"])
+@for_each("method", ["acvb0", "acvb"])
 def test_answer_of_an_averaged_run_is_scored_from_the_mean(method: str) -> None:
     """Everything said of the answer is worked out here from the averaged responsibilities by hand."""
     prepared = small_run(method, burn_in=2, max_sweeps=20, tol=1e-12, init="random")
@@ -394,73 +350,6 @@ def test_sampler_is_scored_by_the_log_of_its_averaged_predictions() -> None:
         assert snapshot.heldout.log_likelihood == pytest.approx(expected, rel=1e-12)
         assert (snapshot.burn_in, snapshot.samples) == (snapshot.sweep <= 4, len(kept))
     assert len(kept) == 8
-
-
-@dataclass(frozen=True)
-class NearTruth:
-    """A start at the planted clusters, with a little of every object in clusters that are not needed."""
-
-    truth: PlantedRelation
-    k: int = 7
-    how: str = "given"
-    smoothing: float = 0.1
-
-    def responsibilities(self, *_: Any) -> dict[str, np.ndarray]:
-        labels = {"rows": self.truth.row_clusters, "cols": self.truth.column_clusters}
-        return {domain: 0.9 * np.eye(self.k)[found] + 0.1 / self.k for domain, found in labels.items()}
-
-
-def padded(posterior: Posterior, k: int) -> Posterior:
-    """Return the posterior with empty clusters after those that are left."""
-    wide = {
-        name: np.hstack([posterior[name], np.zeros((len(posterior[name]), k - posterior[name].shape[1]))])
-        for name in posterior.averaged
-    }
-    return posterior.with_arrays(wide, drop=tuple({"ones", "entries"} & set(posterior.arrays)))
-
-
-@pytest.mark.parametrize("method", ["acvb0", "acvb", "cvb0", "cvb", "vb"])
-def test_shrinking_is_harmless(method: str) -> None:
-    """A run that drops tiny clusters ends where one that keeps them does; without moves, which would remove them."""
-    truth = planted_relation(200, 160, 3, 3, 13)
-    last = {}
-    for shrink in (0.0, 1e-5):
-        values = {
-            "k_rows": 7,
-            "k_cols": 7,
-            "merge": False,
-            "split": False,
-            "shrink": shrink,
-            "max_sweeps": 80,
-            "hyper": "fixed",
-        }
-        prepared = prepare_run(truth.relation, method, values, seed=1)
-        algorithm: Any = prepared.algorithm
-        if prepared.row.averaged:
-            algorithm = replace(algorithm, inner=replace(algorithm.inner, start=NearTruth(truth)))
-        else:
-            algorithm = replace(algorithm, start=NearTruth(truth))
-        last[shrink] = all_snapshots(with_inference(prepared, algorithm))[-1]
-    whole, small = last[0.0], last[1e-5]
-    assert whole.effective_k == {"rows": 7, "cols": 7}
-    assert sum(small.effective_k.values()) < 14
-    for domain, clusters in (("rows", truth.row_clusters), ("cols", truth.column_clusters)):
-        labels = small.posterior.labels(domain)
-        assert agreement(labels, whole.posterior.labels(domain))["ari"] == 1.0
-        assert agreement(labels, clusters)["ari"] > 0.95
-    # With fewer sticks the prior, and so the bound, is another (by some log of a cluster's size): put them back. In
-    # collapsed methods the clusters that are left share a tail of small masses, which is a few nats of the bound.
-    bound = prepared.model.lower_bound(padded(small.posterior, 7))
-    assert bound == pytest.approx(whole.lower_bound, rel=1e-4 if method == "vb" else 2e-3)
-
-
-def test_first_sweep_follows_the_seed_alone() -> None:
-    firsts = [bits(next(iter(run(small_run("cvb0", seed=seed))))) for seed in (1, 1, 2)]
-    assert firsts[0] == firsts[1] != firsts[2]
-
-
-def test_schedule_spares_large_problems() -> None:
-    assert Schedule.for_run(small_run("cvb0")) == Schedule(1, 5)
 
 
 def test_runs_on_one_relation_share_their_split() -> None:

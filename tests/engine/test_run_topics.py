@@ -14,6 +14,7 @@ from acvb_core.registry import methods_of
 from acvb_core.samples.planted_mixtures import planted_topics
 from tests.engine.fakes import all_snapshots, bits, with_parts
 from tests.engine.test_run import Counting, StopAt
+from tests.loops import for_each
 
 CORPUS = planted_topics(60, 80, 4, 30, 0.2, 0.1, 1).corpus
 METHODS = [row.name for row in methods_of("lda") if not row.streams]
@@ -29,7 +30,7 @@ def topic_run(method: str, *, heldout: float = 0.1, seed: int = 3, **values: Any
     return prepare_run(CORPUS, method, chosen, heldout=heldout, seed=seed)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@for_each("method", METHODS)
 def test_diagnostics_of_the_model_are_evaluated_with_the_bound(method: str) -> None:
     prepared = topic_run(method, max_sweeps=17, tol=1e-12)
     history = History()
@@ -55,7 +56,7 @@ def test_diagnostics_of_the_model_are_evaluated_with_the_bound(method: str) -> N
     assert history.frame()["loo_perplexity"].notna().sum() == 4
 
 
-@pytest.mark.parametrize("method", STREAMS)
+@for_each("method", STREAMS)
 def test_windows_of_a_stream_are_diagnosed_and_add_up_to_passes(method: str) -> None:
     batch = {} if method.endswith("sdm") else {"batch": 10}
     values = {"k": 5, "window": 10, "epochs": 2.5, "score_every": 0.5, **batch}
@@ -77,7 +78,7 @@ def test_windows_of_a_stream_are_diagnosed_and_add_up_to_passes(method: str) -> 
     assert snapshots[-1].verdict is Verdict.MAX_SWEEPS
 
 
-@pytest.mark.parametrize("track", [True, False])
+@for_each("track", [True, False])
 def test_bound_of_a_mean_is_known_where_its_responsibilities_are(track: bool) -> None:
     prepared = topic_run("acvb0", track=track, burn_in=5, max_sweeps=12)
     snapshots = all_snapshots(prepared, schedule=Schedule(1, 100))
@@ -111,7 +112,7 @@ class StopInDiagnostics:
         return self.model.pseudo_loo(posterior, poll, responsibilities)
 
 
-@pytest.mark.parametrize("sweep", [1, 2, 7])
+@for_each("sweep", [1, 2, 7])
 def test_stop_in_the_diagnostics_keeps_the_sweep_and_what_was_evaluated(sweep: int) -> None:
     """VB's sweeps give no pseudo leave-one-out: it is evaluated apart, and is whole also where it was to be stopped."""
     prepared = topic_run("vb", max_sweeps=30, tol=1e-12)
@@ -131,7 +132,7 @@ def test_stop_in_the_diagnostics_keeps_the_sweep_and_what_was_evaluated(sweep: i
     assert bits(rest[-1]) == bits(whole[-1])
 
 
-@pytest.mark.parametrize("method", METHODS)
+@for_each("method", METHODS)
 def test_run_that_is_stopped_is_evaluated_as_far_as_can_be(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,26 +154,3 @@ def test_run_that_is_stopped_is_evaluated_as_far_as_can_be(
         assert (last.lower_bound is None) == (collapsed and later > 1 and not averaged)
         kept = method == "cvb_exact"  # its sweeps write over nothing
         assert ("collapsed_bound" in last.extras) == (kept or (collapsed and (later == 1 or averaged)))
-
-
-@pytest.mark.parametrize("method", ["acvb0", "acvb"])
-@pytest.mark.parametrize("track", [True, False])
-def test_averaged_run_converges_by_itself(method: str, track: bool) -> None:
-    last = all_snapshots(topic_run(method, track=track, max_sweeps=2000))[-1]
-    assert last.verdict is Verdict.CONVERGED
-    assert last.samples > 2
-    assert last.mean_change < 1e-4
-    best = min(s.heldout.perplexity for s in all_snapshots(topic_run(method[1:]), schedule=Schedule(5, 1)))
-    assert last.heldout.perplexity < 1.05 * best
-
-
-def test_predictions_of_samples_are_averaged() -> None:
-    """Not those of the averaged counts."""
-    prepared = topic_run("gibbs")
-    kept = []
-    for snapshot in run(prepared, schedule=Schedule(1000, 1)):
-        if not snapshot.burn_in:
-            kept.append(prepared.model.predict(prepared.algorithm.current(snapshot.state), prepared.heldout))
-    wanted = prepared.model.score(np.mean(kept, axis=0), prepared.heldout)
-    assert snapshot.heldout.log_likelihood == pytest.approx(wanted.log_likelihood, rel=1e-9)
-    assert snapshot.verdict is Verdict.MAX_SWEEPS

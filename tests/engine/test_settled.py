@@ -7,26 +7,25 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from acvb_core.cli.output import result_text
 from acvb_core.cli.progress import ProgressLine
-from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import Comparison, fit, solve
-from acvb_core.engine.history import SETTLED, Verdict
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import run_json
 from acvb_core.views.comparison_table import comparison_table
-from tests.engine.fakes import Script, Scripted, small_relation, small_run, soft
+from tests.engine.fakes import small_relation, small_run
+from tests.loops import for_each
 
 
 @pytest.fixture(scope="module")
 def moving(still: Result) -> Result:
-    """The same run, had its sweeps gone on moving."""
+    """The same run, had its sweeps continued to move."""
     return still.with_state(snapshot=replace(still.snapshot, scaled_change=0.3))
 
 
@@ -35,30 +34,12 @@ def still() -> Result:
     return fit(small_relation(), "acvb0", k_rows=6, k_cols=5, max_sweeps=400)
 
 
-def test_the_mean_of_a_circling_method_stands_still_and_its_sweeps_do_not() -> None:
-    """To and fro between two answers: each sweep is half their distance away from the mean."""
-    rng = np.random.default_rng(0)
-    one, other, cols = soft(rng, 40, 6), soft(rng, 40, 6), soft(rng, 30, 5)
-    method = AveragedAlgorithm(
-        Scripted([Script(one if sweep % 2 else other, cols) for sweep in range(601)]), burn_in=1
-    )
-    state = method.init(rng)
-    for _ in range(600):
-        state, _ = method.sweep(state, rng)
-    phase = method.phase(state)
-    assert phase.mean_change is not None
-    assert phase.mean_change < 2e-3
-    half = np.abs(one - other).sum() / 2 / 70
-    assert phase.samples * phase.mean_change == pytest.approx(half, rel=1e-2)
-    assert half > SETTLED
-
-
 def test_a_run_that_comes_to_rest_has_settled(still: Result) -> None:
     assert still.verdict is Verdict.CONVERGED
     assert still.snapshot.has_settled is True
 
 
-@pytest.mark.parametrize("verdict", [None, Verdict.MAX_SWEEPS, Verdict.STOPPED, Verdict.DIVERGED])
+@for_each("verdict", [None, Verdict.MAX_SWEEPS, Verdict.STOPPED, Verdict.DIVERGED])
 def test_only_a_converged_mean_says_so(still: Result, verdict: Verdict | None) -> None:
     assert replace(still.snapshot, verdict=verdict).has_settled is None
     assert replace(still.snapshot, scaled_change=None).has_settled is None
@@ -93,7 +74,7 @@ def test_the_compare_table_says_it(moving: Result, still: Result) -> None:
     assert "Sweeps and mean" not in comparison_table([alone, alone], ["one", "other"]).frame
 
 
-@pytest.mark.parametrize(("sample", "method", "rule"), [
+@for_each("sample, method, rule", [
     ("southern_women", "vb", "relative change of the lower bound"),
     ("bars", "cvb0", "relative change of the pseudo leave-one-out log likelihood"),
     ("planted_features", "em", "change of the lower bound per object"),
@@ -133,7 +114,7 @@ def test_time_left_ends_where_convergence_is_certain(still: Result) -> None:
     assert job.inspect().seconds_left == pytest.approx(8 / 10.0)
 
 
-@pytest.mark.parametrize("values", [{}, {"max_sweeps": 3}], ids=["converged", "at its cap"])
+@for_each("values", [{}, {"max_sweeps": 3}])
 def test_only_a_run_that_can_go_on_keeps_its_state(values: dict[str, int]) -> None:
     """It may be by far the largest part."""
     prepared = small_run("vb", **values)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import pytest
-
 from acvb_core.engine.history import Verdict
 from acvb_core.engine.stopping import judge, monitored_change, worst_case_sweeps
+from tests.loops import for_each
 
 NOTHING: dict[str, float | None] = {"lower_bound": None, "pseudo_loo": None, "mean_change": None}
 
@@ -23,7 +22,7 @@ def verdict(
     return judge(monitored, tolerance, NOTHING | {name: now}, earlier, **options)
 
 
-@pytest.mark.parametrize("name", ["lower_bound", "pseudo_loo"])
+@for_each("name", ["lower_bound", "pseudo_loo"])
 def test_bounds_are_judged_by_their_relative_change(name: str) -> None:
     assert verdict(name, -1000.9, -1000.0) is Verdict.CONVERGED
     assert verdict(name, -999.1, -1000.0) is Verdict.CONVERGED
@@ -35,7 +34,7 @@ def test_bounds_are_judged_by_their_relative_change(name: str) -> None:
     assert verdict(name, None, -1000.0) is None
 
 
-@pytest.mark.parametrize("name", ["lower_bound", "pseudo_loo"])
+@for_each("name", ["lower_bound", "pseudo_loo"])
 def test_bounds_with_a_unit_are_judged_by_their_change_in_it(name: str) -> None:
     per_object = {"unit": 40.0, "tolerance": 0.05}
     assert verdict(name, 1.9, 0.0, **per_object) is Verdict.CONVERGED
@@ -80,8 +79,8 @@ def test_settling_is_not_convergence() -> None:
     assert verdict("mean_change", 0.0, not_stationary=True) is None
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("name", list(NOTHING))
+@for_each("value", [math.nan, math.inf, -math.inf])
+@for_each("name", list(NOTHING))
 def test_any_number_that_is_not_finite_is_divergence(name: str, value: float) -> None:
     now = {"lower_bound": -1.0, "pseudo_loo": -1.0, "mean_change": 0.0} | {name: value}
     for monitored in (*NOTHING, None):
@@ -101,7 +100,7 @@ def test_change_from_zero_is_no_division_by_zero() -> None:
     assert change > 1e100
 
 
-@pytest.mark.parametrize("tolerance", [1.0, 0.3, 1e-2, 1e-3, 1e-5, 7e-5])
+@for_each("tolerance", [1.0, 0.3, 1e-2, 1e-3, 1e-5, 7e-5])
 def test_worst_case_is_the_first_sweep_that_is_certain(tolerance: float) -> None:
     sweeps = worst_case_sweeps(tolerance)
     assert 2.0 / sweeps <= tolerance

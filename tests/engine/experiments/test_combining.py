@@ -10,6 +10,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.engine.experiments.answers import average_posteriors
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.samples.planted_relations import planted_relation
+from tests.loops import for_each
 from tests.models.irm.moves.adapters import mixed_network
 
 
@@ -17,7 +18,7 @@ def runs_of(data: object, method: str, n: int = 3, **settings: object) -> list[a
     return [acvb_core.fit(data, method, seed=seed, **settings) for seed in range(n)]
 
 
-@pytest.mark.parametrize("init", ["random", "gibbs"])
+@for_each("init", ["random", "gibbs"])
 def test_the_mean_of_predictions_is_scored(init: str) -> None:
     relation = planted_relation(40, 30, 3, 3, 1).relation
     results = runs_of(relation, "cvb0", init=init, heldout=0.1, max_sweeps=20, k_rows=4, k_cols=4)
@@ -66,14 +67,6 @@ def test_runs_in_another_order_of_clusters_average_to_themselves() -> None:
     np.testing.assert_allclose(mean["cols"], posterior["cols"], atol=1e-12)
 
 
-def test_clusters_of_few_runs_are_averaged_over_those() -> None:
-    relation = planted_relation(40, 30, 3, 3, 1).relation
-    posterior = acvb_core.fit(relation, "vb", max_sweeps=30).posterior
-    fewer = posterior.with_arrays({"rows": posterior["rows"][:, :1]})
-    mean = average_posteriors([posterior, fewer])
-    np.testing.assert_allclose(mean["rows"], posterior["rows"], atol=1e-12)
-
-
 def test_runs_that_cannot_be_combined_are_refused() -> None:
     relation = planted_relation(20, 15, 2, 2, 1).relation
     other = planted_relation(20, 15, 2, 2, 2).relation
@@ -94,13 +87,6 @@ def test_without_held_out_data_there_is_no_score() -> None:
     assert combined.scores == []
 
 
-def test_tables_of_features_are_combined() -> None:
-    table = acvb_core.load_sample("block_images").table
-    combined = acvb_core.combine(runs_of(table, "fab", 2, heldout=0.1, max_sweeps=20))
-    assert np.isfinite(combined.score.log_likelihood)
-    assert len(combined.tables["features"]) == combined.results[0].snapshot.effective_k["features"]
-
-
 def test_the_mean_of_tables_has_the_mean_of_baselines_and_noise() -> None:
     table = acvb_core.load_sample("block_images").table
     runs = runs_of(table, "fab", 2, heldout=0.1, max_sweeps=20)
@@ -108,17 +94,3 @@ def test_the_mean_of_tables_has_the_mean_of_baselines_and_noise() -> None:
     mean = average_posteriors([one, other])
     np.testing.assert_allclose(mean["bias"], (one["bias"] + other["bias"]) / 2)
     np.testing.assert_allclose(mean["precision"], (one["precision"] + other["precision"]) / 2)
-
-
-def test_the_mean_posterior_has_no_samples_of_a_single_run() -> None:
-    runs = runs_of(planted_relation(20, 15, 2, 2, 1).relation, "vb", 2, max_sweeps=3)
-    assert "sampled_rows" in runs[0].posterior.arrays
-    assert not any(
-        name.startswith("sampled_") for name in average_posteriors([run.posterior for run in runs]).arrays
-    )
-
-
-def test_without_held_out_data_the_seed_of_the_split_says_nothing() -> None:
-    relation = planted_relation(20, 15, 2, 2, 1).relation
-    runs = [acvb_core.fit(relation, "vb", heldout_seed=seed, max_sweeps=3) for seed in (0, 1)]
-    assert acvb_core.combine(runs).score is None

@@ -17,11 +17,11 @@ from acvb_core.engine import study
 from acvb_core.engine.experiments.answers import measure_stability
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.experiments.report import Experiment
-from acvb_core.engine.run import StopRun
 from acvb_core.engine.study import make_runs
 from acvb_core.evaluate.significance import compare_with_best
 from acvb_core.samples.planted_mixtures import planted_features
 from acvb_core.store.export import csv_text
+from tests.loops import for_each
 
 SHORT = {"max_sweeps": 5, "splits": 3}
 
@@ -101,11 +101,6 @@ def test_a_setting_that_a_method_does_not_have_is_not_varied_for_it(women: Any) 
     assert [one.values["tol"] for one in plan.conditions] == [1e-3] * 3
 
 
-def test_races_share_no_seed(women: Any) -> None:
-    plan = plan_experiment(women, ["vb"], splits=3, restarts=4, seed=1)
-    assert plan.seeds == (1, 5, 9)
-
-
 def test_it_goes_on_where_it_was_stopped(women: Any, experiment: Experiment) -> None:
     plan = plan_experiment(women, ["cvb0", "vb"], k=[2, 4], seed=7, **SHORT)
     *_, part = islice(make_runs(plan, Experiment(plan)), 5)
@@ -113,29 +108,6 @@ def test_it_goes_on_where_it_was_stopped(women: Any, experiment: Experiment) -> 
     *_, whole = make_runs(plan, part)
     same = [name for name in experiment.table() if "seconds" not in name]
     pd.testing.assert_frame_equal(whole.table()[same], experiment.table()[same])
-
-
-def test_a_run_that_is_stopped_does_not_count(women: Any) -> None:
-    plan = plan_experiment(women, ["cvb0"], max_sweeps=500, tol=1e-12, splits=3)
-    calls = 0
-
-    def stop() -> None:
-        nonlocal calls
-        calls += 1
-        if calls > 3:
-            raise StopRun
-
-    assert all(
-        row["verdict"] != "STOPPED"
-        for made in make_runs(plan, Experiment(plan), poll=stop)
-        for row in made.rows
-    )
-    with pytest.raises(StopRun):
-        acvb_core.experiment(women, ["cvb0"], splits=1, poll=_stop_at_once)
-
-
-def _stop_at_once() -> None:
-    raise StopRun
 
 
 def test_a_run_that_fails_is_a_row_with_its_reason(women: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,8 +164,8 @@ def test_few_splits_conclude_nothing(women: Any) -> None:
     assert Experiment(plan).table().empty
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@for_each(
+    "options, message",
     [
         ({"methods": []}, "needs methods"),
         ({"k": []}, "k has no value"),

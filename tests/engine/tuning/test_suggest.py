@@ -11,6 +11,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Matern
 
 from acvb_core.engine.tuning import LEAST_GAIN, NOISE, most_promising_point, sobol_point
+from tests.loops import for_each
 
 BEST = np.array([0.3, 0.7])
 
@@ -50,24 +51,7 @@ def test_the_point_is_where_the_expected_improvement_is_largest() -> None:
         assert improvement(points, losses, found[None])[0] > 0.98 * most
 
 
-def test_a_bowl_is_found_to_its_bottom() -> None:
-    points = [np.array([0.9, 0.1]), *(sobol_point(n, 2, 0) for n in range(4))]
-    losses = [bowl(point) for point in points]
-    evenly = min(bowl(sobol_point(n, 2, 0)) for n in range(17))
-    for _ in range(12):
-        points.append(most_promising_point(np.array(points), np.array(losses), 0))
-        losses.append(bowl(points[-1]))
-    assert min(losses) < 0.002 < evenly
-
-
-def test_the_same_again_from_the_same_seed() -> None:
-    points = np.array([sobol_point(n, 2, 0) for n in range(5)])
-    losses = np.array([bowl(point) for point in points])
-    found = [most_promising_point(points, losses, seed) for seed in (3, 3)]
-    assert found[0].tobytes() == found[1].tobytes()
-
-
-@pytest.mark.parametrize("nothing", [math.inf, math.nan])
+@for_each("nothing", [math.inf, math.nan])
 def test_what_failed_counts_as_the_worst(nothing: float) -> None:
     points = np.array([sobol_point(n, 2, 0) for n in range(5)])
     losses = np.array([bowl(point) for point in points])
@@ -75,13 +59,6 @@ def test_what_failed_counts_as_the_worst(nothing: float) -> None:
     as_worst = losses.copy()
     as_worst[2] = np.nanmax(np.where(np.isfinite(losses), losses, np.nan))
     assert (most_promising_point(points, losses, 0) == most_promising_point(points, as_worst, 0)).all()
-
-
-@pytest.mark.parametrize("losses", [np.full(3, math.inf), np.full(3, 2.5), np.array([1.0, 1.0, math.inf])])
-def test_nothing_to_choose_by_is_no_crash(losses: np.ndarray) -> None:
-    found = most_promising_point(np.array([sobol_point(n, 2, 0) for n in range(3)]), losses, 0)
-    assert found.shape == (2,)
-    assert ((found >= 0) & (found <= 1)).all()
 
 
 def test_a_point_tried_twice_is_no_crash(capfd: pytest.CaptureFixture[str]) -> None:

@@ -14,12 +14,8 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.spec import Range
 from acvb_core.engine import tuning as module
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.history import SweepRecord
-from acvb_core.engine.prepared import PreparedRun
-from acvb_core.engine.run import StopRun
 from acvb_core.engine.study import FAILED, finish_study, make_runs
 from acvb_core.engine.tuning import (
-    Trial,
     Tuning,
     build_search_space,
     plan_search,
@@ -29,6 +25,7 @@ from acvb_core.engine.tuning import (
 from acvb_core.registry import method_row
 from tests.engine.fakes import bits
 from tests.engine.tuning.tunings import CORPUS, OPTIONS, RANGES, all_of, small_search, told
+from tests.loops import for_each
 
 
 def bowl(values: Mapping[str, float]) -> float:
@@ -99,27 +96,6 @@ def test_a_search_goes_on_as_if_it_had_not_been_interrupted(found: Tuning) -> No
     assert list(make_runs(small_search(8), found)) == []
 
 
-def test_runs_that_diverge_or_fail_are_bad_trials() -> None:
-    def bad(values: Mapping[str, float]) -> float:
-        if values["alpha"] > 0.5:
-            return math.inf
-        if values["beta"] > 0.05:
-            raise FloatingPointError("too large a step")
-        return bowl(values)
-
-    found = all_of(told(bad, trials=10))
-    table = found.table()
-    failed, lost = table["verdict"] == FAILED, table["alpha"] > 0.5
-    assert failed.any()
-    assert (lost & ~failed).any()
-    assert table.loc[failed | lost, "perplexity"].isna().all()
-    assert table.loc[~failed & ~lost, "perplexity"].notna().all()
-    assert {t.error for t in found.trials if t.verdict == FAILED} == {"FloatingPointError: too large a step"}
-    assert table["best"].notna().all()
-    assert (np.diff(table["best"]) <= 0).all()
-    assert found.best_result.prepared.spec.values["beta"] == found.best["beta"]
-
-
 def test_a_diverged_run_has_no_perplexity() -> None:
     def diverge(state: Any, info: Any, poll: Any) -> Any:
         return state, info._replace(change=math.nan)
@@ -139,12 +115,6 @@ def test_defaults_that_fail_are_an_error() -> None:
         all_of(told(fail))
 
 
-def test_the_earliest_of_equals_is_the_best() -> None:
-    found = all_of(told(lambda values: 50.0, trials=4))
-    assert found.best_trial is found.trials[0]
-    assert found.best_result.prepared.spec.values["beta"] == 0.01
-
-
 def test_nothing_is_tried_twice() -> None:
     found = all_of(
         told(lambda values: values["inner"], trials=9, method="vb", ranges=(Range("inner", 1, 20),))
@@ -157,30 +127,6 @@ def test_nothing_is_tried_twice() -> None:
     few = all_of(told(lambda values: values["inner"], trials=5, method="vb", ranges=(Range("inner", 1, 2),)))
     assert {trial.values["inner"] for trial in few.trials} == {1.0, 2.0}
     assert len(few.trials) == 5
-
-
-def test_a_stopped_search_keeps_whole_trials_only() -> None:
-    sweeps = 0
-
-    def watch(prepared: PreparedRun, snapshot: SweepRecord) -> None:
-        nonlocal sweeps
-        sweeps += 1
-
-    def poll() -> None:
-        if sweeps >= 10:
-            raise StopRun
-
-    found = tune(CORPUS, "cvb0", 6, watch=watch, poll=poll, **OPTIONS)
-    assert [trial.verdict for trial in found.trials] == ["MAX_SWEEPS", "MAX_SWEEPS"]
-    sweeps = 10
-    with pytest.raises(StopRun):
-        tune(CORPUS, "cvb0", 6, watch=watch, poll=poll, **OPTIONS)
-
-
-def test_what_is_given_is_held() -> None:
-    found = tune(CORPUS, "cvb0", 2, **OPTIONS, beta=0.5)
-    assert found.names == ("alpha",)
-    assert found.best_result.prepared.spec.values["beta"] == 0.5
 
 
 @pytest.fixture
@@ -222,8 +168,8 @@ def test_documents_are_held_out_unless_words_are() -> None:
     assert plan_search(CORPUS, "cvb0", **options, heldout_documents=0.1).split["heldout_documents"] == 0.1
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
+@for_each(
+    "options, says",
     [
         ({"trials": 0}, "trials is 0"),
         ({"trials": 2.5}, "trials is 2.5"),
@@ -245,11 +191,6 @@ def test_what_is_refused_before_anything_is_run(options: dict[str, Any], says: s
         plan_search(CORPUS, **{"method": "cvb0", **OPTIONS, **options})
 
 
-def test_too_small_a_share_is_refused() -> None:
-    with pytest.raises(ParameterError, match="hold out a larger share"):
-        tune(CORPUS, "cvb0", 2, **OPTIONS | {"heldout": 1e-9})
-
-
 def test_ranges_are_cubes() -> None:
     ranges = (Range("alpha", 0.01, 10.0, log=True), Range("beta", 0.2, 0.6), Range("k", 1, 9))
     space = build_search_space(method_row("lda", "cvb0"), ranges)
@@ -263,14 +204,27 @@ def test_ranges_are_cubes() -> None:
         assert not space.holds(middle | {name: value})
 
 
-def test_a_trial_without_a_perplexity_is_infinitely_bad() -> None:
-    assert Trial(1, {}, math.nan, 1.0, FAILED).loss == math.inf
-    assert Trial(1, {}, 100.0, 1.0, "CONVERGED").loss == math.log(100)
+def test_runs_that_diverge_or_fail_are_bad_trials() -> None:
+    def bad(values: Mapping[str, float]) -> float:
+        if values["alpha"] > 0.5:
+            return math.inf
+        if values["beta"] > 0.05:
+            raise FloatingPointError("too large a step")
+        return bowl(values)
+
+    found = all_of(told(bad, trials=10))
+    table = found.table()
+    failed, lost = table["verdict"] == FAILED, table["alpha"] > 0.5
+    assert failed.any()
+    assert (lost & ~failed).any()
+    assert table.loc[failed | lost, "perplexity"].isna().all()
+    assert table.loc[~failed & ~lost, "perplexity"].notna().all()
+    assert {t.error for t in found.trials if t.verdict == FAILED} == {"FloatingPointError: too large a step"}
+    assert table["best"].notna().all()
+    assert (np.diff(table["best"]) <= 0).all()
+    assert found.best_result.prepared.spec.values["beta"] == found.best["beta"]
 
 
-def test_an_empty_table_has_its_columns() -> None:
-    table = Tuning(("a",)).table()
-    assert (len(table), list(table.columns)) == (
-        0,
-        ["trial", "a", "perplexity", "best", "cpu_seconds", "verdict"],
-    )
+def test_too_small_a_share_is_refused() -> None:
+    with pytest.raises(ParameterError, match="hold out a larger share"):
+        tune(CORPUS, "cvb0", 2, **OPTIONS | {"heldout": 1e-9})

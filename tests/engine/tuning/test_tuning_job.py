@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -60,17 +58,6 @@ def sweeps(job: StudyJob[Tuning]) -> int:
     """Sweeps of the search, those of the trials that are over among them."""
     seen = job.inspect()
     return 2 * len(seen.study.trials) + (0 if seen.snapshot is None else seen.snapshot.sweep)
-
-
-def test_a_search_in_the_background_is_that_in_the_foreground(searches: list[StudyJob[Tuning]]) -> None:
-    job = started(searches, small_search(7))
-    assert job.wait(PATIENCE)
-    seen = job.inspect()
-    assert (seen.status, seen.error, seen.number, seen.done) == (Status.FINISHED, None, None, 1.0)
-    expected = all_of(small_search(7))
-    assert [t.values for t in job.result().trials] == [t.values for t in expected.trials]
-    assert [t.perplexity for t in job.result().trials] == [t.perplexity for t in expected.trials]
-    assert best(seen) == expected.best_trial.perplexity
 
 
 def test_a_search_tells_how_far_it_is(searches: list[StudyJob[Tuning]]) -> None:
@@ -174,24 +161,6 @@ def test_a_search_stopped_at_once_has_no_result(searches: list[StudyJob[Tuning]]
     assert len(job.result().trials) == 3
 
 
-def test_a_search_that_fails_says_why_and_keeps_its_trials(
-    searches: list[StudyJob[Tuning]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    def fail(values: Mapping[str, float]) -> float:
-        raise FloatingPointError("nothing works")
-
-    job = started(searches, told(fail))
-    assert job.wait(PATIENCE)
-    seen = job.inspect()
-    assert (seen.status, seen.error, seen.number) == (
-        Status.FAILED,
-        "FloatingPointError: nothing works",
-        None,
-    )
-    assert "nothing works" in capsys.readouterr().err
-    assert job.can_go_on, "memory may be free by then"
-
-
 def test_a_trial_that_cannot_be_kept_ends_a_search(searches: list[StudyJob[Tuning]]) -> None:
     def refuse(trial: Trial) -> None:
         if trial.number == 2:
@@ -202,31 +171,3 @@ def test_a_trial_that_cannot_be_kept_ends_a_search(searches: list[StudyJob[Tunin
     assert job.wait(PATIENCE)
     seen = job.inspect()
     assert (seen.status, seen.error, len(seen.study.trials)) == (Status.FAILED, "the disk is full", 1)
-
-
-def test_trials_that_fail_do_not_end_a_search(searches: list[StudyJob[Tuning]]) -> None:
-    def fail(values: Mapping[str, float]) -> float:
-        if values["beta"] != 0.01:
-            raise FloatingPointError("too large")
-        return 30.0
-
-    job = started(searches, told(fail, trials=7))
-    assert job.wait(PATIENCE)
-    assert [math.isnan(t.perplexity) for t in job.result().trials] == [False] + 6 * [True]
-    assert best(job.inspect()) == 30.0
-
-
-def test_looks_are_consistent(searches: list[StudyJob[Tuning]]) -> None:
-    job = started(searches, small_search(6, max_sweeps=10))
-    seen: list[StudyState[Tuning]] = []
-    while not job.wait(0.0):
-        seen.append(job.inspect())
-    for one in seen:
-        assert (one.prepared is None) == (one.snapshot is None)
-        if one.snapshot is not None:
-            number = len(one.study.trials)
-            assert one.number == number + 1
-            assert len(one.history) >= one.snapshot.sweep
-            assert (one.prepared.spec.values["beta"] == 0.01) == (number == 0)
-    done = [one.done for one in seen]
-    assert all(one <= other for one, other in pairwise(done))
