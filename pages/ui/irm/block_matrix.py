@@ -13,7 +13,6 @@ from acvb_core.models.irm.figures.arrangement import Arrangement, Window, arrang
 from acvb_core.models.irm.figures.blocks import block_figure
 from acvb_core.views.theme import CHART_CONFIG, Figure
 from pages.ui.shared.charts import show_figure
-from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
 from pages.ui.shared.refresh import is_narrow
 
@@ -30,9 +29,9 @@ def sort_relation(key: Key, _result: Result) -> Arrangement:
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
-def draw_unsorted(key: str, height: int, narrow: bool, _relation: Relation) -> Figure:
+def draw_unsorted(key: str, narrow: bool, _relation: Relation) -> Figure:
     """Return the picture of a relation as it was read."""
-    return block_figure(arrange_as_read(_relation), height=height, narrow=narrow)
+    return block_figure(arrange_as_read(_relation), narrow=narrow)
 
 
 def current_window(job: Job, arrangement: Arrangement) -> Window | None:
@@ -44,8 +43,8 @@ def current_window(job: Job, arrangement: Arrangement) -> Window | None:
     return window
 
 
-def show_matrices(job: Job, arrangement: Arrangement) -> None:
-    """Draw the matrix sorted and as it was read."""
+def show_matrix(job: Job, arrangement: Arrangement) -> None:
+    """Draw the matrix sorted by cluster, or the part of it that was enlarged."""
     turn = st.session_state.setdefault("blocks_turn", 0)
     key = f"blocks_sorted_{turn}"
     window = current_window(job, arrangement)
@@ -74,18 +73,15 @@ def show_matrices(job: Job, arrangement: Arrangement) -> None:
             st.caption(
                 "Draw a box in the sorted matrix to enlarge it. Hover over a block to see its numbers."
             )
+    alt = "The links, with the objects sorted by cluster; lines are the clusters' borders."
     figure = block_figure(arrangement, window=window, narrow=is_narrow())
-    with st.container(key="matrices"):
-        with st.container(key="matrix_sorted"):
-            st.subheader("Sorted by cluster", anchor=False)
-            alt = "The links, with the objects sorted by cluster; lines are the clusters' borders."
-            box = {"on_select": enlarge, "selection_mode": "box"}
-            show_figure(figure, key, alt, config=CHART, **box)
-        with st.container(key="matrix_read"):
-            st.subheader("In the order of the file", anchor=False)
-            with contain_failure():
-                relation = arrangement.relation
-                height = int(figure["layout"]["height"])
-                unsorted = draw_unsorted(relation.fingerprint + relation.name, height, is_narrow(), relation)
-                alt = "The same links, with the objects in the order of the file."
-                show_figure(unsorted, "blocks_unsorted", alt)
+    show_figure(figure, key, alt, config=CHART, on_select=enlarge, selection_mode="box")
+
+
+def show_unsorted(arrangement: Arrangement) -> None:
+    """Draw the matrix as it was read."""
+    relation = arrangement.relation
+    alt = "The same links, with the objects in the order of the file."
+    unsorted = draw_unsorted(relation.fingerprint + relation.name, is_narrow(), relation)
+    with st.container(width=620):
+        show_figure(unsorted, "blocks_unsorted", alt)

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import streamlit as st
+from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
 from acvb_core.registry import model_row
 from pages.ui.irm.block_clusters import show_clusters
 from pages.ui.irm.block_files import list_files
 from pages.ui.irm.block_labels import show_agreement
 from pages.ui.irm.block_links import show_link_prediction
-from pages.ui.irm.block_matrix import current_window, show_matrices, sort_relation
+from pages.ui.irm.block_matrix import current_window, show_matrix, show_unsorted, sort_relation
 from pages.ui.irm.block_members import show_certainty, show_members, write_range
 from pages.ui.irm.block_network import show_network
 from pages.ui.irm.known_labels import add_known_labels
-from pages.ui.shared.answer_page import open_answer, show_heading
+from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model, pages_of_run
-from pages.ui.shared.picking import answer_key, show_files
+from pages.ui.shared.picking import Key, answer_key, show_files
 from pages.ui.shared.refresh import is_narrow
 from pages.ui.shared.workspace import Workspace, current_workspace
 
 # As many panels side by side as there is room for.
 STYLE = """
 <style>
-.st-key-matrices, .st-key-summary, .st-key-company { display: grid; gap: 1rem 1.5rem; align-items: start; }
-.st-key-matrices { grid-template-columns: repeat(auto-fit, minmax(min(27rem, 100%), 1fr)); }
+.st-key-blocks_top, .st-key-summary, .st-key-company { display: grid; gap: 1rem 1.5rem; align-items: start; }
+.st-key-blocks_top { grid-template-columns: repeat(auto-fit, minmax(min(27rem, 100%), 1fr)); }
 .st-key-summary, .st-key-company { grid-template-columns: repeat(auto-fit, minmax(min(25rem, 100%), 1fr)); }
-.st-key-matrices > div, .st-key-summary > div, .st-key-company > div { width: 100% !important; min-width: 0; }
+.st-key-blocks_top > div, .st-key-summary > div, .st-key-company > div { width: 100% !important; min-width: 0; }
 </style>
 """
 SIDES = {"rows": "rows", "cols": "columns"}
@@ -72,9 +73,25 @@ def show_blocks() -> None:
     sizes = result.posterior.n_clusters()
     show_heading(job, result, pages_of_run(job).write_parts(sizes) + write_range(result))
     _advise_more_clusters(workspace, result)
-    single = "cols" not in sizes
+    _show_picture_and_names(job, key, result)
+    parts = {
+        "Strengths and sizes": lambda: show_summary(result),
+        "Members": lambda: show_members(result),
+        "How firm?": lambda: show_certainty(result, sort_relation(key, result)),
+        "Known labels": lambda: show_agreement(workspace, result),
+        "Link prediction": lambda: show_link_prediction(key, result),
+        "As read": lambda: show_unsorted(sort_relation(key, result)),
+    }
+    show_parts("blocks_part", parts)
+    with contain_failure("list of files"):
+        arrangement = sort_relation(key, result)
+        show_files(result, list_files(key, result, arrangement, current_window(job, arrangement)))
+
+
+def _show_picture_and_names(job: Job, key: Key, result: Result) -> None:
+    """Draw the sorted matrix, or the graph of a network, with the clusters and who is in them."""
     view = "matrix"
-    if single:
+    if "cols" not in result.posterior.n_clusters():
         view = st.segmented_control(
             "View",
             list(VIEWS),
@@ -85,23 +102,15 @@ def show_blocks() -> None:
             label_visibility="collapsed",
             persist_state="session",
         )
-    if view == "matrix":
-        with contain_failure():
-            show_matrices(job, sort_relation(key, result))
-    else:
-        show_network(key, result)
-    show_summary(result)
-    if single:
-        with contain_failure("table"):
+    with st.container(key="blocks_top"):
+        with st.container(gap="xsmall", key="blocks_picture"):
+            if view == "matrix":
+                with contain_failure():
+                    show_matrix(job, sort_relation(key, result))
+            else:
+                show_network(key, result)
+        with st.container(gap="xsmall", key="blocks_names"), contain_failure("table"):
             show_clusters(result, sort_relation(key, result))
-    with contain_failure("part of the page"):
-        show_certainty(result, sort_relation(key, result))
-    show_members(result)
-    show_agreement(workspace, result)
-    show_link_prediction(key, result)
-    with contain_failure("list of files"):
-        arrangement = sort_relation(key, result)
-        show_files(result, list_files(key, result, arrangement, current_window(job, arrangement)))
 
 
 def _advise_more_clusters(workspace: Workspace, result: Result) -> None:

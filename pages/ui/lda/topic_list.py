@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from acvb_core.views.labels import plain_name, user_name
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import depends_on_seed
@@ -14,7 +15,6 @@ from acvb_core.models.lda.figures.topic_bars import quality_figure, quality_tabl
 from acvb_core.models.lda.topics import ALIKE
 from acvb_core.store.export import csv_text
 from acvb_core.store.topic_names import Names
-from acvb_core.views.labels import plain_name, user_name
 from pages.ui.lda.topic_cards import Card, show_topic_cards
 from pages.ui.lda.topic_view import TOPIC, TopicView, WordOrder, format_measure
 from pages.ui.running.repeats import MORE_SEEDS
@@ -26,6 +26,8 @@ from pages.ui.shared.picking import FileOffer, choose_one, show_download
 from pages.ui.shared.workspace import current_workspace
 
 CARD_WORDS = 12
+#: Pixels of the list of cards, which is scrolled if there are more than so many.
+_CARDS_HEIGHT, _MANY_CARDS = 800, 15
 #: Most words that a search finds, and the least share of a word's tokens in a topic that is listed for it.
 MOST_FOUND, LEAST_SHARE = 50, 0.01
 MOST_LABELS = 30
@@ -85,13 +87,14 @@ def show_all_topics(view: TopicView, names: Names, topic: int, order: WordOrder)
             "No word of the vocabulary contains that. Rare and very common words may have been left out."
         )
     shown = list(notes) or list(range(1, view.n_topics + 1))
-    show_topic_cards(
-        _make_cards(view, names, order, shown, notes),
-        selected=topic,
-        choose=TOPIC.choose,
-        key="topic_cards",
-        marked=None if word is None else str(view.corpus.vocabulary[word]),
-    )
+    with st.container(height=_CARDS_HEIGHT if len(shown) > _MANY_CARDS else "content", border=False):
+        show_topic_cards(
+            _make_cards(view, names, order, shown, notes),
+            selected=topic,
+            choose=TOPIC.choose,
+            key="topic_cards",
+            marked=None if word is None else str(view.corpus.vocabulary[word]),
+        )
 
 
 def describe_word(view: TopicView, word: int) -> dict[int, str]:

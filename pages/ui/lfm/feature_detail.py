@@ -54,7 +54,6 @@ def show_overview(view: FeatureView, feature: int, units: Units) -> None:
         with st.container(key="feature_detail", gap="xsmall"):
             _show_heading(view, feature)
             _show_weights(view, feature, units)
-    _show_carriers(view, feature)
 
 
 def list_features(view: FeatureView, units: Units) -> pd.DataFrame:
@@ -169,9 +168,8 @@ def list_carriers(view: FeatureView, feature: int) -> pd.DataFrame:
 
 
 @contain_failure("part of the page")
-def _show_carriers(view: FeatureView, feature: int) -> None:
+def show_carriers(view: FeatureView, feature: int) -> None:
     """Draw the objects that carry the feature most, and how frequent it is in each known group."""
-    st.subheader("Who has it", anchor=False)
     if view.data.image is not None:
         carriers = view.carriers(feature, PICTURES)
         groups = (

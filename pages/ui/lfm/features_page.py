@@ -6,7 +6,7 @@ import streamlit as st
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from pages.ui.lfm.feature_detail import choose_settings, show_overview
+from pages.ui.lfm.feature_detail import choose_settings, show_carriers, show_overview
 from pages.ui.lfm.feature_files import list_files
 from pages.ui.lfm.feature_parts import (
     OBJECT,
@@ -76,6 +76,7 @@ def show_body(view: FeatureView, job: Job, result: Result) -> None:
     show_parts(
         "features_part",
         {
+            "Who has it": lambda: show_carriers(view, feature),
             "All features": lambda: show_all_features(view, feature, units),
             "All objects": lambda: show_all_objects(view, answer_key(job, result)),
             "One object": lambda: show_object(view),
@@ -86,7 +87,7 @@ def show_body(view: FeatureView, job: Job, result: Result) -> None:
 
 
 def follow_run(job: Job, result: Result) -> None:
-    """Have the page drawn anew while the run goes on, unless that is switched off."""
+    """Have the page drawn anew while the run continues, unless that is switched off."""
     if not job.inspect().status.active or not st.toggle("Follow the run", True, key="features_follow"):
         return
     shown = answer_key(job, result)

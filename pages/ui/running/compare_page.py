@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import pandas as pd
@@ -24,6 +24,7 @@ from acvb_core.views.comparison_table import (
 from pages.ui.running.combined_runs import show_combination
 from pages.ui.running.live import choose_axis, draw_curves, model_in_use
 from pages.ui.shared import format as say
+from pages.ui.shared.answer_page import show_parts
 from pages.ui.shared.charts import show_figures_in_tabs
 from pages.ui.shared.compared_runs import ComparedRuns, choose_pair, show_conclusion
 from pages.ui.shared.empty import show_comparison_button, show_empty_state
@@ -109,9 +110,7 @@ def _say_what_is_shared(jobs: list[Job]) -> None:
 
 @contain_failure()
 def show_curves(runs: ComparedRuns, model: str, note: str) -> None:
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.subheader("Curves", anchor=False)
-        x = choose_axis("compare_x", runs.jobs)
+    x = choose_axis("compare_x", runs.jobs)
     if note:
         st.caption(note)
     labels = {job.id: label for job, label in zip(runs.jobs, runs.labels, strict=True)}
@@ -120,7 +119,6 @@ def show_curves(runs: ComparedRuns, model: str, note: str) -> None:
 
 @contain_failure("table")
 def show_scores(table: ComparisonTable) -> None:
-    st.subheader("Scores", anchor=False)
     for note in table.notes:
         st.caption(note)
 
@@ -161,19 +159,12 @@ def show_advice(pages: ModelPages) -> None:
 
 @contain_failure("part of the page")
 def show_agreement(runs: ComparedRuns, model: str) -> None:
-    """Draw how alike the clusterings of the model's objects are, and where the objects of one run are in another."""
+    """Draw how alike the clusterings of the model's objects are."""
     domains = model_row(model).clusterings
     pages, results, labels = pages_of_model(model), runs.results, runs.labels
     _, parts = pages.parts
     others = {result.prepared.spec.model for result in results} - {model}
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.subheader("How well the runs agree", anchor=False)
-        domain = next(iter(domains))
-        if len(domains) > 1:
-            domain = st.segmented_control(
-                "Objects", list(domains), format_func=lambda name: domains[name].capitalize(), default=domain,
-                required=True, key="compare_domain", label_visibility="collapsed",
-            )  # fmt: skip
+    domain = _choose_domain(domains)
     by = "A run with one clustering uses it for rows and columns. " if others else pages.clustered_by
     st.caption(
         f"{by}1 means the same {parts}, whatever their numbers; 0 means no more alike than by chance.",
@@ -186,8 +177,24 @@ def show_agreement(runs: ComparedRuns, model: str) -> None:
         for name, measure in (("Rand index", "ari"), ("Mutual information", "nmi"))
     }
     show_figures_in_tabs(measures, "agreement_measure")
-    what = "objects" if len(domains) > 1 else domains[domain]
-    st.subheader(f"Where the {what} go", anchor=False)
+
+
+def _choose_domain(domains: Mapping[str, str]) -> str:
+    """Draw the choice of the objects, if a model clusters two kinds."""
+    first = next(iter(domains))
+    if len(domains) == 1:
+        return first
+    return st.segmented_control(
+        "Objects", list(domains), format_func=lambda name: domains[name].capitalize(), default=first,
+        required=True, key="compare_domain", label_visibility="collapsed", persist_state="session",
+    )  # fmt: skip
+
+
+@contain_failure("part of the page")
+def show_moves(runs: ComparedRuns, model: str) -> None:
+    """Draw where the objects of each cluster of one run are in another run."""
+    results, labels = runs.results, runs.labels
+    domain = _choose_domain(model_row(model).clusterings)
     one, other = choose_pair("pair", labels)
     left, right = clusters_of((results[one], results[other]), domain)
     names = (labels[one], labels[other])
@@ -245,16 +252,19 @@ def show_compare() -> None:
     if table is not None and not same_data:
         st.warning(table.notes[0], icon=":material/warning:")
     show_conclusion(runs)
-    show_curves(
-        runs, model, table.notes[0] if table is not None and same_data and not table.same_split else ""
-    )
-    if table is not None:
-        show_scores(table)
-    show_advice(pages)
-    show_combination(runs)
-    with contain_failure("part of the page"):
-        pages.compare(runs)
+    note = table.notes[0] if table is not None and same_data and not table.same_split else ""
+    parts = {} if table is None else {"Scores": partial(_show_score_part, table, pages, runs)}
+    parts["Curves"] = partial(show_curves, runs, model, note)
+    parts[pages.answer.title] = partial(pages.compare, runs)
     if same_data and model_row(model).clusterings and same_documents(results):
         # A model with two clusterings comes first: its two sides can be chosen.
         of = sorted({job.prepared.spec.model for job in chosen}, key=alike.index)
-        show_agreement(runs, of[0])
+        parts["Agreement"] = partial(show_agreement, runs, of[0])
+        parts["Where objects go"] = partial(show_moves, runs, of[0])
+    show_parts("compare_part", parts)
+
+
+def _show_score_part(table: ComparisonTable, pages: ModelPages, runs: ComparedRuns) -> None:
+    show_scores(table)
+    show_advice(pages)
+    show_combination(runs)

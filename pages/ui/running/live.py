@@ -1,4 +1,4 @@
-"""The live part of the Run page: cards and curves, refreshed while anything moves."""
+"""The live part of the Run page: the table of runs and their curves, refreshed while anything moves."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from typing import Any
 
 import streamlit as st
 
-from acvb_core.engine.background import Status
+from acvb_core.engine.history import RACE_CRITERIA
 from acvb_core.engine.job import Job, JobSnapshot
-from acvb_core.engine.race_report import RACE_CRITERIA
 from acvb_core.engine.run import Schedule
 from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
 from acvb_core.views.overlaps import find_overlaps
 from acvb_core.views.panels import XAxis
 from acvb_core.views.run_curve import RunCurve
-from pages.ui.running.cards import show_cards
 from pages.ui.running.live_plot import live_plot
-from pages.ui.running.paging import choose_page
+from pages.ui.running.run_list import Rows, show_actions, show_remarks, show_run_table
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import show_deleted_runs
 from pages.ui.shared.failures import contain_failure
@@ -28,10 +26,8 @@ from pages.ui.shared.sidebar import count_moving_jobs
 from pages.ui.shared.workspace import Workspace
 
 REFRESH_SECONDS = 0.5
-#: Runs that wait and have a card; so a long line of them does not make the page slow.
-MOST_WAITING = 4
-#: Runs that have ended and have a card and curves on one page.
-ENDED_ON_PAGE = 12
+#: Runs that have ended and whose curves are drawn without being selected.
+MOST_CURVES = 12
 #: Overlaps of curves that are put into words.
 MOST_OVERLAPS = 3
 AXES: dict[XAxis, str] = {"sweep": "Against sweeps", "cpu_seconds": "Against CPU seconds"}
@@ -54,7 +50,7 @@ def select_jobs(workspace: Workspace, every: bool) -> list[Job]:
 
 
 def show_live_runs(workspace: Workspace, *, every: bool) -> None:
-    """Draw cards and curves, and keep them fresh while a run moves."""
+    """Draw the table of the runs and their curves, and keep both fresh while a run moves."""
     busy = count_moving_jobs(workspace)["run"] > 0
     drawn = [job.id for job in select_jobs(workspace, every)]
 
@@ -64,37 +60,33 @@ def show_live_runs(workspace: Workspace, *, every: bool) -> None:
         if now_busy != busy or [job.id for job in jobs] != drawn:
             st.rerun()  # begin or end the refreshing, or have the rest of the page know what was deleted or added
         show_deleted_runs(workspace)
-        cards = st.container()
-        jobs = _choose_shown(jobs)
-        jobs = [job for some in group_by_model(jobs, model_in_use(workspace)).values() for job in some]
-        seen = {job.id: job.inspect() for job in jobs}
-        with cards:
-            show_cards(workspace, jobs, seen)
-        show_races(jobs, seen)
-        # In here, so that switching redraws the panels and not the page around them.
-        x, labels = choose_axis("x_axis", jobs), say.label_runs(jobs)
-        draw_curves(jobs, labels, x, key="curves", of=workspace.id, first=model_in_use(workspace))
+        rows = Rows.of(jobs)
+        shown = rows.choose_drawn(MOST_CURVES)
+        labels = say.label_runs(jobs)
+        curves = {curve.id: curve for curve in build_curves(shown, labels)}
+        chosen = show_run_table(workspace, rows, {job.id: job.inspect() for job in shown}, curves)
+        ids = {job.id for job in (*shown, *chosen)}
+        shown = [job for job in jobs if job.id in ids]
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run_bar"):
+            with contain_failure("row of buttons"):
+                show_actions(workspace, chosen or rows.lines[0].jobs)
+            # In here, so that switching redraws the panels and not the page around them.
+            x = choose_axis("x_axis", shown)
+        show_remarks(workspace, jobs, chosen or rows.lines[0].jobs)
+        show_races(shown)
+        lifted = [job.id for job in chosen]
+        draw_curves(
+            shown, labels, x, key="curves", of=workspace.id, first=model_in_use(workspace), lifted=lifted
+        )
 
     refresh(panels, REFRESH_SECONDS if busy else None)
 
 
-def _choose_shown(jobs: Sequence[Job]) -> list[Job]:
-    """Draw the choice of a page of the runs that have ended, and return these and the runs under way, oldest first."""
-    ended = [job for job in reversed(jobs) if not job.outline.status.active]
-    waiting = [job for job in jobs if job.outline.status is Status.QUEUED]
-    if without := len(waiting[MOST_WAITING:]):
-        more = say.count(without, "more run waits", "more runs wait")
-        st.caption(f"{more} for a place. **Runs** lists all.")
-    shown = choose_page(ended, ENDED_ON_PAGE, "ended_page", "runs that have ended, from the newest on")
-    hidden = {job.id for job in [*ended, *waiting[MOST_WAITING:]]} - {job.id for job in shown}
-    return [job for job in jobs if job.id not in hidden]
-
-
 @contain_failure("part of the page")
-def show_races(jobs: Sequence[Job], seen: Mapping[str, JobSnapshot]) -> None:
+def show_races(jobs: Sequence[Job]) -> None:
     """Draw a line for each run of several restarts: how they stand, or how it went."""
     labels = say.label_runs(jobs)
-    lines = [f"**{labels[job.id]}**: {text}" for job in jobs if (text := describe_race(seen[job.id]))]
+    lines = [f"**{labels[job.id]}**: {text}" for job in jobs if (text := describe_race(job.inspect()))]
     if lines:
         st.caption("  \n".join(lines))
 
@@ -163,6 +155,7 @@ def draw_curves(
     key: str,
     of: str,
     first: str | None = None,
+    lifted: Sequence[str] = (),
 ) -> None:
     """Draw the curves of some runs, those of each model in a figure of their own.
 
@@ -179,6 +172,8 @@ def draw_curves(
         What is shown: as long as it is the same, what the user zoomed stays.
     first : str, optional
         Model whose runs come first.
+    lifted : sequence of str
+        Ids of runs that stand out: the curves of the others are paler.
     """
     for number, (model, some) in enumerate(group_by_model(jobs, first).items()):
         streams = any(method.streams for method in methods_of(model))
@@ -186,7 +181,7 @@ def draw_curves(
         with contain_failure():
             curves = build_curves(some, labels)
             figure = live_figure(curves, x=own, uirevision=f"{of}-{model}-{own}")
-            live_plot(figure, key=key if number == 0 else f"{key}_{model}")
+            live_plot(figure, key=key if number == 0 else f"{key}_{model}", lifted=lifted)
             for overlap in find_overlaps(curves)[:MOST_OVERLAPS]:
                 st.caption(overlap.describe())
 

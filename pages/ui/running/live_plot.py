@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -43,14 +44,15 @@ function watchDrags(node) {
     window.addEventListener(end, () => (node.isDragged = false), true);
 }
 
-// The curves of the run whose name or card is pointed at for a moment stand out: the others are paler until it is left.
+// The curves of selected runs stand out, or those of the run whose name is pointed at for a moment: others are paler.
 const PALE = 0.4;
 const MOMENT_MS = 300;
 const runOf = (item) => item?.__data__?.[0]?.trace?.legendgroup;
 function liftCurves(node) {
   const curves = [...node.querySelectorAll(".scatterlayer .trace")];
-  const lifted = curves.some((curve) => runOf(curve) === node.lifted) ? node.lifted : undefined; // not a deleted run
-  for (const curve of curves) curve.style.filter = lifted && runOf(curve) !== lifted ? `opacity(${PALE})` : "";
+  const wanted = node.lifted ? [node.lifted] : node.selected;
+  const isOne = curves.some((curve) => wanted.includes(runOf(curve))); // not of deleted runs alone
+  for (const curve of curves) curve.style.filter = isOne && !wanted.includes(runOf(curve)) ? `opacity(${PALE})` : "";
 }
 const POINTING = ["pointerover", "pointerout", "focusin", "focusout"];
 function watchNames(node) {
@@ -58,8 +60,7 @@ function watchNames(node) {
   node.watchNames = ({ type, target, relatedTarget }) => {
     const at = /out$/.test(type) ? relatedTarget : target; // none where the pointer leaves the window
     const name = at?.closest?.(".legend .traces");
-    const card = at?.closest?.("[class*='st-key-card_']");
-    const run = node.contains(name) && name ? runOf(name) : /st-key-card_(\w+)/.exec(card?.className)?.[1];
+    const run = name && node.contains(name) ? runOf(name) : undefined;
     if (run === node.pointedAt) return;
     node.pointedAt = run;
     clearTimeout(node.moment);
@@ -78,6 +79,7 @@ const NARROW = 560;
 
 export default function ({ data, parentElement }) {
   const node = parentElement.querySelector(".live-plot");
+  node.selected = data.lifted;
   watchDrags(node);
   watchNames(node);
   const isNarrow = () => node.clientWidth < NARROW;
@@ -98,7 +100,7 @@ export default function ({ data, parentElement }) {
       color: read("--st-text-color", "#1F2933"),
     };
     const drawing = JSON.stringify(figure);
-    if (drawing === node.drawing) return; // until the next point, frames are all the same
+    if (drawing === node.drawing) return liftCurves(node); // until the next point, frames are all the same
     while (node.isDragged) await pause(50);
     if (overtaken()) return;
     await Plotly.react(node, figure.data, figure.layout, CONFIG);
@@ -127,7 +129,7 @@ _component = st.components.v2.component("acvb_live_plot", html=_HTML, js=SCRIPT,
 _FIRST = {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height": 10}}
 
 
-def live_plot(figure: dict[str, Any], *, key: str) -> None:
+def live_plot(figure: dict[str, Any], *, key: str, lifted: Sequence[str] = ()) -> None:
     """Show a figure, or bring the one of this key up to date.
 
     Parameters
@@ -135,9 +137,11 @@ def live_plot(figure: dict[str, Any], *, key: str) -> None:
     figure : dict
         `data` and `layout` as Plotly takes them; a constant `uirevision` keeps the zoom.
     key : str
+    lifted : sequence of str
+        Legend groups whose curves stand out.
     """
     # Streamlit loads its Plotly when a chart of its own appears: one of ten pixels, which never changes.
     with st.container(height=1, border=False, key=f"{key}_loader"):
         st.plotly_chart(_FIRST, key=f"{key}_loader_chart", config={"staticPlot": True})
     shown = suit_page({**figure, "narrow": stack_panels(figure)})
-    _component(data={"figure": json.dumps(shown)}, key=key)
+    _component(data={"figure": json.dumps(shown), "lifted": [*lifted]}, key=key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from acvb_core.engine.job import Job
 from pages.ui.running.compare_page import MOST_RUNS
@@ -59,30 +60,43 @@ def conclude_runs(shown: Sequence[Job]) -> None:
     show_conclusion(ComparedRuns.gather(same[-MOST_RUNS:]))
 
 
-def show_runs(workspace: Workspace) -> None:
+def show_runs(workspace: Workspace, tools: DeltaGenerator) -> None:
+    """Draw the runs; what explains and widens the list of them stands beside the title of the page."""
     every = False
     jobs = workspace.jobs
     others = len(jobs) - len(select_jobs(workspace, False))
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="toolbar"):
-        explain_curves(model_in_use(workspace) or pages_of_run(jobs[-1]).model)
+    with tools:
         if others:
             every = st.toggle(
                 f"Also {say.count(others, 'run')} on other data", key="every", persist_state="session"
             )
+        explain_curves(model_in_use(workspace) or pages_of_run(jobs[-1]).model)
     shown = select_jobs(workspace, every)
     if not shown:
         show_deleted_runs(workspace)
-    else:
-        conclude_runs(shown)
-        show_live_runs(workspace, every=every)
-        with st.container(horizontal=True, gap="medium"):
-            linked: set[str] = set()
-            for model in group_by_model(shown, model_in_use(workspace)):
-                path = pages_of_model(model).answer.path
-                if path not in linked:
-                    link_answer_page(model)
-                linked.add(path)
-            st.page_link("pages/compare.py", label="Compare the runs", icon=":material/compare_arrows:")
+        return
+    conclude_runs(shown)
+    show_live_runs(workspace, every=every)
+    with st.container(horizontal=True, gap="medium"):
+        paths = {
+            pages_of_model(model).answer.path: model
+            for model in group_by_model(shown, model_in_use(workspace))
+        }
+        for model in paths.values():
+            link_answer_page(model)
+        st.page_link("pages/compare.py", label="Compare the runs", icon=":material/compare_arrows:")
+        link_experiments(workspace)
+
+
+def link_experiments(workspace: Workspace) -> None:
+    """Draw a line for each experiment under way: how far it is, as a link to its page."""
+    for job in workspace.experiments.jobs(workspace.key):
+        seen = job.inspect()
+        if seen.status.active:
+            st.page_link(
+                "pages/experiments.py", icon=":material/science:",
+                label=f"Experiment: {seen.study.n_runs:,} of {say.count(seen.planned, 'run')} done",
+            )  # fmt: skip
 
 
 def show_searches(workspace: Workspace, dataset: Dataset | None) -> None:
@@ -109,7 +123,9 @@ def show_searches(workspace: Workspace, dataset: Dataset | None) -> None:
 def show_run() -> None:
     """Draw the page."""
     workspace = current_workspace()
-    st.title("Run", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title("Run", anchor=False, width="content")
+        tools = st.container(horizontal=True, vertical_alignment="center", gap="medium", width="content")
     show_store_notices()
     show_damaged_runs(workspace)
     show_interrupted_runs(workspace)
@@ -130,9 +146,13 @@ def show_run() -> None:
             if show_run_form(workspace, dataset):
                 st.session_state["fold_form"] = True  # to make room for the curves
                 st.rerun()
-    show_searches(workspace, dataset)
+    searches = workspace.searches.jobs(workspace.key)
+    if searches or not jobs:
+        show_searches(workspace, dataset)
     if jobs:
-        show_runs(workspace)
+        show_runs(workspace, tools)
+        if not searches:  # the form of the first search leaves the first screen to the curves
+            show_searches(workspace, dataset)
     else:
         show_deleted_runs(workspace)
         st.caption(

@@ -110,6 +110,11 @@ def _tabulate_run(job: Job, unsaved: bool) -> dict[str, str]:
     }
 
 
+def key_of_rows(jobs: Sequence[Job]) -> str:
+    """Return a key for a table of these runs: a selection of rows must not count for other runs in their places."""
+    return hashlib.sha256(" ".join(job.id for job in jobs).encode()).hexdigest()[:12]
+
+
 def select_runs(
     jobs: Sequence[Job],
     unsaved: Collection[str],
@@ -123,9 +128,8 @@ def select_runs(
 
     A selection is of rows, so that it ends when other runs take their places.
     """
-    places = hashlib.sha256(" ".join(job.id for job in jobs).encode()).hexdigest()[:12]
     chosen = st.dataframe(
-        tabulate_runs(jobs, unsaved, data=data), hide_index=True, key=f"{key}_{places}", on_select="rerun",
+        tabulate_runs(jobs, unsaved, data=data), hide_index=True, key=f"{key}_{key_of_rows(jobs)}", on_select="rerun",
         selection_mode=mode, alt=f"Runs: {title}" if title else "Runs", height=38 + 35 * min(len(jobs), 12),
     )  # fmt: skip
     return [jobs[row] for row in chosen["selection"]["rows"] if row < len(jobs)]

@@ -45,13 +45,18 @@ def open_answer(
         The run chosen, and its answer so far.
     """
     workspace = current_workspace()
-    st.title(page.title, anchor=False)
     if style:
         st.html(style)
-    job, result = choose_run(workspace, page, show_empty_answer)
-    if result.snapshot.verdict is not None:
-        show_conclusion(ComparedRuns.gather([job]))
-        show_seeds(workspace, job)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="answer_head"):
+        st.title(page.title, anchor=False, width="content")
+        picker = st.container()
+    job, result, reason = choose_run(workspace, page, picker, show_empty_answer)
+    with st.container(border=True, gap="xsmall", key="verdict"):
+        if reason:
+            st.text(reason)  # it quotes the name of the data
+        if result.snapshot.verdict is not None:
+            show_conclusion(ComparedRuns.gather([job]), border=False)
+            show_seeds(workspace, job)
     shown = f"{PurePath(page.path).stem}_shown"
     if st.session_state.get(shown) != job.id:
         st.session_state[shown] = job.id
@@ -64,7 +69,7 @@ def show_seeds(workspace: Workspace, job: Job) -> None:
     """Draw how far runs that differ from one in the seed alone agree, and the button that starts more of them."""
     jobs = select_seeds(workspace, job, MOST_SEEDS)
     if len(jobs) > 1:
-        show_conclusion(ComparedRuns.gather(jobs), key="seeds", reference=0)
+        show_conclusion(ComparedRuns.gather(jobs), key="seeds", reference=0, border=False)
     show_more_seeds(workspace, job, key="more_seeds")
 
 
@@ -97,7 +102,7 @@ def show_heading(job: Job, result: Result, parts: str) -> None:
 
 
 def show_parts(key: str, parts: Mapping[str, Callable[[], None]]) -> None:
-    """Draw the choice of a part of the page, the first one to begin with, and that part."""
+    """Draw the choice of a part of the page, the first one at first, and that part; the others cost nothing."""
     names = list(parts)
     chosen = st.segmented_control(
         "Part of the page", names, default=names[0], required=True, key=key, label_visibility="collapsed"

@@ -45,14 +45,16 @@ class ComparedRuns(NamedTuple):
 
 
 @contain_failure("part of the page")
-def show_conclusion(runs: ComparedRuns, key: str = "conclusion", reference: int | None = None) -> None:
+def show_conclusion(
+    runs: ComparedRuns, key: str = "conclusion", reference: int | None = None, *, border: bool = True
+) -> None:
     """Draw the summary of runs that have ended, in plain sentences; nothing if no sentence is true of them all.
 
     `reference`: as for `describe_runs`.
     """
     text = conclude(runs.keys, tuple(runs.labels), reference, runs.results)
     if text:
-        with st.container(border=True, key=key):
+        with st.container(border=border, key=key):
             st.text(text, help=_HELP)  # it quotes the names of runs
 
 

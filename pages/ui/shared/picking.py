@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from acvb_core.engine.history import RaceReport, SweepRecord
 from acvb_core.engine.job import Job, JobSnapshot
@@ -81,7 +82,7 @@ def answer_key(job: Job, result: Result) -> Key:
 
 
 def _key(job: Job, prepared: PreparedRun, snapshot: SweepRecord, race_report: RaceReport | None) -> Key:
-    # While restarts race, the run changes with the lead, and its rivals go on while it waits.
+    # While restarts race, the run changes with the lead, and its rivals continue while it waits.
     race = "" if race_report is None else f" of seed {prepared.spec.seed} after {race_report.sweeps}"
     return job.id, snapshot.sweep, f"{snapshot.verdict}{race}"
 
@@ -123,9 +124,12 @@ def choose_one(
 
 
 def choose_run(
-    workspace: Workspace, page: AnswerPage, show_empty: Callable[[Workspace, AnswerPage], None]
-) -> tuple[Job, Result]:
-    """Draw the choice of a run, and return the one chosen with its answer; end the script where there is none.
+    workspace: Workspace,
+    page: AnswerPage,
+    place: DeltaGenerator,
+    show_empty: Callable[[Workspace, AnswerPage], None],
+) -> tuple[Job, Result, str]:
+    """Draw the choice of a run; return the run, its answer and why it is first. End the script without runs.
 
     A run that another page (`open_run`) or the address of this one has opened is shown. Otherwise the page begins with
     the first run of `order_runs`. A run that the user chose here is shown again until the data in use change or a run
@@ -135,6 +139,8 @@ def choose_run(
     ----------
     workspace : Workspace
     page : AnswerPage
+    place : DeltaGenerator
+        The choice is drawn there.
     show_empty : callable
         Draws the page without runs.
     """
@@ -158,10 +164,10 @@ def choose_run(
         st.session_state[key] = known[0]
     labels = say.label_runs(jobs)
     descriptions = {job.id: _describe_run(job) for job in jobs}
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="picker"):
+    with place, st.container(horizontal=True, vertical_alignment="center", gap="small", key="picker"):
         chosen = choose_one(
-            "Run", list(by_id), lambda job_id: f"{labels[job_id]} · {descriptions[job_id]}", key, width=420,
-            persist_state=None, on_change=_remember_choice, args=(key,),
+            "Run", list(by_id), lambda job_id: f"{labels[job_id]} · {descriptions[job_id]}", key, width=480,
+            persist_state=None, on_change=_remember_choice, args=(key,), label_visibility="collapsed",
         )  # fmt: skip
         name_address(chosen)
         job = by_id[chosen]
@@ -170,13 +176,11 @@ def choose_run(
         ):
             st.rerun()
     show_absent_run(name, [] if known else asked, chosen)
-    if reason and chosen == order[0].id:
-        st.text(reason)  # it quotes the name of the data
     follow_runs(lambda: list_runs(workspace, *models))
     name_page_data(workspace, job)
     result = read_answer(job)
     assert result is not None
-    return job, result
+    return job, result, reason if chosen == order[0].id else ""
 
 
 def show_absent_run(page: str, asked: Sequence[str], shown: object = None) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import streamlit as st
-
 from acvb_core.views.dark import INVERSION, css_colour
+
 from acvb_core.views.theme import LINE, MUTED
 
 #: How a value that stands out in a table is marked: seen on a light and on a dark page.
@@ -16,16 +16,9 @@ _STYLE = f"""
 .st-key-follow_browser {{ position: absolute; width: 0; height: 0; overflow: hidden; }}
 .st-key-data_name .stText {{ font-size: 1.35rem; font-weight: 600; }}
 .st-key-sidebar_state .stText {{ font-weight: 600; }}
-.st-key-run_cards {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(13.5rem, 1fr)); gap: 0.9rem; }}
-.st-key-run_cards > div {{ width: 100% !important; min-width: 0; max-width: 24rem; height: 100%; }}
-.st-key-run_cards:not(:has(> :nth-child(4))) {{ max-width: 73.8rem; }}
-.st-key-run_cards:not(:has(> :nth-child(3))) {{ max-width: 48.9rem; }}
-.st-key-run_cards > div {{ container-type: inline-size; }}
-.st-key-run_cards > div:has(> [class*="st-key-cards_of_"]) {{ grid-column: 1 / -1; max-width: none; height: auto; }}
-@container (max-width: 17rem) {{
-  [class*="st-key-long_head_"] {{ flex-direction: column !important; align-items: flex-start !important; gap: 0.4rem; }}
-}}
-[class*="st-key-icons_"] button [data-testid="stMarkdownContainer"],
+.st-key-conclusion, .st-key-verdict {{ padding-block: 0.6rem; }}
+.st-key-verdict .st-key-conclusion {{ padding: 0; }}
+div:has(> [class*="st-key-"][class*="_loader"]) {{ position: absolute; }}
 [class*="st-key-topic_step_"] button [data-testid="stMarkdownContainer"],
 [class*="st-key-feature_step_"] button [data-testid="stMarkdownContainer"] {{
   position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }}
@@ -37,12 +30,6 @@ _STYLE = f"""
 @media (max-width: 700px) {{ .st-key-picture {{ grid-template-columns: minmax(0, 1fr); }} }}
 .st-key-upload_kind [role="radiogroup"], .st-key-guide_model [role="radiogroup"] {{ flex-wrap: wrap !important; }}
 .run-name {{ display: flex; align-items: center; gap: 0.5rem; overflow-wrap: anywhere; font-weight: 600; }}
-.run-below {{ font-size: 0.8rem; line-height: 1.2; color: {_QUIET}; }}
-.run-line {{ display: inline-block; width: 1.6rem; height: 3px; }}
-.run-facts {{ display: grid; grid-template-columns: 1fr 1.2fr; gap: 0.4rem 0.5rem;
-  line-height: 1.35; align-items: end; }}
-.run-facts span {{ display: block; font-size: 0.75rem; color: {_QUIET}; white-space: normal; }}
-.run-facts div {{ font-size: 0.95rem; font-variant-numeric: tabular-nums; white-space: nowrap; }}
 .picture-name {{ font-size: 0.75rem; color: {_QUIET}; }}
 img.tones {{ display: block; border: 1px solid {css_colour(LINE)}; }}
 [class*="st-key-"][class*="_loader"] {{ overflow: hidden; }} /* nothing to scroll to */
