@@ -14,12 +14,13 @@ import pytest
 
 from acvb_core.cli.app import ready, start
 from tests.cli.support import ROOT, Run
+from tests.loops import for_each
 
 LOCAL = ["127.0.0.1", "localhost", "::1"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
+@for_each(
+    "arguments, words",
     [
         (["--port"], "expected one argument"),
         (["--port", "0"], "'0' is not a number from 1 to 65535"),

@@ -11,9 +11,10 @@ import pytest
 
 import acvb_core
 from acvb_core.cli.arguments import MODEL_FOR
-from acvb_core.registry import METHODS, MODELS, method_row, methods_of, model_row
+from acvb_core.registry import MODELS, model_row
 from acvb_core.samples.catalogue import SAMPLES
-from tests.cli.support import NUMBER, WOMEN, Run
+from tests.cli.support import WOMEN, Run
+from tests.loops import for_each
 
 BARS = "sample:bars"
 FEW = ("--k", "3", "--max-sweeps", "6")
@@ -45,30 +46,6 @@ def test_every_model_has_its_text_and_its_reader() -> None:
         text = row.part("text")
         assert all(map(callable, (text.facts, text.lines, text.held_out, text.write_further_files)))
         assert model_row(MODEL_FOR[row.kind]).kind == row.kind
-
-
-@pytest.mark.parametrize(
-    ("method", "heldout"), [("acvb0", 0.2), ("gibbs", 0.2), ("asdm", 0.2), ("vb", 0.0), ("svb", 0.0)]
-)
-def test_fit_prints_one_object_with_these_fields(run: Run, method: str, heldout: float) -> None:
-    more = ("--burn-in", 2) if method == "gibbs" else ()
-    few = ("--k", "3", "--epochs", "1.5") if method_row("lda", method).streams else FEW
-    done = run("fit", BARS, "--method", method, "--json", "--heldout", heldout, "--seed", 3, *few, *more)
-    assert done.code == 0
-    told = done.json
-    assert (told["model"], told["method"], told["seed"]) == ("lda", method, 3)
-    assert told["verdict"] in ("CONVERGED", "MAX_SWEEPS")
-    for name in ("cpu_seconds", "wall_seconds", "diagnostics_seconds", "peak_memory_mb"):
-        assert isinstance(told[name], NUMBER), name
-    assert told["effective_k"] == {"topics": 3}
-    assert told["data"].keys() == {"name", "documents", "words", "tokens", "fingerprint", "tokeniser"}
-    assert 1 < told["loo_perplexity"] < 26
-    assert ("documents_per_second" in told) == method_row("lda", method).streams
-    if heldout:
-        assert told["heldout"].keys() == {"perplexity", "log_likelihood"}
-        assert told["heldout"]["perplexity"] == pytest.approx(np.exp(-told["heldout"]["log_likelihood"]))
-    else:
-        assert told["heldout"] is None
 
 
 def test_the_numbers_are_the_librarys(run: Run, texts: Path) -> None:
@@ -164,36 +141,6 @@ def test_counts_end_to_end(run: Run, counts: tuple[Path, Path], tmp_path: Path) 
     assert set(topics["word"]) == {*SEA.split(), *FARM.split()}
 
 
-def test_compare(run: Run, tmp_path: Path) -> None:
-    arguments = (
-        "compare",
-        BARS,
-        "--methods",
-        "cvb0,acvb0",
-        "--seeds",
-        2,
-        "--heldout",
-        "0.2",
-        *FEW,
-        "--burn-in",
-        2,
-    )
-    told = run(*arguments, "--json", "--out", tmp_path).json
-    assert [(r["method"], r["seed"]) for r in told["runs"]] == [
-        ("cvb0", 0), ("cvb0", 1), ("acvb0", 0), ("acvb0", 1),
-    ]  # fmt: skip
-    assert all(r["heldout"]["perplexity"] < 25 for r in told["runs"])
-    matrix = np.array(told["agreement"]["documents"]["ari"])
-    assert matrix.shape == (4, 4)
-    assert np.allclose(np.diag(matrix), 1.0)
-    table = pd.read_csv(tmp_path / "comparison.csv")
-    assert list(table["loo_perplexity"]) == [r["loo_perplexity"] for r in told["runs"]]
-    assert (tmp_path / "acvb0-seed1" / "topics.csv").exists()
-    shown = run(*arguments)
-    assert "Agreement on the documents" in shown.out
-    assert "heldout_perplexity" in shown.out
-
-
 def test_a_word_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     # Two that no reader of text files refuses: the eight-bit form of escape [, and a turn to the left.
@@ -204,9 +151,7 @@ def test_a_word_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
     assert not {"\x9b", "\u202e"} & {*done.out}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+@for_each("arguments, words", [
         (["FILE", "--model", "lda", "--row-column", "0"], "--row-column is for a relation, but FILE is to be"),
         (["FILE", "--model", "lda", "--same-nodes"], "--same-nodes is for a relation"),
         (["FILE", "--model", "lda", "--format", "edges"], "--format edges is for a relation"),
@@ -235,8 +180,7 @@ def test_a_word_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
         (["FILE", "--model", "lda", "--stop-words", "klingon"], "no stop words for the language 'klingon'"),
         (["FILE", "--model", "lda", "--token-pattern", "("], "not a regular expression"),
         (["FILE", "--format", "word"], "invalid choice: 'word'"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_every_mistake_is_one_line(run: Run, arguments: list[str], words: str) -> None:
     for command in ("fit", "compare"):
         if command == "compare" and "--method" in arguments:
@@ -260,26 +204,6 @@ def test_flags_that_the_format_has_no_use_for(run: Run, texts: Path, counts: tup
         failed = run("fit", *arguments, "--model", "lda")
         assert (failed.code, failed.out) == (2, "")
         assert words in failed.err
-
-
-def test_a_fault_in_the_file_is_named_by_line(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "docword.txt"
-    path.write_text("2\n3\n2\n1 1 2\n2 9 1\n")
-    failed = run("fit", path, "--model", "lda")
-    assert failed.code == 2
-    assert failed.err.startswith("acvb: docword.txt, line 5")
-
-
-def test_methods_are_listed_by_model(run: Run) -> None:
-    listed = run("methods", "--json").json["methods"]
-    assert [(row["model"], row["method"]) for row in listed] == [(row.model, row.name) for row in METHODS]
-    for shown, head in ((run("methods").out, "{0.label} (--model {0.name})"), (
-        run("methods", "--markdown").out, "**{0.label}** (`{0.name}`)",
-    )):  # fmt: skip
-        places = [shown.index(head.format(row)) for row in MODELS]
-        assert places == sorted(places)
-        part = shown[places[1] :]
-        assert all(row.reference in part or row.summary[:20] in part for row in methods_of(MODELS[1].name))
 
 
 def test_samples_of_both_kinds_are_listed(run: Run) -> None:

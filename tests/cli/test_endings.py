@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -19,11 +18,10 @@ from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import PreparedRun
 from acvb_core.store.files import StoreError
 from tests.cli.support import ROOT, SMALL, WOMEN, Outcome, Run
+from tests.loops import for_each
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+@for_each("arguments, words", [
         (["fit"], "FILE"),
         ([], "COMMAND"),
         (["explode"], "invalid choice: 'explode'"),
@@ -57,8 +55,7 @@ from tests.cli.support import ROOT, SMALL, WOMEN, Outcome, Run
         (["compare", WOMEN, "--seeds", "a"], "'a' is neither a number of seeds"),
         (["compare", WOMEN, "--methods", "vb,cvb0", "--burn-in", "3"], "--burn-in is not a setting of vb and cvb0"),
         (["compare", WOMEN, "--methods", "vb,gibbs", "--hyper", "per-block"], "hyper is 'per-block'"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_every_mistake_is_one_line(run: Run, arguments: list[str], words: str) -> None:
     failed = run(*arguments)
     assert failed.code == 2
@@ -120,8 +117,8 @@ def untimed(outcome: Outcome) -> dict[str, Any]:
     return kept | {"race": kept["race"]["winner"]} if "race" in kept else kept
 
 
-@pytest.mark.parametrize("ended_by", ["kill", "Ctrl-C"])
-@pytest.mark.parametrize("more", [(), ("--restarts", "2", "--method", "vb")], ids=["alone", "race"])
+@for_each("ended_by", ["kill", "Ctrl-C"])
+@for_each("more", [(), ("--restarts", "2", "--method", "vb")])
 def test_the_same_command_continues_a_run_that_was_interrupted(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ended_by: str, more: tuple[str, ...]
 ) -> None:
@@ -188,7 +185,7 @@ def test_a_run_that_cannot_be_kept_goes_on(run: Run, monkeypatch: pytest.MonkeyP
     assert "The run could not be kept while it went on: no space left" in done.json["report"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
+@for_each("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_closed_terminal_or_a_request_to_end_keeps_what_there_is(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: int
 ) -> None:
@@ -250,15 +247,6 @@ def test_as_a_process() -> None:
     assert done.returncode == 0
     assert json.loads(done.stdout)["sweeps"] == 6
     assert done.stderr.count("\n") == 1
-
-
-def test_a_terminal_that_knows_only_ascii() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "acvb_core", "fit", WOMEN, *SMALL],
-        capture_output=True, text=True, timeout=300, cwd=ROOT, env={**os.environ, "PYTHONIOENCODING": "ascii"},
-    )  # fmt: skip
-    assert done.returncode == 0
-    assert "ACVB0 \\xb7 K 4 \\xd7 3 \\xb7 seed 0\n" in done.stdout
 
 
 def test_a_reader_that_has_had_enough_is_no_error() -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from tests.cli.support import WOMEN, Run
+from tests.loops import for_each
 
 SMALL = ("--methods", "cvb0,vb", "--k", "2,4", "--splits", "3", "--max-sweeps", "5")
 
@@ -86,8 +87,8 @@ def _timeless(row: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in row.items() if "seconds" not in name}
 
 
-@pytest.mark.parametrize(
-    ("typed", "message"),
+@for_each(
+    "typed, message",
     [
         (("--k", "2,x"), "--k is 'x'; it must be a whole number"),
         (("--methods", "acvb0,nope"), "nope"),
@@ -102,9 +103,3 @@ def test_what_makes_no_experiment_is_refused(run: Run, typed: tuple[str, ...], m
     assert told.code == 2
     assert message in told.err
     assert told.err.splitlines()[-1].startswith("acvb: ")
-
-
-def test_an_experiment_needs_data(run: Run) -> None:
-    told = run("experiment", "--splits", "2")
-    assert told.code == 2
-    assert "FILE" in told.err

@@ -11,6 +11,7 @@ import pytest
 from acvb_core.cli.arguments import name_flags
 from acvb_core.core.errors import DataError, ParameterError
 from tests.cli.support import SMALL, Run
+from tests.loops import for_each
 
 LINKS = pd.DataFrame({"person": ["Ann", "Bob", "Bob", "Cyd"], "event": ["Fair", "Fair", "Ball", "Ball"]})
 OTHER = pd.DataFrame({"user": ["Dan", "Eve"], "item": ["Hike", "Swim"]})
@@ -35,8 +36,8 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("file", "flags", "size"),
+@for_each(
+    "file, flags, size",
     [
         ("book.xlsx", (), "3 x 2"),
         ("book.xlsx", ("--sheet", "2024"), "2 x 2"),  # a name, though it is made of digits
@@ -45,7 +46,7 @@ def files(tmp_path: Path) -> Path:
         ("made.db", ("--query", "SELECT * FROM links WHERE event = 'Fair'"), "2 x 1"),
     ],
 )
-@pytest.mark.parametrize("command", ["fit", "compare"])
+@for_each("command", ["fit", "compare"])
 def test_a_part_of_a_file_is_read(
     run: Run, files: Path, command: str, file: str, flags: tuple[str, ...], size: str
 ) -> None:
@@ -56,8 +57,8 @@ def test_a_part_of_a_file_is_read(
     assert " x ".join(map(str, shape)) == size
 
 
-@pytest.mark.parametrize(
-    ("file", "flags", "said"),
+@for_each(
+    "file, flags, said",
     [
         (
             "made.db",
@@ -85,7 +86,7 @@ def test_what_a_file_does_not_have_is_said_in_flags(
     assert said in found.err
 
 
-@pytest.mark.parametrize("file", ["notes.parquet", "notes.xlsx", "notes.jsonl"])
+@for_each("file", ["notes.parquet", "notes.xlsx", "notes.jsonl"])
 def test_long_texts_are_asked_about(run: Run, files: Path, file: str) -> None:
     found = run("fit", files / file)
     assert (found.code, found.out) == (2, "")
@@ -110,22 +111,22 @@ def test_one_field_of_texts_is_asked_about(run: Run, files: Path) -> None:
 LDA = ("--model", "lda", "--max-sweeps", "2", "--max-share", "1")
 
 
-@pytest.mark.parametrize(
-    ("file", "flags"),
+@for_each(
+    "file, flags",
     [
         ("texts.jsonl", ("--field", "text")),
         ("notes.parquet", ("--text-column", "text")),
         ("both.xlsx", ("--sheet", "notes", "--text", "text")),
     ],
 )
-def test_texts_are_read(run: Run, files: Path, file: str, flags: tuple[str, ...]) -> None:
+def test_texts_are_read(run: Run, files: Path, tmp_path: Path, file: str, flags: tuple[str, ...]) -> None:
     with pd.ExcelWriter(files / "both.xlsx") as book:
         LINKS.to_excel(book, sheet_name="links", index=False)
         NOTES.to_excel(book, sheet_name="notes", index=False)
     found = run("fit", files / file, *flags, *LDA, "--json", "--quiet")
     assert found.code == 0, found.err
     assert found.json["data"]["documents"] == len(NOTES)
-    folder = files / "disk"
+    folder = tmp_path / "disk"
     assert run("read", files / file, folder, *flags, "--max-share", "1", "--quiet").code == 0
     assert run("fit", folder, "--epochs", "1", "--method", "sdm", "--k", "2", "--quiet").code == 0
 
@@ -160,7 +161,7 @@ def test_arguments_are_told_as_flags() -> None:
     )
 
 
-@pytest.mark.parametrize("file", ["cities.xlsx", "cities.parquet", "cities.jsonl", "cities.db"])
+@for_each("file", ["cities.xlsx", "cities.parquet", "cities.jsonl", "cities.db"])
 def test_a_table_of_numbers_is_read(run: Run, tmp_path: Path, file: str) -> None:
     cities = pd.DataFrame(
         {"city": ["Bari", "Oslo", "Rome"], "rain": [588.5, 763, None], "sun": [2459, 1668, 2]}
@@ -197,7 +198,7 @@ READ = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", READ)
+@for_each("case", list(READ))
 def test_a_file_is_read_as_what_it_says(run: Run, tmp_path: Path, case: str) -> None:
     content, flags, size = READ[case]
     (tmp_path / "data.csv").write_text(content)
@@ -207,8 +208,8 @@ def test_a_file_is_read_as_what_it_says(run: Run, tmp_path: Path, case: str) -> 
     assert " x ".join(map(str, found.json["data"]["shape"])) == size
 
 
-@pytest.mark.parametrize(
-    ("content", "flags", "asked"),
+@for_each(
+    "content, flags, asked",
     [
         (PAIRS, (), "--directed) or that they have none (--undirected)"),
         (READ["a heading"][0], (), "(--header) or data (--no-header)"),

@@ -15,10 +15,10 @@ from sklearn.metrics import adjusted_rand_score
 
 import acvb_core
 from acvb_core.data.report import ReadReport
-from acvb_core.registry import methods_of
 from acvb_core.samples import catalogue as samples
 from acvb_core.samples.catalogue import LoadedSample
-from tests.cli.support import LINK_SCORES, WOMEN, Run
+from tests.cli.support import WOMEN, Run
+from tests.loops import for_each
 
 BARS = "sample:bars"
 FEW = ("--k-rows", "6", "--quiet")
@@ -60,24 +60,8 @@ def planted(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("method", [row.name for row in methods_of("network")])
-def test_fit_prints_one_object_with_these_fields(run: Run, karate: Path, method: str) -> None:
-    more = ("--burn-in", 2) if method == "gibbs" else ()
-    done = run(
-        "fit", karate, "--method", method, "--json", "--heldout", "0.2", "--max-sweeps", 8, *FEW, *more
-    )
-    assert done.code == 0
-    told = done.json
-    assert (told["model"], told["method"]) == ("network", method)
-    assert told["effective_k"].keys() == {"rows"}
-    assert told["data"]["network"] == "undirected"
-    assert told["data"]["shape"] == [34, 34]
-    assert told["heldout"].keys() == LINK_SCORES
-    assert "known_labels" not in told
-
-
-@pytest.mark.parametrize(
-    ("flags", "model", "network", "ones"),
+@for_each(
+    "flags, model, network, ones",
     [
         ([], "network", "undirected", 156),
         (["--model", "irm"], "network", "undirected", 156),
@@ -158,15 +142,6 @@ def test_text_says_what_was_guessed_and_how_to_change_it(run: Run, karate: Path,
     assert "give --" not in two
 
 
-def test_numbers_on_both_sides_may_be_the_same(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "numbers.csv"
-    path.write_text("1,2\n2,3\n5,3\n3,4\n")
-    done = run("fit", path, *FEW)
-    assert "numbers: 4 × 3 · 4 links" in done.out
-    assert "Use --domains one if objects of the same name are the same." in done.out
-    assert "5 nodes" in run("fit", path, "--domains", "one", *FEW).out
-
-
 def test_a_first_line_that_may_be_a_heading_is_told_of(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "uses.csv"
     path.write_text("Modul,nutzt\na,b\nb,c\nc,a\n")
@@ -180,8 +155,8 @@ def test_a_first_line_that_may_be_a_heading_is_told_of(run: Run, tmp_path: Path)
     assert "--header" not in run("fit", path, "--header", *FEW).out
 
 
-@pytest.mark.parametrize(
-    ("flags", "number", "words"),
+@for_each(
+    "flags, number, words",
     [
         (["--undirected"], 56, "held-out pairs        56 pairs, each held out and scored once: -"),
         (["--directed"], 112, "held-out pairs        112 pairs, each in one direction: -"),
@@ -216,18 +191,7 @@ def test_known_labels(run: Run, karate: Path, clubs: Path, tmp_path: Path) -> No
     assert set(saved["known_labels"]) == {"club", "odd"}
 
 
-def test_labels_of_two_sides_are_those_of_the_rows(run: Run, karate: Path, clubs: Path) -> None:
-    told = run("fit", karate, "--domains", "two", "--labels", clubs, "--json", *FEW).json
-    assert told["known_labels"]["club"]["known"] < 32
-    people = acvb_core.load_sample("southern_women").relation.row_labels
-    clubs.write_text("who,side\n" + "".join(f"{name},{i % 2}\n" for i, name in enumerate(people)))
-    told = run("fit", WOMEN, "--labels", clubs, "--json", "--k-rows", 3).json
-    assert (told["model"], told["known_labels"]["side"]["known"]) == ("irm", 18)
-
-
-@pytest.mark.parametrize(
-    ("ending", "write"), [("graphml", networkx.write_graphml), ("gml", networkx.write_gml)]
-)
+@for_each("ending, write", [("graphml", networkx.write_graphml), ("gml", networkx.write_gml)])
 def test_what_a_graph_file_knows_of_its_nodes(
     run: Run, tmp_path: Path, clubs: Path, ending: str, write: Callable[[Any, Path], None]
 ) -> None:
@@ -250,7 +214,7 @@ def test_labels_from_a_file_cannot_command_the_terminal(run: Run, karate: Path, 
         assert "\x9b" not in shown
 
 
-@pytest.mark.parametrize("flags", [[], ["--domains", "two"]], ids=str)
+@for_each("flags", [[], ["--domains", "two"]])
 def test_pairs_that_stand_out(run: Run, karate: Path, tmp_path: Path, flags: list[str]) -> None:
     out = tmp_path / "out"
     assert run("fit", karate, "--links", 5, "--out", out, *flags, *FEW).code == 0
@@ -265,9 +229,9 @@ def test_pairs_that_stand_out(run: Run, karate: Path, tmp_path: Path, flags: lis
     assert len(pd.read_csv(out / "vb-seed0" / "surprising.csv")) == 2
 
 
-@pytest.mark.parametrize("loaded", ["two", "one"])
-@pytest.mark.parametrize(
-    ("flags", "network", "changed"),
+@for_each("loaded", ["two", "one"])
+@for_each(
+    "flags, network, changed",
     [
         (["--domains", "one"], "undirected", ["two"]),
         (["--undirected"], "undirected", ["one", "two"]),
@@ -295,9 +259,7 @@ def test_a_sample_may_be_taken_as_one_set_or_two(
     assert any("as asked for" in line for line in told["report"]) == (loaded in changed)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+@for_each("arguments, words", [
         (["FILE", "--domains", "two", "--directed"], "--directed is for one set of objects, but --domains two reads"),
         (["FILE", "--domains", "two", "--undirected"], "--undirected is for one set of objects"),
         (["FILE", "--domains", "two", "--self-links"], "--self-links is for one set of objects"),
@@ -322,8 +284,7 @@ def test_a_sample_may_be_taken_as_one_set_or_two(
         (["FILE", "--labels", "OTHER"], "is an object of the relation"),
         (["FILE", "--links", "3"], "--links writes files, but there is no folder for them. Give one with --out"),
         (["FILE", "--links", "0", "--out", "DIR"], "--links is 0; it must be at least 1"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_every_mistake_is_one_line(
     run: Run, karate: Path, tmp_path: Path, arguments: list[str], words: str
 ) -> None:
@@ -368,14 +329,6 @@ def test_what_an_earlier_run_left_is_not_taken_for_this_ones(run: Run, karate: P
     assert left.exists()
     told = run(*two, "--json", *more).json
     assert (told["removed"], left.exists()) == ([str(left)], False)
-
-
-def test_what_is_read_is_not_removed(run: Run, karate: Path, tmp_path: Path) -> None:
-    run("fit", karate, "--links", 9, "--out", tmp_path, "--max-sweeps", 2, *FEW)
-    likely = tmp_path / "links.csv"
-    flags = ("--row-column", "row", "--column-column", "column", "--out", tmp_path, "--max-sweeps", 2, *FEW)
-    told = run("fit", likely, "--json", *flags).json
-    assert (likely.exists(), told["removed"]) == (True, [str(tmp_path / "surprising.csv")])
 
 
 def test_a_network_whose_only_pair_is_held_out_is_refused(run: Run, tmp_path: Path) -> None:

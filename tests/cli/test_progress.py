@@ -17,7 +17,7 @@ RELATION = planted_relation(20, 30, 2, 2, seed=1).relation
 
 
 class Clock:
-    """A clock that goes on when it is told to."""
+    """A clock that continues when it is told to."""
 
     now = 0.0
 

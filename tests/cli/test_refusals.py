@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from acvb_core.engine import machine as free_memory
 from tests.cli.support import SMALL, WOMEN, Run
+from tests.loops import for_each
 
 TEXT = "The quick brown fox number {} jumps over a lazy dog by the river bank"
-
-
-def test_json_lines_are_no_texts_by_line(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "posts.jsonl"
-    path.write_text("".join(json.dumps({"text": TEXT.format(n)}) + "\n" for n in range(9)))
-    found = run("fit", path, "--model", "lda", "--format", "lines")
-    assert (found.code, found.out) == (2, "")
-    assert "this is a JSON Lines file" in found.err
 
 
 def test_a_column_of_texts_is_asked_about_in_flags(run: Run, tmp_path: Path) -> None:
@@ -36,7 +28,7 @@ def test_a_column_of_texts_is_asked_about_in_flags(run: Run, tmp_path: Path) -> 
         assert run("fit", path, *answer).code == 0
 
 
-@pytest.mark.parametrize("command", ["fit", "read"])
+@for_each("command", ["fit", "read"])
 def test_a_sparse_matrix_as_counts_is_one_clear_line(run: Run, tmp_path: Path, command: str) -> None:
     path = tmp_path / "m.mtx"
     path.write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n")
@@ -47,16 +39,7 @@ def test_a_sparse_matrix_as_counts_is_one_clear_line(run: Run, tmp_path: Path, c
     assert "Traceback" not in found.err
 
 
-def test_an_endless_pattern_ends(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acvb_core.data.corpora.tokenise.SECONDS", 0.2)
-    path = tmp_path / "notes.txt"
-    path.write_text(f"a fox\n{'a' * 40}\n")
-    found = run("fit", path, "--model", "lda", "--token-pattern", r"(?:a+)+\b\d")
-    assert found.code == 2
-    assert "on text 2" in found.err
-
-
-@pytest.mark.parametrize("command", ["fit", "compare"])
+@for_each("command", ["fit", "compare"])
 def test_a_run_that_does_not_fit_is_refused_unless_told(
     run: Run, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.support import SMALL, Run
+from tests.loops import for_each
 
 EDGES = b"person,event\nAnn,Fair\nBob,Fair\nBob,Ball\nCid,Ball\nAnn,Hunt\n"
 TEXTS = b"bird cat dog\ncat dog fox\nfox gnu hen\nhen bird gnu\n" * 4
@@ -24,7 +25,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", list(KINDS))
 def test_standard_input_is_read(kind: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     content, flags = KINDS[kind]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))

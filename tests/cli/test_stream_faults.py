@@ -60,20 +60,3 @@ def test_an_end_while_documents_are_written_says_that_there_is_a_sample(
     sample = f"acvb: {out / 'documents.csv'} has the topics of a sample only, 40 documents\n"
     assert ended.err == sample + "acvb: interrupted\n"
     assert len((out / "documents.csv").read_text().splitlines()) == 41
-
-
-def test_a_thousand_topics_are_written_as_other_numbers_are(run: Run) -> None:
-    fitted = run(
-        "fit",
-        "sample:bars",
-        "--method",
-        "sdm",
-        "--k",
-        "1000",
-        "--epochs",
-        "0.01",
-        "--prior",
-        "symmetric",
-        "--quiet",
-    )
-    assert " 1,000 topics\n" in fitted.out

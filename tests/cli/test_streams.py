@@ -1,4 +1,4 @@
-"""Streams on the command line: files larger than memory, folders that are kept, models that go on, steps tuned."""
+"""Streams on the command line: files larger than memory, folders that are kept, models that continue, steps tuned."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.tuning import tune
 from acvb_core.store.topics import load_model, load_topics
 from tests.cli.support import WOMEN, Run
+from tests.loops import for_each
 
 BARS = "sample:bars"
 SEA, FARM = "ship sail harbour wave", "field corn harvest plough"
@@ -31,7 +32,11 @@ SAME = ("loo_perplexity", "sweeps", "passes", "heldout", "hyper", "documents_see
 
 @pytest.fixture
 def texts(tmp_path: Path) -> Path:
-    path = tmp_path / "talks.csv"
+    return write_texts(tmp_path)
+
+
+def write_texts(folder: Path) -> Path:
+    path = folder / "talks.csv"
     lines = [
         f"{kind}{i},{words} {words} w{i % 7}\n"
         for i in range(60)
@@ -100,14 +105,6 @@ def test_a_folder_is_used_again(
     assert fit(run, tmp_path / "kept")["data"] == first["data"]
 
 
-def test_a_sample_can_be_kept_on_disk(run: Run, tmp_path: Path) -> None:
-    kept = fit(run, BARS, "--on-disk", tmp_path / "kept")
-    assert {name: kept[name] for name in SAME} == {name: fit(run, BARS)[name] for name in SAME}
-    assert fit(run, BARS, "--on-disk", tmp_path / "kept")["data"] == kept["data"]
-    refused = run("fit", "sample:topics_10", "--method", "sdm", "--on-disk", tmp_path / "kept")
-    assert "holds the corpus of 'sample:bars', and the file was other than now" in refused.err
-
-
 def changed(texts: Path, how: str, kept: Path) -> tuple[Path, list[str]]:
     """Change the file or the way it is read; return the file, and further flags."""
     if how == "longer":
@@ -132,8 +129,8 @@ def changed(texts: Path, how: str, kept: Path) -> tuple[Path, list[str]]:
     return texts, []
 
 
-@pytest.mark.parametrize(
-    ("how", "words"),
+@for_each(
+    "how, words",
     [
         (
             "longer",
@@ -148,9 +145,8 @@ def changed(texts: Path, how: str, kept: Path) -> tuple[Path, list[str]]:
         ("foreign", "There is something at"),
     ],
 )
-def test_a_folder_of_something_else_is_left_alone(
-    run: Run, texts: Path, tmp_path: Path, how: str, words: str
-) -> None:
+def test_a_folder_of_something_else_is_left_alone(run: Run, tmp_path: Path, how: str, words: str) -> None:
+    texts = write_texts(tmp_path)
     kept = tmp_path / "kept"
     fit(run, texts, "--on-disk", kept)
     file, more = changed(texts, how, kept)
@@ -161,7 +157,7 @@ def test_a_folder_of_something_else_is_left_alone(
     assert sorted((path.name, path.stat().st_size) for path in kept.iterdir()) == before
 
 
-@pytest.mark.parametrize("out", [True, False])
+@for_each("out", [True, False])
 def test_a_large_file_stays_on_disk_for_the_time_being(
     run: Run,
     texts: Path,
@@ -214,11 +210,12 @@ def test_a_file_is_large_by_what_it_would_take(
     assert "is large" not in batch.err, "such methods take it into memory"
 
 
-@pytest.mark.parametrize("method", ["sdm", "cvb0"])
-@pytest.mark.parametrize("large", [True, False])
+@for_each("method", ["sdm", "cvb0"])
+@for_each("large", [True, False])
 def test_broken_lines_are_refused_or_left_out(
-    run: Run, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, large: bool
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, large: bool
 ) -> None:
+    texts = write_texts(tmp_path)
     if large:
         monkeypatch.setattr(documents, "SMALL", 0)
         monkeypatch.setattr(documents, "LARGE", 0)
@@ -289,9 +286,7 @@ def test_training_goes_on_from_a_model(run: Run, texts: Path, tmp_path: Path) ->
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+@for_each("arguments, words", [
         (["fit", BARS, "--heldout", ".1", "--heldout-documents", ".1"], "whole documents; give one of the two"),
         (["compare", BARS, "--heldout", ".1", "--heldout-documents", ".1"], "whole documents; give one of the two"),
         (["tune", BARS, "--heldout", ".1", "--heldout-documents", ".1"], "whole documents; give one of the two"),
@@ -308,8 +303,7 @@ def test_training_goes_on_from_a_model(run: Run, texts: Path, tmp_path: Path) ->
         (["tune", BARS, "--method", "cvb0"], "method 'cvb0' has nothing to tune"),
         (["tune", BARS, "--trials", "0"], "is not a whole number of at least 1"),
         (["read", "nowhere.csv", "x"], "nowhere.csv: the file cannot be opened"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_every_mistake_is_one_line(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
 ) -> None:
@@ -488,16 +482,3 @@ def test_reading_tells_how_far_it_is() -> None:
     silent = Terminal()
     ReadingProgress(silent, "talks.csv", quiet=True)(1.0)
     assert silent.getvalue() == ""
-
-
-def test_a_run_on_a_terminal_tells_epochs_and_documents_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(
-        "COLUMNS", "200"
-    )  # lines are cut to the terminal, and how long one is depends on the speed
-    terminal = Terminal()
-    acvb_core.fit(
-        acvb_core.load_sample("bars").corpus, "sdm", k=3, epochs=0.5, window=20, watch=ProgressLine(terminal)
-    )
-    last = terminal.getvalue().split("\r")[-1]
-    assert "  epoch 0.50/0.5  " in last
-    assert " documents/s  MAX_SWEEPS" in last

@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 
 import acvb_core
-from acvb_core.cli.parser import build_parser
-from acvb_core.models.lfm.text import TOP_FEATURES
 from acvb_core.registry import default_methods
 from acvb_core.samples.planted_mixtures import block_images
-from tests.cli.support import NUMBER, WOMEN, Run
+from tests.cli.support import WOMEN, Run
+from tests.loops import for_each
 
 BLOCKS, FERTILITY = "sample:block_images", "sample:fertility"
 FEW = ("--k-max", 6, "--max-sweeps", 8)
@@ -39,34 +38,6 @@ TAKEN = (
     "--label-column", "kind", "--leave-out", "level", "--constants", "leave-out", "--image", "6x6", "--missing=-999",
     "--row-labels", "name",
 )  # fmt: skip
-
-
-@pytest.mark.parametrize(("method", "heldout"), [("fab", 0.3), ("ibp", 0.3), ("vb", 0.0)])
-def test_fit_prints_one_object_with_these_fields(run: Run, method: str, heldout: float) -> None:
-    done = run("fit", FERTILITY, "--method", method, "--json", "--heldout", heldout, "--seed", 3, *FEW)
-    assert done.code == 0
-    told = done.json
-    assert (told["model"], told["method"], told["seed"]) == ("lfm", method, 3)
-    assert told["verdict"] in ("CONVERGED", "MAX_SWEEPS")
-    for name in (
-        "cpu_seconds",
-        "wall_seconds",
-        "diagnostics_seconds",
-        "peak_memory_mb",
-        "train_log_likelihood",
-    ):
-        assert isinstance(told[name], NUMBER), name
-    assert told["effective_k"].keys() == {"features"}
-    assert 0 <= told["effective_k"]["features"] <= 6
-    assert told["pseudo_loo"] is None
-    assert (told["lower_bound"] is None) == (method == "ibp")
-    assert told["data"].keys() == {"name", "shape", "missing", "standardise", "fingerprint"}
-    assert "race" not in told
-    if heldout:
-        assert told["heldout"].keys() == {"log_likelihood", "rmse", "explained", "means_log_likelihood"}
-        assert told["heldout"]["log_likelihood"] > -1.5, "a cell that nothing is known of has -1.42"
-    else:
-        assert told["heldout"] is None
 
 
 def test_the_numbers_are_the_librarys(run: Run, table: Path) -> None:
@@ -94,50 +65,6 @@ def test_the_numbers_are_the_librarys(run: Run, table: Path) -> None:
     assert told["lower_bound"] == same.snapshot.lower_bound
     assert told["train_log_likelihood"] == same.snapshot.extras["train_log_likelihood"]
     assert told["settings"] == same.prepared.spec.to_dict()
-
-
-@pytest.mark.parametrize("scaled", ["--standardise", "--no-standardise"])
-def test_likelihoods_are_on_the_standardised_scale(run: Run, table: Path, scaled: str) -> None:
-    """In units a hundred times as large they are the same."""
-    told = [
-        run(
-            "fit",
-            table,
-            "--model",
-            "lfm",
-            "--method",
-            "em",
-            "--k-max",
-            2,
-            "--heldout",
-            "0.2",
-            "--json",
-            *TAKEN,
-        )
-    ]
-    frame = pd.read_csv(table)
-    pixels = [f"p{d}" for d in range(36)]
-    frame[pixels] = frame[pixels].where(frame[pixels] == -999, 100 * frame[pixels])
-    frame.to_csv(table, index=False)
-    arguments = (
-        "fit",
-        table,
-        "--model",
-        "lfm",
-        "--method",
-        "em",
-        "--k-max",
-        2,
-        "--heldout",
-        "0.2",
-        "--json",
-        scaled,
-    )
-    told.append(run(*arguments, *TAKEN))
-    first, second = (done.json for done in told)
-    assert first["train_log_likelihood"] == pytest.approx(second["train_log_likelihood"], rel=0.02)
-    assert first["heldout"]["log_likelihood"] == pytest.approx(second["heldout"]["log_likelihood"], rel=0.02)
-    assert first["heldout"]["rmse"] == pytest.approx(second["heldout"]["rmse"], rel=0.02)
 
 
 def test_a_run_that_overfits_says_so(run: Run, table: Path) -> None:
@@ -196,33 +123,12 @@ def test_without_a_feature_it_says_so(run: Run, tmp_path: Path) -> None:
     assert list(pd.read_csv(tmp_path / "out" / "objects.csv").columns) == ["object"]
 
 
-def test_many_features_are_not_all_listed(run: Run) -> None:
-    done = run("fit", FERTILITY, "--method", "em", "--max-sweeps", 2)
-    assert done.code == 0
-    assert f"… and {52 - TOP_FEATURES} more" in done.out
-
-
 def test_fab_is_what_is_meant_where_nothing_else_is_said(run: Run) -> None:
     assert run("fit", BLOCKS, "--max-sweeps", 2, "--k-max", 3, "--json").json["method"] == "fab"
     told = run("compare", BLOCKS, "--max-sweeps", 2, "--k-max", 3, "--json").json
     assert [one["method"] for one in told["runs"]] == ["fab", "em", "vb"]
     assert told["agreement"] == {"labels": ["FAB · K 3 · seed 0", "EM · K 3 · seed 0", "VB · K 3 · seed 0"]}
     assert run("fit", WOMEN, "--max-sweeps", 2, "--json").json["method"] == "acvb0"
-
-
-def test_compare(run: Run, tmp_path: Path) -> None:
-    arguments = ("compare", BLOCKS, "--methods", "em,fab", "--seeds", 2, "--heldout", "0.2", *FEW)
-    told = run(*arguments, "--json", "--out", tmp_path).json
-    assert [(r["method"], r["seed"]) for r in told["runs"]] == [("em", 0), ("em", 1), ("fab", 0), ("fab", 1)]
-    table = pd.read_csv(tmp_path / "comparison.csv")
-    assert list(table["heldout_log_likelihood"]) == [r["heldout"]["log_likelihood"] for r in told["runs"]]
-    assert list(table["k_features"]) == [r["effective_k"]["features"] for r in told["runs"]]
-    assert (tmp_path / "fab-seed1" / "features.csv").exists()
-    shown = run(*arguments)
-    assert "heldout_log_likelihood" in shown.out
-    assert "held-out cells: 7,200" in shown.out
-    assert "pseudo_loo" not in shown.out, "no run has one"
-    assert "Agreement" not in shown.out, "features are no clustering"
 
 
 def test_restarts_race_by_what_is_held_out(run: Run) -> None:
@@ -259,19 +165,6 @@ def test_a_sample_can_be_taken_as_it_is(run: Run) -> None:
     assert "Columns are taken as they are, not standardised." not in told[0]["report"]
 
 
-def test_none_is_no_column(run: Run, tmp_path: Path) -> None:
-    """Of groups and of names; a column of position 0 is another thing."""
-    path = tmp_path / "t.csv"
-    path.write_text("a,b\n" + "".join(f"{n},{n % 3}\n" for n in range(20)))
-    arguments = ("fit", path, "--method", "em", "--max-sweeps", 2, "--json", "--format", "auto")
-    for more, columns in (
-        (("--label-column", "none", "--row-labels", "none"), 2),
-        (("--label-column", "0"), 1),
-        (("--row-labels", "0"), 1),
-    ):
-        assert run(*arguments, *more).json["data"]["shape"] == [20, columns], more
-
-
 def test_what_an_earlier_run_left_is_told_by_its_heading(run: Run, tmp_path: Path) -> None:
     run("fit", BLOCKS, *FEW, "--out", tmp_path)
     kept = (tmp_path / "columns.csv").read_text()
@@ -292,9 +185,7 @@ def test_a_column_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
     assert not {"\x9b", "\u202e"} & {*done.out}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+@for_each("arguments, words", [
         ([BLOCKS, "--model", "irm"], "model 'irm' is for a relation; this is a table"),
         ([BLOCKS, "--model", "lda"], "model 'lda' is for a corpus; this is a table"),
         ([WOMEN, "--model", "lfm"], "model 'lfm' is for a table; this is a relation"),
@@ -326,8 +217,7 @@ def test_a_column_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
         ([BLOCKS, "--k", "3"], "--k is not a setting of model 'lfm', which has --k-max"),
         ([BLOCKS, "--heldout", "1"], "at least 0 and below 1"),
         (["nowhere.csv"], "nowhere.csv: the file cannot be opened"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_every_mistake_is_one_line(run: Run, table: Path, arguments: list[str], words: str) -> None:
     given = [str(table) if one == "FILE" else one for one in arguments]
     if given[0] in (str(table), "nowhere.csv") and "--model" not in given:
@@ -337,14 +227,6 @@ def test_every_mistake_is_one_line(run: Run, table: Path, arguments: list[str], 
     assert failed.err.startswith("acvb: ")
     assert failed.err.count("\n") == 1
     assert any(one in failed.err for one in words.split("|")), failed.err
-
-
-def test_a_fault_in_the_file_is_named_by_line(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("a,b\n1,2\n3,4\n5,oops\n")
-    failed = run("fit", path, "--model", "lfm")
-    assert failed.code == 2
-    assert failed.err.startswith("acvb: t.csv, line 4, column 2")
 
 
 def test_other_commands_say_that_tables_are_not_for_them(run: Run, tmp_path: Path) -> None:
@@ -375,15 +257,7 @@ def test_remedies_are_flags(run: Run, table: Path, tmp_path: Path) -> None:
     assert "(--missing)" in failed.err
 
 
-def test_help_names_what_each_model_is_for(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        build_parser().parse_args(["fit", "--help"])
-    told = " ".join(capsys.readouterr().out.split())
-    assert "with --model lfm, a table of numbers" in told
-    assert "lda for a corpus on disk; that of the method, where only one has it" in told
-
-
-@pytest.mark.parametrize("command", ["fit", "compare", "experiment"])
+@for_each("command", ["fit", "compare", "experiment"])
 def test_without_a_method_a_table_gets_those_of_its_model(run: Run, tmp_path: Path, command: str) -> None:
     path = tmp_path / "pets.csv"
     path.write_text("pet,weight,height\n" + "".join(f"p{n},{n % 5}.5,{n % 7}\n" for n in range(20)))
@@ -393,7 +267,3 @@ def test_without_a_method_a_table_gets_those_of_its_model(run: Run, tmp_path: Pa
     ).json
     methods = [told["method"]] if command == "fit" else [one["method"] for one in told["runs"]]
     assert list(dict.fromkeys(methods)) == default_methods("lfm")[: 1 if command == "fit" else None]
-
-
-def test_one_feature_is_not_many(run: Run) -> None:
-    assert "1 feature\n" in run("fit", BLOCKS, "--method", "em", "--k-max", 1, "--max-sweeps", 2).out

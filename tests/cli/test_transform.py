@@ -13,6 +13,7 @@ import pytest
 import acvb_core
 from acvb_core.engine.result import Result
 from tests.cli.support import WOMEN, Run
+from tests.loops import for_each
 
 SEA, FARM = "ship sail harbour wave", "field corn harvest plough"
 LINES = [f"{SEA} Ship", f"the {FARM} {FARM}", f"{SEA} corn ship ship"] * 6
@@ -55,7 +56,7 @@ def folder(run: Run, texts: Path, tmp_path: Path) -> Path:
     return fitted(run, texts, tmp_path / "run", "--format", "lines")
 
 
-@pytest.mark.parametrize("ngrams", [1, 2])
+@for_each("ngrams", [1, 2])
 def test_the_file_that_was_fitted_gives_what_the_library_gives(
     run: Run, texts: Path, tmp_path: Path, ngrams: int
 ) -> None:
@@ -130,17 +131,6 @@ def test_completion_is_the_librarys(run: Run, folder: Path, texts: Path) -> None
     assert f"{expected.log_likelihood:.4f} nats a word, perplexity {expected.perplexity:.1f}" in shown
 
 
-def test_counts_are_mapped_by_their_words(run: Run, folder: Path, tmp_path: Path) -> None:
-    path = tmp_path / "docword.txt"
-    path.write_text("2\n3\n3\n1 1 2\n1 2 1\n2 3 4\n")
-    vocabulary = lines(tmp_path / "vocab.txt", ["wave", "unheard", "corn"])
-    done = run("transform", folder, path, "--vocab", vocabulary)
-    table = table_of(done.out)
-    assert table["tokens"].tolist() == [2, 4]
-    assert table["unknown"].tolist() == [1, 0]
-    assert table["topic_1"].round().tolist() in ([0, 1], [1, 0])
-
-
 def test_what_was_read_as_counts_cannot_say_how_to_cut(run: Run, texts: Path, tmp_path: Path) -> None:
     counts = tmp_path / "counts.csv"
     counts.write_text("doc,word,count\na,ship,2\na,sail,1\nb,corn,3\nb,field,1\n")
@@ -155,21 +145,7 @@ def test_what_was_read_as_counts_cannot_say_how_to_cut(run: Run, texts: Path, tm
         assert "counts was read as counts, so it is not known how to cut texts" in failed.err
 
 
-def test_a_sample_of_texts_is_cut_as_the_run_was(run: Run, folder: Path) -> None:
-    done = run("transform", folder, "sample:bible")
-    sample = acvb_core.load_sample("bible").corpus
-    table = table_of(done.out)
-    assert list(table["document"]) == list(sample.documents)
-    known = {word for text in LINES for word in text.lower().split()} - {"the"}
-    word = list(sample.vocabulary).index("ship")
-    assert "ship" in known
-    assert (table["tokens"] >= sample.counts[:, [word]].toarray().ravel()).all()
-    assert table["tokens"].sum() + table["unknown"].sum() > sample.n_tokens, "no word is dropped as too rare"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+@for_each("arguments, words", [
         (["FOLDER", WOMEN], "sample:southern_women is a relation; topics are of documents"),
         (["FOLDER", "sample:bars"], "bars: no word of these documents is one of the topics' words"),
         (["FOLDER", "nowhere.csv"], "nowhere.csv: the file cannot be opened"),
@@ -180,8 +156,7 @@ def test_a_sample_of_texts_is_cut_as_the_run_was(run: Run, folder: Path) -> None
         (["FOLDER", "sample:bars", "--vocab", "x"], "leave --vocabulary out"),
         (["FOLDER", "FILE", "--format", "lines", "--out", "no/where.csv"], "no/where.csv: No such file"),
         (["FOLDER"], "required: FILE"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_every_mistake_is_one_line(
     run: Run, folder: Path, texts: Path, arguments: list[str], words: str
 ) -> None:
@@ -191,10 +166,3 @@ def test_every_mistake_is_one_line(
     assert failed.err.startswith("acvb: ")
     assert failed.err.count("\n") == 1
     assert words in failed.err
-
-
-def test_a_run_on_a_relation_has_no_topics(run: Run, texts: Path, tmp_path: Path) -> None:
-    assert run("fit", WOMEN, "--k-rows", 2, "--k-cols", 2, "--max-sweeps", 2, "--out", tmp_path).code == 0
-    failed = run("transform", tmp_path, texts)
-    assert failed.code == 2
-    assert f"{tmp_path} holds a run of model 'irm', which has no topics" in failed.err

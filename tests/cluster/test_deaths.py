@@ -29,6 +29,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.run import run
 from tests.engine.fakes import small_run
 from tests.engine.jobs import PATIENCE, endless, started, sweeps, until
+from tests.loops import for_each
 
 
 def kill_worker_of_a_run(executor: DaskExecutor) -> None:
@@ -58,7 +59,7 @@ def test_a_run_whose_worker_dies_goes_on_from_where_it_was_kept(
     *_, here = run(prepared, max_sweeps=last.sweep)
     assert np.array_equal(last.posterior["rows"], here.posterior["rows"])
     assert np.array_equal(job.history.column("sweep"), np.arange(1.0, last.sweep + 1))
-    assert orders[1][0].snapshot is not None, "it began anew"
+    assert orders[1][0].snapshot is not None, "it began from scratch"
 
 
 def test_too_many_deaths_are_a_fault(
@@ -130,7 +131,7 @@ def test_without_dask_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch)
             connect()
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense"])
+@for_each("address", ["tcp://127.0.0.1:1", "nonsense"])
 def test_a_scheduler_that_does_not_answer_is_an_error_and_leaves_no_thread(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Runs of a cluster in the store: kept while they go on, found again, and gone on with elsewhere."""
+"""Runs of a cluster in the store: kept while they run, found again, and continued elsewhere."""
 
 from __future__ import annotations
 

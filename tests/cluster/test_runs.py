@@ -25,6 +25,7 @@ from acvb_core.engine.result import Result
 from acvb_core.engine.run import RunState, run
 from acvb_core.engine.tuning import tune
 from tests.engine.jobs import PATIENCE, endless, started, sweeps, until
+from tests.loops import for_each
 
 RELATION = acvb_core.load_sample("southern_women").relation
 CORPUS = acvb_core.load_sample("bars").corpus
@@ -40,7 +41,7 @@ def bits(result: Result) -> dict[str, bytes]:
     return {**arrays, "history": frame.to_numpy().tobytes(), "scores": scores.encode()}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "prepared",
     [
         prepare_run(RELATION, "acvb0", {"k_rows": 4, "k_cols": 4}, heldout=0.1, restarts=3),
@@ -49,7 +50,6 @@ def bits(result: Result) -> dict[str, bytes]:
         prepare_run(CORPUS, "sdm", {"k": 5}, heldout_documents=0.1),
         prepare_run(TABLE, "fab", {"max_sweeps": 12}, heldout=0.3),
     ],
-    ids=["race", "sampler", "topics", "stream", "features"],
 )
 def test_a_run_has_the_same_bits_wherever_it_was_computed(
     executor: DaskExecutor, prepared: PreparedRun
@@ -126,7 +126,7 @@ def test_runs_go_side_by_side_on_data_that_were_sent_once(
     monkeypatch.setattr(SentData, "pack", lambda data: packed.append(data) or pack(data))
     options: dict[str, Any] = {"k": 4, "splits": 2, "max_sweeps": 8}
     data = acvb_core.as_two_sided(RELATION)
-    both = threading.Barrier(2)  # passed by two runs that go on at once
+    both = threading.Barrier(2)  # passed by two runs that run at once
 
     def watch(prepared: PreparedRun, snapshot: Any) -> None:
         if snapshot.verdict is not None:

@@ -16,6 +16,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_build import ShardWriter, write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus, shard_file
+from tests.loops import for_each
 
 N, V = 60, 40
 
@@ -55,17 +56,6 @@ def test_sizes_and_identity_are_those_of_the_corpus_in_memory(disk, corpus):
     assert disk.labels is None
     assert disk.texts is None
     assert disk.bytes_on_disk == sum(len(path.read_bytes()) for path in disk.folder.iterdir())
-
-
-def test_all_of_it_comes_back(disk, corpus):
-    whole = disk.in_memory()
-    np.testing.assert_array_equal(whole.counts.toarray(), corpus.counts.toarray())
-    for part in ("data", "indices", "indptr"):
-        assert getattr(whole.counts, part).dtype == getattr(corpus.counts, part).dtype == np.int32
-    assert whole.counts.has_canonical_format
-    assert whole.documents.tolist() == corpus.documents.tolist()
-    assert whole.texts == corpus.texts
-    assert whole.fingerprint == corpus.fingerprint
 
 
 def test_shards_hold_the_documents_in_order(disk, corpus):
@@ -109,12 +99,6 @@ def test_chosen_documents_come_in_the_order_asked(disk, corpus):
     assert some.documents.tolist() == [f"doc {i}" for i in numbers]
     assert some.texts == tuple(corpus.texts[i] for i in numbers)
     assert disk.documents([]).shape == (0, V)
-
-
-def test_names_of_chosen_documents(disk):
-    assert disk.document_names([2, 3]) == ["doc 2", "doc 3"]
-    assert disk.document_names([N - 1, 0]) == [f"doc {N - 1}", "doc 0"]
-    assert disk.document_names([]) == []
 
 
 def test_documents_left_out_are_as_if_never_there(disk, corpus):
@@ -167,7 +151,7 @@ def test_shards_can_be_read_by_threads_at_once(corpus, tmp_path):
             np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("wrong", [[-1], [3, N]])
+@for_each("wrong", [[-1], [3, N]])
 def test_numbers_beyond_the_documents_are_refused(disk, wrong):
     for read in (disk.documents, disk.without, disk.document_names):
         with pytest.raises(ParameterError, match="no document number"):
@@ -204,8 +188,8 @@ def damage(folder: Path, what: str) -> None:
     (folder / "meta.json").write_text("{" if what == "half" else json.dumps(meta))
 
 
-@pytest.mark.parametrize(
-    ("what", "told"),
+@for_each(
+    "what, told",
     [
         ("later", "of version 99"),
         ("foreign", "not that of a corpus"),
@@ -224,7 +208,7 @@ def test_a_folder_that_cannot_be_read_says_why(corpus, tmp_path, what, told):
     assert caught.value.source == str(folder)
 
 
-@pytest.mark.parametrize(("part", "value"), [("words", V), ("pointers", 10_000)])
+@for_each("part, value", [("words", V), ("pointers", 10_000)])
 def test_numbers_that_would_lead_out_of_the_arrays_are_refused(corpus, tmp_path, part, value):
     disk = write_disk_corpus([corpus], tmp_path / "c")
     path = disk.folder / shard_file(0, part)
@@ -237,8 +221,8 @@ def test_numbers_that_would_lead_out_of_the_arrays_are_refused(corpus, tmp_path,
         DiskCorpus.open(disk.folder).documents(range(10))
 
 
-@pytest.mark.parametrize(
-    ("name", "old", "new"),
+@for_each(
+    "name, old, new",
     [("names.utf8", b"d", b"\xff"), ("texts.utf8", b"o", b"\xff"), ("names.npy", b")", b"(")],
 )
 def test_a_byte_that_was_changed_is_damage(corpus, tmp_path, name, old, new):
@@ -292,8 +276,8 @@ def test_corpora_of_other_words_are_matched_by_name(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c"]
 
 
-@pytest.mark.parametrize(
-    ("piece", "told"),
+@for_each(
+    "piece, told",
     [
         (([0, 2], [0], [1]), "no documents"),
         (([0, 2, 1], [0, 1], [1, 1]), "broken|rise"),

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
-
 from benchmarks.fuzzing.judge import faults_raised, judge
 from benchmarks.fuzzing.mutations import draw_input
 from benchmarks.fuzzing.readers import READERS, Reader
+from tests.loops import for_each
 
 INPUTS = 60
 
 
-@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.name)
+@for_each("reader", READERS)
 def test_damaged_files_are_read_or_refused(reader: Reader) -> None:
     rng, seeds = Random(20260101), list(reader.seeds())
     inputs = [*seeds, *(draw_input(rng, reader.draw, seeds, len(seeds)) for _ in range(INPUTS))]

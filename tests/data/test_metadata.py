@@ -24,6 +24,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.split import hold_out_documents
 from acvb_core.store.codecs import CORPORA, TABLES
 from acvb_core.store.export import write_run
+from tests.loops import for_each
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 TABLE = b"""id,date,text,section,stars,pages,seen,code
@@ -56,8 +57,8 @@ def corpus() -> Corpus:
     return load_corpus(TABLE, **OPTIONS).data
 
 
-@pytest.mark.parametrize(
-    ("values", "dtype"),
+@for_each(
+    "values, dtype",
     [
         (["1", "-2", " +3 "], "int64"),
         (["1", "", "3"], "float64"),
@@ -146,7 +147,7 @@ def test_columns_of_no_name_or_the_same_name():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("batch", [2, 5000])
+@for_each("batch", [2, 5000])
 def test_they_are_kept_on_disk(tmp_path, monkeypatch, corpus, batch):
     monkeypatch.setattr("acvb_core.data.corpora.build._BATCH_TEXTS", batch)
     loaded = read_to_disk(TABLE, tmp_path / "c", **OPTIONS)
@@ -163,12 +164,6 @@ def test_they_are_kept_on_disk(tmp_path, monkeypatch, corpus, batch):
     assert left.column("code").tolist() == ["007", "2", "x"]
     with pytest.raises(ParameterError, match="no column 'when'; its columns are: 'date'"):
         disk.column("when")
-
-
-def test_groups_are_kept_on_disk_where_texts_are_not(tmp_path):
-    disk = read_to_disk(TABLE, tmp_path / "c", keep_texts=False, **OPTIONS).data
-    assert disk.documents([1]).labels.tolist() == ["sport"]
-    assert disk.labels is None  # they are not held in memory
 
 
 def test_a_skipped_line_takes_its_values_with_it(tmp_path):
@@ -207,7 +202,7 @@ def test_pieces_written_to_disk(tmp_path, corpus):
         write_disk_corpus([Corpus.build([[1]], labels=["x"]), Corpus.build([[1]])], tmp_path / "e")
 
 
-@pytest.mark.parametrize("on_disk", [False, True])
+@for_each("on_disk", [False, True])
 def test_splits_keep_them(tmp_path, corpus, on_disk):
     data = write_disk_corpus([corpus], tmp_path / "c") if on_disk else corpus
     split = hold_out_documents(data, 0.5, seed=1)
@@ -242,7 +237,7 @@ BESIDE = {
 }
 
 
-@pytest.mark.parametrize("form", ["text", "frame", "parquet"])
+@for_each("form", ["text", "frame", "parquet"])
 def test_columns_that_a_table_leaves_out_are_kept(tmp_path, form):
     frame = pd.read_csv(io.StringIO(CELLS), parse_dates=["born"])
     frame.to_parquet(tmp_path / "cells.parquet")

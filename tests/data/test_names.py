@@ -19,13 +19,14 @@ from acvb_core.data.table import Table
 from acvb_core.data.table_build import load_table
 from acvb_core.engine.fitting import fit
 from acvb_core.store.export import write_run
+from tests.loops import for_each
 
 HALF, MENDED = "half \ud800 pair", "half \\ud800 pair"
 NAMES = [HALF, "b", "c"]
 
 
-@pytest.mark.parametrize(
-    ("given", "mended"),
+@for_each(
+    "given, mended",
     [
         (HALF, MENDED),
         ("\ud83d\ude00", "\U0001f600"),
@@ -37,7 +38,7 @@ def test_halves_of_pairs_become_their_escapes(given: str, mended: str) -> None:
     assert mend_text(given) == mended
 
 
-@pytest.mark.parametrize("kind", ["relation", "corpus", "table"])
+@for_each("kind", ["relation", "corpus", "table"])
 def test_a_run_on_such_names_can_be_written(kind: str, tmp_path: Path) -> None:
     counts = np.array([[1, 0, 1], [0, 1, 1], [0, 0, 2]])
     if kind == "relation":
@@ -113,8 +114,3 @@ def test_numbers_that_were_rounded_name_nothing() -> None:
     assert (
         load_table(frame.assign(key=pd.array(LARGE, "int64")), row_labels="key").data.rows.tolist() == wanted
     )
-
-
-def test_names_that_differ_in_such_halves_alone_stay_apart() -> None:
-    table = Table.build([[0.0], [1.0]], rows=["\ud800", "\ud801"])
-    assert table.rows.tolist() == ["\\ud800", "\\ud801"]

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import gzip
-import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.sources.values import RecordBatch, ask_style, find_style, value_kind
 from acvb_core.data.table_build import load_table
+from tests.loops import for_each
 
 #: Fields, the signs that they have without doubt, and the number that the first of them is.
 STYLES = [
@@ -42,7 +40,7 @@ STYLES = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "decimal", "thousands", "number"), STYLES)
+@for_each("fields, decimal, thousands, number", STYLES)
 def test_the_signs_in_numbers_are_found(
     fields: list[str], decimal: str, thousands: str, number: float
 ) -> None:
@@ -126,7 +124,7 @@ def test_a_matrix_is_read_with_decimal_commas() -> None:
     np.testing.assert_array_equal(loaded.data.ones.toarray(), [[1, 0, 0], [0, 0, 1], [0, 1, 0]])
 
 
-@pytest.mark.parametrize("on_disk", [False, True])
+@for_each("on_disk", [False, True])
 def test_word_counts_are_read_with_thousands(on_disk: bool, tmp_path: Path) -> None:
     text = b"doc;word;count\nx;river;1.234\nx;bank;3,0\ny;bank;1.000\ny;sea;2.345.678\n"
     loaded = read_to_disk(text, tmp_path / "c") if on_disk else load_corpus(text)
@@ -136,14 +134,6 @@ def test_word_counts_are_read_with_thousands(on_disk: bool, tmp_path: Path) -> N
         load_corpus(text.replace(b"3,0", b"3").replace(b"2.345.678", b"9"))
     again = load_corpus(text.replace(b"3,0", b"3").replace(b"2.345.678", b"9"), decimal=",")
     assert again.data.counts.sum() == 1234 + 3 + 1000 + 9
-
-
-@pytest.mark.parametrize("form", ["text", "frame"])
-def test_tables_of_counts_are_read_with_thousands(form: str) -> None:
-    text = "doc;river;lake;sea\na;1.234;0;1\nb;2,0;1;0\nc;0;1.234.567;3\n"
-    given = text.encode() if form == "text" else pd.read_csv(io.StringIO(text), sep=";", dtype=str)
-    counts = load_corpus(given, format="matrix").data.counts.toarray()
-    np.testing.assert_array_equal(counts, [[1234, 0, 1], [2, 1, 0], [0, 1234567, 3]])
 
 
 def test_fields_of_chosen_records_are_read() -> None:
@@ -162,10 +152,3 @@ def test_labels_are_no_numbers() -> None:
     loaded = load_relation(b"source;target\n1.234.567;x\n1,5;y\n")
     assert loaded.report.count("links") == 2
     assert "decimal" not in " ".join(loaded.report.lines())
-
-
-def test_a_fit_reads_them_too() -> None:
-    text = "name;a;b\n" + "".join(f"r{i};{i},5;1.{i:03d},25\n" for i in range(1, 9))
-    data: Any = acvb_core.fit(text.encode(), model="lfm", max_sweeps=1).prepared.data
-    assert data.values[2].tolist() == [3.5, 1003.25]
-    assert data.rows[0] == "r1"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,12 @@ import pytest
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora.disk_build import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.network import as_network
 from acvb_core.data.relation import Relation
 from acvb_core.data.table import Table
 from acvb_core.data.table_build import load_table
+from tests.loops import for_each
 
 CELLS = [[1.0, np.nan, 0.0], [0.0, 1.0, 1.0]]
 SHAPES: dict[str, Callable[[Any], Any]] = {
@@ -34,20 +33,20 @@ SHAPES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("form", SHAPES)
+@for_each("form", list(SHAPES))
 def test_nan_is_a_missing_entry(form: str) -> None:
     relation = Relation.build(SHAPES[form](CELLS))
     np.testing.assert_array_equal(relation.ones.toarray(), [[1, 0, 0], [0, 1, 1]])
     np.testing.assert_array_equal(relation.missing.toarray(), [[0, 1, 0], [0, 0, 0]])
 
 
-@pytest.mark.parametrize("type_", ["<f2", ">f8", "<g", ">i2", "|b1"])
+@for_each("type_", ["<f2", ">f8", "<g", ">i2", "|b1"])
 def test_numbers_of_any_size_and_byte_order_are_links(type_: str) -> None:
     assert Relation.build(np.eye(2).astype(type_)).n_ones == 2
 
 
-@pytest.mark.parametrize("form", SHAPES)
-@pytest.mark.parametrize("value", [-3.0, 0.5, 2.0])
+@for_each("form", list(SHAPES))
+@for_each("value", [-3.0, 0.5, 2.0])
 def test_a_value_that_is_neither_0_nor_1_needs_a_threshold(form: str, value: float) -> None:
     cells = SHAPES[form]([[1.0, 0.0, 0.0], [0.0, 1.0, value]])
     with pytest.raises(DataError, match=r"row 2, column 3 is neither 0 .*threshold=0") as caught:
@@ -90,9 +89,7 @@ def test_missing_entries_of_both_kinds_are_joined_and_marks_are_0_or_1() -> None
         Relation.build(sparse.coo_array(([1, np.nan], ([0, 0], [0, 0])), shape=(1, 1)))
 
 
-@pytest.mark.parametrize(
-    "given", [[[1, np.inf]], [[1j, 0]], [["a", "b"]], [1, 0], [[1], [0, 1]], np.zeros((2, 2, 2))]
-)
+@for_each("given", [[[1, np.inf]], [[1j, 0]], [["a", "b"]], [1, 0], [[1], [0, 1]], np.zeros((2, 2, 2))])
 def test_what_is_no_matrix_of_numbers_is_refused(given: Any) -> None:
     for build in (
         lambda: Relation.build(given, threshold=0),
@@ -131,7 +128,7 @@ TAMPERED = {
 }
 
 
-@pytest.mark.parametrize("case", TAMPERED)
+@for_each("case", list(TAMPERED))
 def test_a_broken_matrix_is_refused_at_every_door(case: str) -> None:
     given = TAMPERED[case]
     sound = Relation.build(np.eye(3))
@@ -173,8 +170,8 @@ def test_a_matrix_that_claims_far_too_many_objects_is_refused() -> None:
             door(vast)
 
 
-@pytest.mark.parametrize(
-    ("value", "what"),
+@for_each(
+    "value, what",
     [
         (np.nan, "missing"),
         (-1, "negative"),
@@ -192,27 +189,3 @@ def test_a_word_count_that_is_none_is_named_with_its_place(value: float, what: s
 def test_word_counts_beyond_whole_numbers_of_64_bits_are_refused() -> None:
     with pytest.raises(DataError, match="larger than 2,147,483,647"):
         Corpus.build(np.array([[2**63 + 5, 1]], dtype=np.uint64))
-
-
-def test_a_sparse_matrix_is_a_table_with_zeros() -> None:
-    given = sparse.coo_array(([5.0, np.nan, 2.0], ([0, 1, 2], [0, 1, 1])), shape=(3, 2))
-    cells = [[5, 0], [0, np.nan], [0, 2]]
-    np.testing.assert_array_equal(load_table(given).data.values, cells)
-    np.testing.assert_array_equal(Table.build(given).values, cells)
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        ([0, 0.5, 2], [0, 1], [1, 1]),
-        ([0, 2], [0, 1], [1, np.nan]),
-        ([0, 2], [0, -1], [1, 1]),
-        ([0, 2], [0, 1], [[1], [1]]),
-        ([0, 2], [0, 1], np.ma.array([1, 1], mask=[0, 1])),
-        ([0, 2, 1], [0, 1], [1, 1]),
-        ([0, 2], [0, 7], [1, 1]),
-    ],
-)
-def test_pieces_for_the_disk_that_hold_no_counts_are_refused(tmp_path: Path, piece: Any) -> None:
-    with pytest.raises(DataError):
-        write_disk_corpus([piece], tmp_path / "corpus", vocabulary=["a", "b"])

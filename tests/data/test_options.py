@@ -27,6 +27,7 @@ from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.relation_schema import DOMAINS, ReadOptions
 from acvb_core.data.schema import ROLES
 from acvb_core.data.table_columns import CategoryPolicy, ConstantPolicy, TableOptions
+from tests.loops import for_each
 
 #: What a caller gives who holds the file, or its size in mind, and no user is asked for.
 OF_CALLERS = {"filename", "block_bytes", "data", "source", "folder", "progress", "keep_texts", "shard_pairs"}
@@ -45,7 +46,7 @@ TYPED = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@for_each("kind", KINDS)
 def test_every_option_of_a_reader_has_a_row_and_no_row_is_of_no_reader(kind: Any) -> None:
     rows = options_of(kind)
     other_names = {flag[2:] for row in rows.values() for flag in row.flags}

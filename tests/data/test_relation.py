@@ -8,6 +8,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Network, Relation
+from tests.loops import for_each
 
 
 def test_a_link_given_twice_is_one_link_and_the_pattern_is_canonical():
@@ -54,8 +55,8 @@ def test_fingerprint_tells_data_apart_and_nothing_else():
     assert len({relation.fingerprint, *(other.fingerprint for other in others)}) == 4
 
 
-@pytest.mark.parametrize(
-    ("ones", "missing", "options", "words"),
+@for_each(
+    "ones, missing, options, words",
     [
         ([[1, 0]], [[0]], {}, "the ones are 1 x 2 but the missing entries 1 x 1"),
         ([[1, 0]], [[1, 0]], {}, "both 1 and missing"),
@@ -69,8 +70,8 @@ def test_what_is_refused(ones, missing, options, words):
         Relation.build(ones, missing, **options)
 
 
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("self_links", [False, True])
+@for_each("directed", [False, True])
+@for_each("self_links", [False, True])
 def test_pairs_are_counted_as_one_would_on_paper(directed: bool, self_links: bool) -> None:
     rng = np.random.default_rng(2)
     ones, missing = rng.random((9, 9)) < 0.3, rng.random((9, 9)) < 0.3

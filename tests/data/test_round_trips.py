@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 import scipy.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,10 +20,11 @@ from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.sources.parse import MAX_FIELD, RecordReader
 from acvb_core.data.sources.source import MAX_TEXT, ByteSource, Utf8Stream
 from acvb_core.data.table_build import load_table
+from tests.loops import for_each
 
 FEW = settings(max_examples=15)
 # Blanks around a name are taken off, control characters are refused, and a few words stand for what is missing.
-LETTERS = st.sampled_from(list("abcXYZ019 ,;|\"'#%éß猫😀\t\n-_.:/<>&{}[]=+"))
+LETTERS = st.characters(exclude_categories=["Cc", "Cs"]) | st.sampled_from(list("a1 ,;|\"'#%\t\n"))
 NAME = st.text(LETTERS, min_size=1, max_size=8).map(lambda text: f"n{text}n")
 NUMBER = st.floats(-1e9, 1e9, allow_nan=False, width=32).map(float)
 
@@ -172,7 +172,7 @@ def read_texts(
         return [(int(line), batch.record(at)) for batch in reader for at, line in enumerate(batch.lines)]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_tables_of_texts_are_read_as_csv_reads_them(seed: int) -> None:
     rng = random.Random(seed)
     for _ in range(150):
@@ -185,7 +185,7 @@ def test_tables_of_texts_are_read_as_csv_reads_them(seed: int) -> None:
         assert [record for _, record in found] == rows
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_broken_lines_are_the_same_wherever_blocks_end(seed: int) -> None:
     rng, pieces = random.Random(seed), [*PIECES[:9], "\0", ",", "#"]
     for _ in range(150):

@@ -10,6 +10,7 @@ from hypothesis.extra import numpy as arrays
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.table import Image, Table, same_valued
+from tests.loops import for_each
 
 NAN = np.nan
 
@@ -45,8 +46,8 @@ def test_the_values_are_a_copy_of_their_own():
     assert table.values.dtype == np.float64
 
 
-@pytest.mark.parametrize(
-    ("values", "options", "message"),
+@for_each(
+    "values, options, message",
     [
         (np.zeros(3), {}, r"shape \(3,\)"),
         (np.zeros((0, 3)), {}, "at least one row"),
@@ -154,7 +155,7 @@ def test_a_picture_has_its_pixels_where_they_belong():
     assert np.isnan(kept.background[[0, 2, 3, 5]]).all()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "image",
     [
         Image(2, 2, np.array([0, 1, 1]), np.full(4, NAN)),
@@ -170,7 +171,7 @@ def test_pictures_that_are_none(image):
         image.check(3, "pictures")
 
 
-@pytest.mark.parametrize("unit", [1e60, 1e-60, 1e-310])
+@for_each("unit", [1e60, 1e-60, 1e-310])
 def test_units_that_methods_cannot_work_in_are_refused(unit: float) -> None:
     values = np.array([[1.0, unit], [2.0, 3 * unit], [4.0, 2 * unit]])
     standardised = Table.build(values, columns=["fine", "odd"])

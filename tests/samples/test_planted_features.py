@@ -7,6 +7,7 @@ import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.samples.planted_mixtures import block_images, planted_features
+from tests.loops import for_each
 
 
 def test_rows_are_sums_of_their_features_and_noise():
@@ -61,7 +62,7 @@ def test_a_pixel_stands_where_its_name_says():
     np.testing.assert_array_equal(table.image.picture(10.0 * row + column)[1], 20 + np.arange(1, 7))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [
         {"n_rows": 1},

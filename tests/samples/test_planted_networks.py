@@ -8,9 +8,10 @@ import pytest
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Network
 from acvb_core.samples.planted_relations import planted_network
+from tests.loops import for_each
 
 
-@pytest.mark.parametrize("directed", [False, True])
+@for_each("directed", [False, True])
 def test_a_planted_network_follows_its_strengths(directed):
     strengths = np.array([[0.9, 0.1], [0.5 if directed else 0.1, 0.3]])
     drawn = planted_network({"a": 60, "b": 90}, strengths, 3, directed=directed)
@@ -34,8 +35,8 @@ def test_one_seed_one_network():
     assert first.relation.fingerprint == again.relation.fingerprint != other.relation.fingerprint
 
 
-@pytest.mark.parametrize(
-    ("sizes", "strengths", "options"),
+@for_each(
+    "sizes, strengths, options",
     [
         ([], np.zeros((0, 0)), {}),
         ([3, 0], np.eye(2), {}),

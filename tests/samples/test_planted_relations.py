@@ -13,6 +13,7 @@ from acvb_core.samples.planted_relations import (
     synth1,
     synth2,
 )
+from tests.loops import for_each
 
 
 def block_means(drawn) -> tuple[np.ndarray, np.ndarray]:
@@ -31,9 +32,7 @@ def assert_drawn_from_strengths(drawn) -> None:
     assert (np.abs(means - drawn.strengths)[cells > 0] < 4.5 * error[cells > 0] + 2 / cells[cells > 0]).all()
 
 
-@pytest.mark.parametrize(
-    ("drawn", "shape", "blocks"), [(synth1(), (100, 200), (4, 5)), (synth2(), (1000, 1500), (7, 6))]
-)
+@for_each("drawn, shape, blocks", [(synth1(), (100, 200), (4, 5)), (synth2(), (1000, 1500), (7, 6))])
 def test_the_papers_relations(drawn, shape, blocks):
     assert drawn.relation.shape == shape
     assert drawn.strengths.shape == blocks
@@ -80,7 +79,7 @@ def test_a_dense_large_relation_cuts_its_strengths():
     assert_drawn_from_strengths(drawn)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "call",
     [
         lambda: planted_relation(0, 5, 1, 1, 0),

@@ -9,6 +9,7 @@ from scipy import stats
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.samples.planted_mixtures import bars, planted_topics, topics_10, topics_40
+from tests.loops import for_each
 
 
 def assert_consistent(drawn) -> None:
@@ -35,9 +36,7 @@ def p_value(found, expected) -> float:
     return stats.chisquare(found[kept], expected[kept]).pvalue
 
 
-@pytest.mark.parametrize(
-    ("drawn", "shape", "topics"), [(topics_10(), (500, 1000), 10), (topics_40(), (1500, 5000), 40)]
-)
+@for_each("drawn, shape, topics", [(topics_10(), (500, 1000), 10), (topics_40(), (1500, 5000), 40)])
 def test_the_papers_corpora(drawn, shape, topics):
     assert drawn.corpus.shape == shape
     assert len(drawn.phi) == topics
@@ -96,8 +95,8 @@ def test_documents_may_be_empty_but_not_all():
         planted_topics(1, 5, 2, 1e-9, 1, 1, 0)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "what"),
+@for_each(
+    "wrong, what",
     [
         ({"n_topics": 0}, "at least 1"),
         ({"n_words": 0}, "at least 1"),

@@ -15,6 +15,7 @@ from sklearn.datasets import load_digits
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.samples import catalogue as samples
 from acvb_core.samples.catalogue import SAMPLES, load_sample
+from tests.loops import for_each
 
 FOLDER = Path(__file__).parents[2] / "sample_data"
 RELATIONS = [name for name, row in SAMPLES.items() if row.kind == "relation"]
@@ -23,7 +24,7 @@ CORPORA = [name for name, row in SAMPLES.items() if row.kind == "corpus"]
 TABLES = [name for name, row in SAMPLES.items() if row.kind == "table"]
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@for_each("name", list(SAMPLES))
 def test_a_sample_is_what_the_table_says(name):
     row, found = SAMPLES[name], load_sample(name)
     assert found.data.shape == row.shape
@@ -35,7 +36,7 @@ def test_a_sample_is_what_the_table_says(name):
     assert row.licence.endswith(".")
 
 
-@pytest.mark.parametrize("name", RELATIONS)
+@for_each("name", RELATIONS)
 def test_a_relation_is_no_corpus(name):
     found = load_sample(name)
     assert found.relation is found.data
@@ -45,7 +46,7 @@ def test_a_relation_is_no_corpus(name):
         _ = found.corpus
 
 
-@pytest.mark.parametrize("name", CORPORA)
+@for_each("name", CORPORA)
 def test_a_corpus_is_no_relation(name):
     row, found = SAMPLES[name], load_sample(name)
     assert (found.corpus is found.data, row.model) == (True, "lda")
@@ -54,7 +55,7 @@ def test_a_corpus_is_no_relation(name):
         _ = found.relation
 
 
-@pytest.mark.parametrize("name", TABLES)
+@for_each("name", TABLES)
 def test_a_table_is_neither(name):
     row, found = SAMPLES[name], load_sample(name)
     assert (found.table is found.data, row.model) == (True, "lfm")
@@ -92,7 +93,7 @@ def test_the_births():
     assert values["Japan"][-1] < 1.5 < 3 < values["Brazil"][0]
 
 
-@pytest.mark.parametrize("name", ["bars", "topics_10", "topics_40"])
+@for_each("name", ["bars", "topics_10", "topics_40"])
 def test_truth_is_what_a_corpus_was_drawn_from(name):
     loaded = load_sample(name)
     truth, corpus = loaded.truth, loaded.corpus
@@ -131,7 +132,7 @@ def test_words_go_with_the_parts_of_the_bible():
         assert max(rate, key=rate.get) == part
 
 
-@pytest.mark.parametrize("name", ["synth1", "synth2", "network_groups", "network_directed"])
+@for_each("name", ["synth1", "synth2", "network_groups", "network_directed"])
 def test_truth_fits_the_objects(name):
     loaded = load_sample(name)
     truth = loaded.truth
@@ -171,7 +172,7 @@ def test_truth_says_something_about_the_survey():
     assert max(spread) - min(spread) > 0.5
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@for_each("name", NETWORKS)
 def test_networks_have_the_same_objects_on_both_sides(name):
     relation = load_sample(name).relation
     assert relation.row_labels.tolist() == relation.column_labels.tolist()

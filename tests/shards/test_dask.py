@@ -82,11 +82,11 @@ def test_a_worker_is_lost_with_the_connection_that_it_was_asked_through(
         start = ActorStarter(client)
         worker = start()
         worker.answer("build", ({0: partial(Diary, 0)},))
-        under_way = pool.submit(worker.answer, "call", ("wait_for", (tmp_path / "go on",)))
+        under_way = pool.submit(worker.answer, "call", ("wait_for", (tmp_path / "continue",)))
         start.workers.client = other  # as after a scheduler that was gone
         with pytest.raises(WorkerLostError):
             under_way.result(timeout=180.0)
-        (tmp_path / "go on").touch()
+        (tmp_path / "continue").touch()
 
 
 def test_workers_with_other_sources_hold_no_shards(monkeypatch: pytest.MonkeyPatch) -> None:

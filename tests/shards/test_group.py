@@ -16,6 +16,7 @@ from acvb_core.core.parallel import count_threads, use_threads
 from acvb_core.shards.group import ShardGroup, tree_sum
 from acvb_core.shards.host import Host, WorkerLostError, start_here
 from acvb_core.shards.place import Place
+from tests.loops import for_each
 from tests.shards.outcomes import FrailWorker
 
 
@@ -140,7 +141,7 @@ def test_a_worker_that_always_dies_ends_the_run() -> None:
     group.close()
 
 
-@pytest.mark.parametrize("start_worker", [start_here, start_frail])
+@for_each("start_worker", [start_here, start_frail])
 def test_what_a_shard_raises_is_raised_here(start_worker: Any) -> None:
     group = ShardGroup(diaries(2), Place(2, start_worker))
     with pytest.raises(ValueError, match="no such thing"):
@@ -150,7 +151,7 @@ def test_what_a_shard_raises_is_raised_here(start_worker: Any) -> None:
 
 
 def test_a_step_that_was_left_under_way_is_waited_for_and_not_done_twice(tmp_path: Path) -> None:
-    group, marker = ShardGroup(diaries(2), Place(2, start_here)), tmp_path / "go on"
+    group, marker = ShardGroup(diaries(2), Place(2, start_here)), tmp_path / "continue"
 
     def stop() -> None:
         raise KeyboardInterrupt
@@ -166,7 +167,7 @@ def test_a_step_that_was_left_under_way_is_waited_for_and_not_done_twice(tmp_pat
     assert group.ask("read") == [1.0, 4.0]
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 8])
+@for_each("n", [1, 2, 3, 5, 8])
 def test_sums_are_added_in_pairs(n: int) -> None:
     parts = np.random.default_rng(0).standard_normal((n, 4)).astype(np.float32)
 

@@ -10,11 +10,7 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.store.runs import RunStore
-from tests.store.support import (
-    SMALL,
-    SURVEY,
-    WOMEN,
-)
+from tests.store.support import SMALL, SURVEY, WOMEN
 
 
 @pytest.fixture

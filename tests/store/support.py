@@ -8,6 +8,7 @@ import pandas as pd
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Network, Relation
+from acvb_core.data.table import Image, Table
 from acvb_core.engine.job import RunOutline
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
@@ -73,6 +74,25 @@ def odd_corpus(last: str = "last") -> Corpus:
     )
 
 
+def odd_table(last: str = "last") -> Table:
+    """A table with odd names, groups of which some are not known, missing cells, a row of them, and half a picture."""
+    rows = [*ODD_LABELS, last]
+    values = np.random.default_rng(5).normal(size=(len(rows), 3)) * [1e-49, 1.0, 1e49]
+    values[2] = np.nan
+    values[4, 1], values[5, 1] = -0.0, 5e-324
+    image = Image(2, 2, np.array([3, 0, 1]), np.array([np.nan, np.nan, 7.5, np.nan]))
+    groups = ["", "日本", "\ud83d", *["same"] * (len(rows) - 3)]
+    return Table.build(
+        values,
+        rows=rows,
+        columns=["", "=a", "日本"],
+        name="odd 日",
+        standardise=False,
+        labels=groups,
+        image=image,
+    )
+
+
 def assert_same_corpus(one: Corpus, other: Corpus) -> None:
     assert one.fingerprint == other.fingerprint
     for name in ("data", "indices", "indptr"):
@@ -84,6 +104,24 @@ def assert_same_corpus(one: Corpus, other: Corpus) -> None:
     assert one.labels is None or list(one.labels) == list(other.labels)
     for name in ("name", "texts", "tokeniser"):
         assert getattr(one, name) == getattr(other, name)
+
+
+def assert_same_table(one: Table, other: Table) -> None:
+    assert one.fingerprint == other.fingerprint
+    assert one.values.tobytes() == other.values.tobytes(), "every bit, the sign of zero included"
+    assert other.values.dtype == np.float64
+    assert other.values.flags.c_contiguous
+    for name in ("rows", "columns"):
+        assert list(getattr(one, name)) == list(getattr(other, name))
+        assert getattr(other, name).dtype == object
+    assert (one.labels is None) == (other.labels is None)
+    assert one.labels is None or list(one.labels) == list(other.labels)
+    assert (one.name, one.standardise) == (other.name, other.standardise)
+    assert (one.image is None) == (other.image is None)
+    if one.image is not None and other.image is not None:
+        assert (one.image.height, one.image.width) == (other.image.height, other.image.width)
+        np.testing.assert_array_equal(one.image.pixels, other.image.pixels)
+        np.testing.assert_array_equal(one.image.background, other.image.background)
 
 
 def assert_same_relation(one: Relation, other: Relation) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sqlite3
 import zipfile
 from pathlib import Path
@@ -12,24 +11,21 @@ import numpy as np
 import pytest
 from numpy.lib import format as npy
 
-from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.result import Result
 from acvb_core.store import files, index
-from acvb_core.store.codecs import RELATIONS
 from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
-from tests.store.support import (
-    SURVEY,
-    assert_same_result,
-)
+from tests.loops import for_each
+from tests.store.support import SURVEY, assert_same_result
 
 
-@pytest.mark.parametrize("folder", ["runs", "relations"])
-@pytest.mark.parametrize("damage", ["gone", "empty", "cut", "noise", "flipped", "foreign"])
+@for_each("folder", ["runs", "relations"])
+@for_each("damage", ["gone", "empty", "cut", "noise", "flipped", "foreign"])
 def test_a_damaged_file_is_named_and_hides_nothing_else(
-    store: RunStore, executor: Executor, women: Result, survey: Result, folder: str, damage: str
+    tmp_path: Path, executor: Executor, women: Result, survey: Result, folder: str, damage: str
 ) -> None:
+    store = RunStore(tmp_path)
     store.save("mine", "bad", 1.0, women, state=False)
     path = next((store.folder / folder).iterdir())
     store.save("mine", "good", 2.0, survey)
@@ -58,18 +54,6 @@ def test_a_damaged_file_is_named_and_hides_nothing_else(
     assert [run.job_id for run in store.runs("mine")] == ["good"]
 
 
-def test_a_file_in_the_place_of_another_is_noticed(
-    store: RunStore, executor: Executor, women: Result, survey: Result
-) -> None:
-    store.save("mine", "run", 0.0, women)
-    path = next((store.folder / "relations").iterdir())
-    store.save("mine", "other", 0.0, survey)
-    (other,) = (found for found in (store.folder / "relations").iterdir() if found != path)
-    path.write_bytes(other.read_bytes())
-    with pytest.raises(StoreError, match="not the relation it was stored as"):
-        store.load("run", executor)
-
-
 def test_no_pickle_is_read(tmp_path: Path) -> None:
     path = tmp_path / "evil.npz"
     with path.open("wb") as file:
@@ -91,7 +75,7 @@ def saved(array: np.ndarray) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("damage", ["header", "no array", "locked"])
+@for_each("damage", ["header", "no array", "locked"])
 def test_a_member_that_is_damaged_is_damage_of_the_file(tmp_path: Path, damage: str) -> None:
     whole = saved(np.arange(3))
     content = {"header": whole.replace(b"}", b"("), "no array": b"[1, 2]", "locked": whole}[damage]
@@ -104,32 +88,13 @@ def test_a_member_that_is_damaged_is_damage_of_the_file(tmp_path: Path, damage: 
         files.read_arrays(path, version=1)
 
 
-@pytest.mark.parametrize("side", [2**63, 2**64, 10**400, -1])
+@for_each("side", [2**63, 2**64, 10**400, -1])
 def test_an_array_that_claims_an_impossible_side_is_damage_of_the_file(tmp_path: Path, side: int) -> None:
     content = io.BytesIO()
     npy.write_array_header_1_0(content, {"descr": "<f8", "fortran_order": False, "shape": (1, side)})
     path = packed(tmp_path / "bad.npz", version=saved(np.array(1)), about=content.getvalue())
     with pytest.raises(StoreError, match=r"bad\.npz is damaged"):
         files.read_arrays(path, version=1)
-
-
-@pytest.mark.parametrize("shape", [np.array([3 + 1j, 2]), np.array([3.0, 2.0]), np.array([3, 2, 1])])
-def test_a_relation_of_a_damaged_shape_is_damaged(tmp_path: Path, shape: np.ndarray) -> None:
-    path = tmp_path / "relation.npz"
-    RELATIONS.write(path, Relation.build([[0, 1], [1, 0], [1, 1]]))
-    arrays = files.read_arrays(path, version=1)
-    files.write_arrays(path, arrays | {"shape": shape}, version=1)
-    with pytest.raises(StoreError, match=r"relation\.npz is damaged"):
-        RELATIONS.read(path)
-
-
-def test_a_relation_whose_name_is_no_text_is_damaged(tmp_path: Path) -> None:
-    path = tmp_path / "relation.npz"
-    RELATIONS.write(path, Relation.build([[0, 1], [1, 0]]))
-    arrays = files.read_arrays(path, version=1)
-    files.write_arrays(path, arrays | {"names": files.text_bytes([{}, "row", "column"])}, version=1)
-    with pytest.raises(StoreError, match=r"relation\.npz is damaged"):
-        RELATIONS.read(path)
 
 
 def test_a_newer_file_is_refused(tmp_path: Path) -> None:
@@ -141,11 +106,7 @@ def test_a_newer_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_debris(
-    store: RunStore,
-    executor: Executor,
-    women: Result,
-    survey: Result,
-    monkeypatch: pytest.MonkeyPatch,
+    store: RunStore, executor: Executor, women: Result, survey: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.save("mine", "run", 0.0, women)
 
@@ -176,15 +137,10 @@ def test_a_run_of_an_unknown_method_is_refused_by_name(
         store.load("run", executor)
 
 
-@pytest.mark.parametrize("job_id", ["../up", "a/b", "", "x" * 101, "a.npz", "nul\0"])
+@for_each("job_id", ["../up", "a/b", "", "x" * 101, "a.npz", "nul\0"])
 def test_an_id_cannot_lead_out_of_the_folder(store: RunStore, women: Result, job_id: str) -> None:
     with pytest.raises(StoreError, match="no name of a run"):
         store.save("mine", job_id, 0.0, women)
-
-
-def test_an_unknown_run_is_an_error(store: RunStore, executor: Executor) -> None:
-    with pytest.raises(StoreError, match="no run 'nothing' is stored"):
-        store.load("nothing", executor)
 
 
 def test_a_newer_database_is_refused(store: RunStore) -> None:
@@ -235,12 +191,3 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="file cannot be used to keep runs"):
         RunStore(tmp_path / "file")
-
-
-def test_stale_leftovers_are_removed_and_fresh_ones_kept(store: RunStore) -> None:
-    stale, fresh = (store.folder / "runs" / f"{name}.npz.abc.part" for name in ("stale", "fresh"))
-    for path in (stale, fresh):
-        path.write_bytes(b"half")
-    os.utime(stale, (0, 0))
-    RunStore(store.folder)
-    assert (stale.exists(), fresh.exists()) == (False, True)

@@ -28,7 +28,6 @@ from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.models.irm.export import responsibilities_frame, write_links
-from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import block_images
 from acvb_core.store.export import (
     compare_known_labels,
@@ -43,6 +42,7 @@ from acvb_core.store.export import (
 )
 from acvb_core.store.runs import RunStore
 from acvb_core.store.snippet import python_snippet
+from tests.loops import for_each
 from tests.store.support import ODD_LABELS, SMALL, WOMEN, network
 
 
@@ -59,14 +59,10 @@ def turned_round(result: Result) -> Result:
 
 
 def read(text: str) -> pd.DataFrame:
-    return pd.read_csv(
-        io.StringIO(text, newline=""),
-        keep_default_na=False,
-        dtype={"object": str},
-    )
+    return pd.read_csv(io.StringIO(text, newline=""), keep_default_na=False, dtype={"object": str})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "start",
     ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20", " =", "\x00@", "\u00a0+"],
 )
@@ -86,22 +82,14 @@ def test_numbers_are_not_guarded_and_come_back_exactly() -> None:
     assert list(back["n"]) == [-1, 0, 2**53, 4, 5, 6]
 
 
-@pytest.mark.parametrize(
-    "label", ["a,b", 'say "hi"', "two\nlines", "one\rline", "crlf\r\n", "日本 👩", "'quoted'", ""]
-)
+@for_each("label", ["a,b", 'say "hi"', "two\nlines", "one\rline", "crlf\r\n", "日本 👩", "'quoted'", ""])
 def test_any_text_comes_back(label: str) -> None:
     back = read(csv_text(pd.DataFrame({"object": [label, "other"], "x": [0.5, 1.5]})))
     assert list(back["object"]) == [label, "other"]
     assert list(back["x"]) == [0.5, 1.5]
 
 
-def test_the_frame_itself_is_left_alone() -> None:
-    frame = pd.DataFrame({"object": ["=1"]})
-    csv_text(frame)
-    assert list(frame["object"]) == ["=1"]
-
-
-@pytest.mark.parametrize("domain", ["rows", "cols"])
+@for_each("domain", ["rows", "cols"])
 def test_responsibilities(result: Result, domain: str) -> None:
     frame = responsibilities_frame(result, domain)
     table = result.rows if domain == "rows" else result.columns
@@ -139,12 +127,7 @@ def test_run_json_is_strict_and_whole(result: Result) -> None:
     assert told["data"]["fingerprint"] == WOMEN.fingerprint
 
 
-def test_undefined_scores_are_null_in_run_json() -> None:
-    result = fit(Relation.build(np.ones((6, 5))), "vb", heldout=0.3, k_rows=2, k_cols=2, max_sweeps=2)
-    assert json.loads(run_json(result))["heldout"]["roc_auc"] is None
-
-
-@pytest.mark.parametrize("turn", [False, True])
+@for_each("turn", [False, True])
 def test_one_cluster_number_in_every_file(result: Result, tmp_path: Path, turn: bool) -> None:
     result = turned_round(result) if turn else result
     paths = write_run(result, tmp_path / "new" / "folder")
@@ -229,7 +212,7 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("method", "given"), SETTINGS, ids=[method for method, _ in SETTINGS])
+@for_each("method, given", SETTINGS)
 def test_the_snippet_repeats_the_run(
     method: str, given: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -251,12 +234,6 @@ def test_the_snippet_reads_a_file_with_its_options(tmp_path: Path) -> None:
     snippet = python_snippet(result, str(path), options)
     assert "header" not in snippet
     assert_same_answer(result, repeated(snippet))
-
-
-def test_the_snippet_notices_other_data(tmp_path: Path) -> None:
-    result = fit(WOMEN, "vb", k_rows=2, k_cols=2, max_sweeps=2)
-    with pytest.raises(AssertionError):
-        repeated(python_snippet(result, "sample:karate"))
 
 
 def test_a_relation_that_only_has_a_samples_name_is_no_sample() -> None:
@@ -317,13 +294,7 @@ def stopped_after(sweeps: int) -> Result:
         if len(seen) == sweeps:
             raise StopRun
 
-    return fit(
-        WOMEN,
-        "cvb0",
-        heldout=0.1,
-        watch=lambda _, snapshot: seen.append(snapshot.sweep),
-        poll=poll,
-    )
+    return fit(WOMEN, "cvb0", heldout=0.1, watch=lambda _, snapshot: seen.append(snapshot.sweep), poll=poll)
 
 
 @pytest.fixture
@@ -366,7 +337,7 @@ def written(result: Result, folder: Path) -> list[Path]:
     return write_run(result, folder) + links
 
 
-@pytest.mark.parametrize("make", [topics, groups, blocks, features, no_features])
+@for_each("make", [topics, groups, blocks, features, no_features])
 def test_every_table_of_every_model_is_known_and_goes(tmp_path: Path, make: type) -> None:
     result = make()
     tmp_path.joinpath("own").mkdir()
@@ -398,11 +369,6 @@ def test_what_is_no_table_of_a_run_stays(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {*own, "columns.csv"}
 
 
-def test_a_quoted_heading_is_a_heading(tmp_path: Path) -> None:
-    (tmp_path / "columns.csv").write_text('"object","cluster","probability","entropy"\n"a\rb",1,1.0,0.0\n')
-    assert [path.name for path in remove_leftovers(tmp_path, [])] == ["columns.csv"]
-
-
 def with_attributes(**attributes: list[str]) -> Relation:
     arrays = {name: np.array(values, dtype=object) for name, values in attributes.items()}
     return replace(WOMEN, attributes=arrays)
@@ -431,14 +397,6 @@ def test_agreement_is_that_of_the_objects_whose_label_is_known(plain: Result) ->
     assert found.loc["other", "nmi"] == pytest.approx(normalized_mutual_info_score(other, clusters))
 
 
-def test_no_label_agrees_with_nothing(plain: Result) -> None:
-    result = result_with(plain, tag=[""] * 18)
-    (line,) = compare_known_labels(result).itertuples()
-    assert (line.known, line.labels) == (0, 0)
-    assert np.isnan(line.ari)
-    assert json.loads(run_json(result))["known_labels"]["tag"]["ari"] is None
-
-
 def test_without_labels_nothing_is_said(plain: Result, tmp_path: Path) -> None:
     assert len(compare_known_labels(plain)) == 0
     assert "known_labels" not in run_dict(plain)
@@ -465,9 +423,3 @@ def test_labels_are_written_beside_the_clusters(plain: Result, tmp_path: Path) -
     told = json.loads((tmp_path / "run.json").read_text())["known_labels"]
     for line in table.itertuples():
         assert told[line.attribute]["ari"] == line.ari == compare_known_labels(result)["ari"][line.Index]
-
-
-def test_a_corpus_has_no_such_labels() -> None:
-    result = fit(load_sample("bars").corpus, "cvb0", k=2, max_sweeps=2)
-    assert len(compare_known_labels(result)) == 0
-    assert "agreement" not in run_tables(result)

@@ -29,6 +29,7 @@ from acvb_core.store.runs import RunStore
 from acvb_core.store.states import decode_state, encode_state
 from benchmarks.kill_runs import end_of, kill_and_continue, uninterrupted
 from tests.contract.cases import through_a_file
+from tests.loops import for_each
 
 SECONDS = 300
 
@@ -51,7 +52,7 @@ def finish(job: Job) -> Any:
 
 
 class Held:
-    """Lets a run go on to a sweep and holds it there until the block is over."""
+    """Lets a run continue to a sweep and holds it there until the block is over."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, sweep: int) -> None:
         self.reached, self.release = threading.Event(), threading.Event()
@@ -118,7 +119,7 @@ def test_a_stored_run_is_extended_as_if_it_had_never_left(prepared: PreparedRun,
     assert job.wait(SECONDS)
     assert book.close(SECONDS)
     assert job.inspect().snapshot.state is None  # type: ignore[union-attr] - it is in the store
-    shutil.copytree(own, other)  # both go on at once, and each writes what it has to its own store
+    shutil.copytree(own, other)  # both run at once, and each writes what it has to its own store
     (again,) = JobManager(Executor(1), RunStore(other)).jobs("mine")
     for one in (job, again):
         assert one.can_extend
@@ -167,14 +168,6 @@ def test_an_extension_is_known_before_its_first_sweep(
     assert [(one.status, one.max_sweeps, one.snapshot.sweep) for one in found] == [
         (Status.INTERRUPTED, 60, 20)
     ]
-
-
-def test_a_race_under_way_is_kept_as_one_that_begins(prepared: PreparedRun) -> None:
-    racing = replace(prepared, spec=replace(prepared.spec, restarts=2))
-    update = next(iter(Executor().compute(RunState.begin(racing))))
-    job = Job(racing, Executor(1))
-    job.publish_update(update)
-    assert job.record() is racing
 
 
 def test_a_run_that_is_paused_is_kept_as_it_is(
@@ -276,31 +269,6 @@ def test_a_full_disk_costs_the_state_and_not_the_answer(
     assert not again.can_extend
 
 
-def test_keeping_takes_a_fiftieth_of_a_run_at_most(
-    prepared: PreparedRun, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    update = next(iter(Executor().compute(RunState.begin(prepared))))
-    clock, kept = {"cpu": 0.0, "wall": 0.0}, []
-    monkeypatch.setattr("time.thread_time", lambda: clock["cpu"])
-    monkeypatch.setattr("time.monotonic", lambda: clock["wall"])
-
-    def keep() -> None:
-        kept.append(clock["cpu"])
-        clock["cpu"] += cost
-        clock["wall"] += cost
-
-    this = CheckpointWriter(keep)
-    this.on_begin()
-    for cost in (0.01, 1.0):
-        kept.clear()
-        for _ in range(4000):
-            clock["cpu"] += 0.1
-            this.on_state(update)
-        gaps = np.diff(kept)
-        assert np.all(gaps >= max(10.0, 50.0 * cost) - 0.1)
-        assert np.all(gaps[1:] <= max(10.0, 50.0 * cost) + cost + 0.2)
-
-
 @dataclass(frozen=True)
 class Odd:
     """A state with everything that a state may have."""
@@ -344,8 +312,8 @@ def test_a_part_that_came_after_a_state_was_stored_has_its_default(monkeypatch: 
         decode_state([kind, name, parts[1:]], arrays)
 
 
-@pytest.mark.parametrize(
-    ("tree", "fault"),
+@for_each(
+    "tree, fault",
     [
         (["object", "os:_wrap_close", []], "no class of a state"),
         (["object", "acvb_core.store.states:import_module", []], "no class of a state"),
@@ -375,8 +343,8 @@ def topics_run(method: str, values: dict[str, Any]) -> PreparedRun:
     return prepare_run(new, method, values, start=trained_topics(begun))
 
 
-@pytest.mark.parametrize(
-    ("method", "values", "short"),
+@for_each(
+    "method, values, short",
     [
         ("sdm", {"epochs": 30.0, "window": 10}, {"epochs": 10.0}),
         ("cvb0", {"max_sweeps": 60, "tol": 1e-12}, {"max_sweeps": 20}),

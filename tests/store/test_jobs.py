@@ -18,7 +18,6 @@ from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun, RunLabel, prepare_run
 from acvb_core.engine.result import Result
-from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager, UnreadableRunError
 from acvb_core.store.runs import RunStore
 
@@ -156,13 +155,6 @@ def test_workspaces_do_not_see_each_other(relation: Relation) -> None:
     assert finished(book)
 
 
-def test_jobs_come_oldest_first(relation: Relation) -> None:
-    book = JobManager(Executor(2), MemoryStore())
-    jobs = [book.add("mine", short(relation, k_rows=k)) for k in (2, 3, 4)]
-    assert book.jobs("mine") == jobs
-    assert finished(book)
-
-
 def test_an_extended_run_is_saved_again(relation: Relation) -> None:
     store = MemoryStore()
     book = JobManager(Executor(2), store)
@@ -217,16 +209,6 @@ def test_closing_stops_and_saves_what_still_runs(never_ending: PreparedRun) -> N
     assert store.saved == [running.id]
     assert store.kept[running.id][2].verdict is Verdict.STOPPED
     assert queued.inspect().snapshot is None
-
-
-def test_closing_gives_up_after_its_time(relation: Relation) -> None:
-    store = MemoryStore()
-    store.slow.clear()
-    book = JobManager(Executor(1), store)
-    assert book.add("mine", short(relation)).wait(SECONDS)
-    assert not book.close(0.1)
-    store.slow.set()
-    assert finished(book)
 
 
 def test_a_run_that_cannot_be_read_does_not_hide_the_others(relation: Relation, tmp_path: Path) -> None:
@@ -323,15 +305,6 @@ def test_closing_saves_what_could_not_be_saved_before(
     assert [run.job_id for run in RunStore(tmp_path).runs("mine")] == [job.id]
 
 
-def test_any_failure_to_save_is_told(relation: Relation, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = MemoryStore()
-    monkeypatch.setattr(store, "save", lambda *_: (_ for _ in ()).throw(RuntimeError("odd")))
-    book = JobManager(Executor(1), store)
-    job = book.add("mine", short(relation))
-    assert finished(book)
-    assert book.unsaved_runs("mine") == {job.id: "RuntimeError: odd"}
-
-
 def test_a_deleted_run_comes_back_and_can_go_on(relation: Relation) -> None:
     store = MemoryStore()
     book = JobManager(Executor(2), store)
@@ -375,21 +348,6 @@ def test_a_deleted_run_comes_back_after_a_restart(relation: Relation, tmp_path: 
     assert list((tmp_path / "relations").iterdir()) == []
 
 
-def test_a_running_run_that_is_deleted_stops_and_comes_back_stopped(never_ending: PreparedRun) -> None:
-    store = MemoryStore()
-    book = JobManager(Executor(1), store)
-    job = book.add("mine", never_ending)
-    while job.inspect().snapshot is None:
-        time.sleep(0.01)
-    book.remove("mine", job.id)
-    assert finished(book)
-    assert set(store.aside) == {job.id}
-    book.restore("mine", job.id)
-    assert book.jobs("mine") == [job]
-    assert job.inspect().verdict is Verdict.STOPPED
-    assert set(store.kept) == {job.id}
-
-
 def test_a_run_that_was_not_saved_comes_back_too(
     relation: Relation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -406,24 +364,6 @@ def test_a_run_that_was_not_saved_comes_back_too(
     book.restore("mine", job.id)
     assert book.unsaved_runs("mine") == {}
     assert book.jobs("mine") == [job]
-
-
-def test_a_run_that_the_store_does_not_let_go_stays(
-    relation: Relation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = MemoryStore()
-    book = JobManager(Executor(1), store)
-    job = book.add("mine", short(relation))
-    assert finished(book)
-
-    def refuse(workspace: str, job_id: str) -> bool:
-        raise StoreError("read only")
-
-    monkeypatch.setattr(store, "move_to_trash", refuse)
-    with pytest.raises(StoreError, match="read only"):
-        book.remove("mine", job.id)
-    assert book.jobs("mine") == [job]
-    assert book.deleted_runs("mine") == []
 
 
 def empty_file(relation: Relation, folder: Path) -> tuple[Job, Path, bytes]:

@@ -103,11 +103,7 @@ def find(book: JobManager, name: str) -> Job:
 def assert_is(result: Result, expected: Mapping[str, Any]) -> None:
     """Compare a result with what it came to before; processors round otherwise, so not to the last bit."""
     last = result.snapshot
-    found = {
-        "verdict": str(result.verdict),
-        "sweeps": last.sweep,
-        "effective_k": dict(last.effective_k),
-    }
+    found = {"verdict": str(result.verdict), "sweeps": last.sweep, "effective_k": dict(last.effective_k)}
     assert found == {name: expected[name] for name in found}
     for name, value in (("lower_bound", last.lower_bound), ("pseudo_loo", last.pseudo_loo)):
         assert value == (None if expected[name] is None else pytest.approx(expected[name], rel=1e-9))

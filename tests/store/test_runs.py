@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -19,23 +18,25 @@ from acvb_core.engine.history import History, Verdict
 from acvb_core.engine.job import Job, Status
 from acvb_core.engine.prepared import Binding, prepare_run
 from acvb_core.engine.result import Result
-from acvb_core.store import index
-from acvb_core.store.codecs import RELATIONS
+from acvb_core.evaluate.split import HeldOut
+from acvb_core.registry import methods_of
+from acvb_core.samples.planted_mixtures import block_images
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
+from tests.loops import for_each
 from tests.store.support import (
     SMALL,
     SURVEY,
     WOMEN,
     assert_same_relation,
     assert_same_result,
-    odd_relation,
+    assert_same_table,
 )
 
 
-@pytest.mark.parametrize("method", ["acvb0", "acvb", "cvb0", "cvb", "vb", "gibbs"])
-@pytest.mark.parametrize("relation", [WOMEN, SURVEY], ids=lambda relation: relation.name)
+@for_each("method", ["acvb0", "acvb", "cvb0", "cvb", "vb", "gibbs"])
+@for_each("relation", [WOMEN, SURVEY])
 def test_a_run_comes_back_as_it_was(
     store: RunStore, executor: Executor, method: str, relation: Relation
 ) -> None:
@@ -54,13 +55,7 @@ def test_a_run_comes_back_as_it_was(
     assert again.train.fingerprint == result.prepared.train.fingerprint
 
 
-def test_per_block_hyper_parameters_come_back(store: RunStore, executor: Executor) -> None:
-    result = fit(WOMEN, "cvb0", hyper="per-block", **SMALL)
-    store.save("mine", "run", 0.0, result)
-    assert_same_result(result, store.load("run", executor).result())
-
-
-@pytest.mark.parametrize("shards", [0, 4])
+@for_each("shards", [0, 4])
 def test_a_run_with_a_setting_that_this_version_does_not_have_opens_and_says_so(
     store: RunStore, executor: Executor, women: Result, shards: int
 ) -> None:
@@ -166,16 +161,6 @@ def test_a_relation_is_stored_once_and_goes_with_its_last_user(store: RunStore, 
     store.delete("b", "two")  # is no error
 
 
-def test_a_relation_goes_when_its_last_run_is_replaced_by_one_of_other_data(
-    store: RunStore, women: Result, survey: Result
-) -> None:
-    store.save("mine", "run", 0.0, women)
-    (old,) = (store.folder / "relations").iterdir()
-    store.save("mine", "run", 1.0, survey)
-    (new,) = (store.folder / "relations").iterdir()
-    assert new != old
-
-
 def test_a_relation_of_a_run_that_cannot_be_written_does_not_stay(
     store: RunStore, women: Result, survey: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,34 +176,6 @@ def test_a_relation_of_a_run_that_cannot_be_written_does_not_stay(
             store.save("mine", "other", 1.0, result)
     assert sorted((store.folder / "relations").iterdir()) == before
     assert [run.job_id for run in store.runs("mine")] == ["run"]
-
-
-def test_equal_links_with_other_labels_are_kept_apart(store: RunStore) -> None:
-    one, other = odd_relation("one"), odd_relation("other")
-    assert one.fingerprint == other.fingerprint
-    store.save_dataset("a", one, [], {})
-    store.save_dataset("b", other, [], {})
-    for workspace, relation in (("a", one), ("b", other)):
-        loaded = store.load_dataset(workspace)
-        assert loaded is not None
-        assert_same_relation(loaded[0], relation)
-
-
-def test_a_data_set_comes_back(store: RunStore) -> None:
-    assert store.load_dataset("mine") is None
-    settings = {"source": "öl.csv", "options": {"threshold": 1.5}}
-    store.save_dataset("mine", odd_relation(), ["Read 3 lines.", "日本"], settings)
-    loaded = RunStore(store.folder).load_dataset("mine")
-    assert loaded is not None
-    assert_same_relation(loaded[0], odd_relation())
-    assert loaded[1:] == (["Read 3 lines.", "日本"], settings)
-
-
-def test_long_labels_take_no_more_than_their_length(tmp_path: Path) -> None:
-    labels = ["x" * 500_000, *(str(i) for i in range(2000))]
-    relation = Relation.build(np.eye(len(labels), 1, dtype=bool), row_labels=labels)
-    RELATIONS.write(tmp_path / "r.npz", relation)
-    assert (tmp_path / "r.npz").stat().st_size < 700_000
 
 
 def test_many_threads_at_once(store: RunStore, executor: Executor, women: Result) -> None:
@@ -246,22 +203,6 @@ def test_many_threads_at_once(store: RunStore, executor: Executor, women: Result
         thread.join(60)
     assert failures == []
     assert list((store.folder / "relations").iterdir()) == []
-
-
-def test_runs_of_the_same_data_share_them(store: RunStore, executor: Executor, women: Result) -> None:
-    for job_id in ("one", "two"):
-        store.save("mine", job_id, 0.0, women)
-    one, two = (store.load(job_id, executor) for job_id in ("one", "two"))
-    assert one.prepared.data is two.prepared.data
-
-
-def test_what_is_listed_is_json(store: RunStore, women: Result) -> None:
-    store.save("mine", "run", 0.0, women)
-    with index.open_connection(store.folder / "runs.sqlite3") as connection:
-        (summary,) = connection.execute("SELECT summary FROM runs").fetchone()
-        (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-    assert json.loads(summary)["method"] == "acvb0"
-    assert mode == "wal"
 
 
 def test_a_run_that_won_a_race_comes_back_with_it(store: RunStore, executor: Executor) -> None:
@@ -326,3 +267,33 @@ def test_a_stored_run_is_opened_without_its_split_method_and_model(
     assert not built
     assert opened.result().tables
     assert "model" in built
+
+
+BLOCKS = block_images(60, noise=0.3, seed=0).table
+
+
+def restored(store: RunStore, result: Result, executor: Executor) -> Result:
+    store.save("mine", "run", 1.0, result)
+    found = RunStore(store.folder).load("run", executor).result()
+    assert_same_table(found.prepared.data, result.prepared.data)
+    return found
+
+
+@for_each("method", [row.name for row in methods_of("lfm")])
+def test_runs_come_back_bit_by_bit(store: RunStore, executor: Executor, method: str) -> None:
+    result = fit(BLOCKS, method, heldout=0.2, heldout_seed=4, seed=2, max_sweeps=12, k_max=6)
+    found = restored(store, result, executor)
+    assert_same_result(result, found)
+    assert found.snapshot.heldout == result.snapshot.heldout
+    cells: HeldOut = found.prepared.heldout
+    np.testing.assert_array_equal(cells.values, result.prepared.heldout.values)
+    assert found.snapshot.lower_bound == result.snapshot.lower_bound
+    np.testing.assert_array_equal(found.reconstruction(3)["total"], result.reconstruction(3)["total"])
+
+
+def test_a_race_comes_back(store: RunStore, executor: Executor) -> None:
+    result = fit(BLOCKS, "em", heldout=0.2, max_sweeps=30, k_max=3, restarts=3, tol=1e-9)
+    found = restored(store, result, executor)
+    assert_same_result(result, found)
+    assert found.summary()["race"]["judged_by"] == "heldout"
+    assert len(found.summary()["race"]["entrants"]) == 3

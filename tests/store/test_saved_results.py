@@ -17,6 +17,7 @@ import acvb_core
 from acvb_core.engine.result import Result
 from acvb_core.store.archives import load_comparison, load_result
 from acvb_core.store.files import StoreError
+from tests.loops import for_each
 from tests.store.support import SMALL, WOMEN, assert_same_result, network, odd_corpus, odd_relation
 
 BARS = acvb_core.load_sample("bars").corpus
@@ -51,28 +52,19 @@ COPIES: list[Callable[[Any], Any]] = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=RUNS)
-def result(request: pytest.FixtureRequest) -> Result:
-    data, method, values = RUNS[request.param]
-    share = {} if request.param.startswith("odd") else {"heldout": 0.1}
-    return acvb_core.fit(data, method, seed=3, **share, **values)
-
-
-@pytest.mark.parametrize("copied", COPIES, ids=["pickle", "joblib", "copy", "deepcopy"])
-def test_a_copy_is_the_same_result(result: Result, copied: Callable[[Any], Any]) -> None:
-    other = copied(result)
-    assert_same_result(result, other)
-    assert other.prepared.spec == result.prepared.spec
-    assert other.prepared.row is result.prepared.row
-    assert other.prepared.model_row is result.prepared.model_row
-
-
-def test_a_saved_result_is_read_as_it_was(result: Result, tmp_path: Path) -> None:
+@for_each("name", list(RUNS))
+def test_a_result_outlives_the_session_and_prints_short(name: str, tmp_path: Path) -> None:
+    data, method, values = RUNS[name]
+    share = {} if name.startswith("odd") else {"heldout": 0.1}
+    result = acvb_core.fit(data, method, seed=3, **share, **values)
+    for copied in COPIES:
+        other = copied(result)
+        assert_same_result(result, other)
+        assert other.prepared.spec == result.prepared.spec
+        assert other.prepared.row is result.prepared.row
+        assert other.prepared.model_row is result.prepared.model_row
     result.save(tmp_path / "result.acvb")
     assert_same_result(result, load_result(tmp_path / "result.acvb"))
-
-
-def test_it_prints_short(result: Result) -> None:
     assert len(repr(result).splitlines()) <= MOST_LINES
     assert len(result._repr_html_()) <= MOST_HTML
     assert len(repr(result.prepared.data)) < 200
@@ -140,7 +132,7 @@ def returned() -> dict[str, Callable[[], Any]]:
 
 
 @pytest.mark.filterwarnings("ignore::acvb_core.DataChangedWarning")
-@pytest.mark.parametrize("name", returned())
+@for_each("name", returned())
 def test_what_functions_return_prints_short_and_can_be_copied(name: str) -> None:
     made = returned()[name]()
     printed = repr(made)

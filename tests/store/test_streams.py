@@ -16,7 +16,6 @@ import pandas as pd
 import pytest
 
 import acvb_core
-from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.disk_build import write_disk_corpus
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
@@ -33,7 +32,8 @@ from acvb_core.store.files import StoreError, read_arrays, write_arrays
 from acvb_core.store.results import read_result, write_result
 from acvb_core.store.runs import RunStore
 from acvb_core.store.snippet import python_snippet
-from tests.store.support import SMALL, SURVEY, WOMEN, assert_same_result
+from tests.loops import for_each
+from tests.store.support import SURVEY, assert_same_result
 
 BARS = load_sample("bars").corpus
 SHORT = {"k": 4, "epochs": 1.2, "window": 25}
@@ -79,16 +79,6 @@ def test_a_run_comes_back(store: RunStore, folder: Path, executor: Executor) -> 
     assert again.history["passes"].iloc[-1] == result.snapshot.passes
 
 
-def test_the_whole_store_may_be_moved(store: RunStore, tmp_path: Path, executor: Executor) -> None:
-    result = streamed(kept(store.new_stream_folder()))
-    store.save("mine", "run", 12.5, result)
-    assert len(result.tables) == 2, "worked out before the documents are gone"
-    moved = RunStore(store.folder.rename(tmp_path / "moved"))
-    again = moved.load("run", executor).result()
-    assert_same_result(result, again)
-    assert again.prepared.data.folder.is_relative_to(tmp_path / "moved")
-
-
 def test_the_folder_goes_with_the_last_that_refers_to_it_if_it_is_the_stores(
     store: RunStore, folder: Path
 ) -> None:
@@ -119,7 +109,7 @@ def test_a_folder_that_is_being_read_goes_when_that_is_over(store: RunStore) -> 
     store.save_dataset("mine", SURVEY, [], {})
     gc.collect()
     assert notes(store) == []
-    assert part.shard(0).pointers[-1] > 0, "a run goes on"
+    assert part.shard(0).pointers[-1] > 0, "a run continues"
     del part
     gc.collect()
     assert not folder.exists()
@@ -187,16 +177,6 @@ def test_a_folder_with_another_corpus_is_named(store: RunStore, folder: Path, ex
         RunStore(store.folder).load("run", executor)
 
 
-def test_a_folder_with_the_same_counts_of_other_words_is_named(
-    store: RunStore, folder: Path, executor: Executor
-) -> None:
-    store.save("mine", "run", 1.0, streamed(kept(folder)))
-    shutil.rmtree(folder)
-    kept(folder, replace(BARS, vocabulary=BARS.vocabulary[::-1]))
-    with pytest.raises(StoreError, match="holds other documents now than those of bars"):
-        RunStore(store.folder).load("run", executor)
-
-
 def test_a_note_of_an_older_version_is_read(store: RunStore, folder: Path) -> None:
     store.save_dataset("mine", kept(folder), [], {})
     (note,) = (store.folder / "streams").glob("*.npz")
@@ -219,8 +199,9 @@ def test_a_user_who_moved_the_folder_and_keeps_it_again_has_it_back(
     assert_same_result(result, RunStore(store.folder).load("run", executor).result())
 
 
-@pytest.mark.parametrize("name", ["..", ".", "", "../../precious", "/precious"])
-def test_a_changed_note_never_removes_anything_else(store: RunStore, name: str, tmp_path: Path) -> None:
+@for_each("name", ["..", ".", "", "../../precious", "/precious"])
+def test_a_changed_note_never_removes_anything_else(name: str, tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "kept")
     precious = tmp_path / "precious" / "file"
     precious.parent.mkdir()
     precious.write_text("mine")
@@ -337,15 +318,6 @@ def test_giving_up_leaves_what_was_there(large: Result, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_in_memory_it_is_the_table_of_documents(tmp_path: Path) -> None:
-    result = fit(BARS, "cvb0", k=3, max_sweeps=3)
-    write_run(result, tmp_path / "run")
-    write_document_topics(result, tmp_path / "documents.csv")
-    assert (tmp_path / "documents.csv").read_bytes() == (tmp_path / "run" / "documents.csv").read_bytes()
-    with pytest.raises(ParameterError, match="model 'irm' has no topics"):
-        write_document_topics(fit(WOMEN, "vb", **SMALL), tmp_path / "documents.csv")
-
-
 def test_a_run_on_disk_tells_that_its_documents_are_a_sample(large: Result, tmp_path: Path) -> None:
     write_run(large, tmp_path)
     told = json.loads(run_json(large))
@@ -381,17 +353,6 @@ def test_the_snippet_opens_the_folder_and_repeats_the_run(tmp_path: Path) -> Non
     assert again.snapshot.heldout == result.snapshot.heldout
 
 
-def test_the_snippet_reads_the_file_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "docword.txt"
-    file.write_text("3\n2\n4\n1 1 2\n1 2 1\n2 2 3\n3 1 1\n")
-    loaded = acvb_core.read_to_disk(file, tmp_path / "corpus")
-    result = fit(loaded.data, "scvb0", k=2, epochs=1.0)
-    snippet = python_snippet(result, str(file), {"format": "docword"})
-    assert f"acvb_core.read_to_disk({str(file)!r}, 'FOLDER', format='docword').data" in snippet
-    monkeypatch.chdir(tmp_path)
-    assert np.array_equal(repeated(snippet).posterior["words"], result.posterior["words"])
-
-
 def test_the_snippet_says_what_a_run_went_on_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = fit(
         Corpus.build([[3, 1], [1, 2]], vocabulary=["old", "1"], name="two\nlines"), "cvb0", k=4, max_sweeps=2
@@ -405,7 +366,7 @@ def test_the_snippet_says_what_a_run_went_on_from(tmp_path: Path, monkeypatch: p
     assert np.array_equal(repeated(snippet).posterior["words"], result.posterior["words"])
 
 
-@pytest.mark.parametrize(("window", "sweeps"), [(30, 5), (3, 135)])
+@for_each("window, sweeps", [(30, 5), (3, 135)])
 def test_the_snippet_gives_an_extended_run_its_epochs(window: int, sweeps: int) -> None:
     from acvb_core.engine.job import Job
     from acvb_core.engine.prepared import prepare_run

@@ -6,7 +6,6 @@ import os
 import shutil
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,15 +128,6 @@ def test_an_array_is_read_while_its_run_is_deleted(
     assert len(store.read_array("run", "history")) == len(women.history)
 
 
-def test_both_folders_are_on_the_disk_when_a_run_has_moved(
-    deleted: RunStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written: list[str] = []
-    monkeypatch.setattr(stored_runs, "sync_folder", lambda folder: written.append(folder.name))
-    assert deleted.take_from_trash("mine", "run")
-    assert sorted(written) == ["deleted", "runs"]
-
-
 def test_after_a_day_it_goes_for_good(deleted: RunStore) -> None:
     RunStore(deleted.folder)
     age(deleted)
@@ -173,20 +163,9 @@ def test_a_run_saved_anew_is_not_deleted_with_the_old_one(deleted: RunStore, wom
     assert ids(RunStore(deleted.folder)) == (["run"], [])
 
 
-def test_the_list_can_be_made_anew_and_still_knows_what_is_deleted(deleted: RunStore) -> None:
-    (deleted.folder / "runs.sqlite3").unlink()
-    assert ids(RunStore(deleted.folder)) == ([], ["run"])
-
-
 def test_a_run_whose_file_is_gone_is_forgotten(store: RunStore, women: Result) -> None:
     store.save("mine", "run", 1.0, women)
     (store.folder / "runs" / "run.npz").unlink()
     assert not store.move_to_trash("mine", "run")
     assert ids(store) == ([], [])
     assert not store.move_to_trash("mine", "unknown")
-
-
-def test_a_run_deleted_for_good_leaves_nothing(deleted: RunStore, tmp_path: Path) -> None:
-    deleted.delete("mine", "run")
-    assert ids(deleted) == ([], [])
-    assert list((deleted.folder / "relations").iterdir()) == []

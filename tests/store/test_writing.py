@@ -25,10 +25,11 @@ from acvb_core.store import files, index
 from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
 from acvb_core.store.topic_names import TopicNames
+from tests.loops import for_each
 from tests.store.support import SURVEY, assert_same_result
 
 
-@pytest.mark.parametrize("what", ["arrays", "names"])
+@for_each("what", ["arrays", "names"])
 def test_a_file_is_on_the_disk_before_it_takes_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
@@ -55,21 +56,6 @@ def test_a_file_is_on_the_disk_before_it_takes_its_place(
     size = steps[0][1]
     assert size > 0
     assert steps == [("file", size), ("replace", size), ("folder", 0)]
-
-
-def test_names_of_topics_of_another_run_are_refused(tmp_path: Path) -> None:
-    names = TopicNames(tmp_path)
-    names.rename("one", [[1, 2]], 1, "first")
-    (tmp_path / "topic_names" / "one.json").rename(tmp_path / "topic_names" / "two.json")
-    with pytest.raises(StoreError, match=r"two\.json holds the names of the topics of run one"):
-        names.names("two", [[1, 2]])
-
-
-def test_names_of_topics_of_an_older_version_are_read(tmp_path: Path) -> None:
-    (tmp_path / "topic_names").mkdir()
-    old = '{"version": 1, "names": [{"topic": 1, "name": "first", "words": [1, 2]}]}'
-    (tmp_path / "topic_names" / "one.json").write_text(old)
-    assert TopicNames(tmp_path).names("one", [[1, 2]]) == ("first",)
 
 
 @contextmanager
@@ -154,17 +140,6 @@ def test_a_full_disk_at_the_start_hides_nothing(
         again.save("mine", "other", 1.0, women)
     monkeypatch.undo()
     again.save("mine", "other", 1.0, women)
-
-
-def test_a_list_that_another_process_holds_is_waited_for_so_long_and_no_longer(
-    store: RunStore, women: Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(index, "PATIENCE", 0.1)
-    with (
-        index.open_connection(store.folder / "runs.sqlite3", write=True),
-        pytest.raises(StoreError, match=r"runs\.sqlite3. is in use by another process for more than 0.1 s"),
-    ):
-        store.save("mine", "run", 1.0, women)
 
 
 def test_a_lock_is_waited_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:

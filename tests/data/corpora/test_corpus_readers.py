@@ -8,14 +8,13 @@ import io
 import json
 import zipfile
 
-import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.data.corpora.build import corpus_of_texts
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
 from acvb_core.data.corpora.tokenise import Tokeniser
+from tests.loops import for_each
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 
@@ -30,79 +29,10 @@ texts = st.text(characters | st.sampled_from('",;\t|\n '), max_size=60).filter(
 )
 
 
-@st.composite
-def tables(draw):
-    """Counts of documents by words, one at least, as a list of lists."""
-    documents, words = draw(st.integers(1, 6)), draw(st.integers(1, 6))
-    row = st.lists(st.sampled_from([0, 0, 0, 1, 2, 300, 2**31 - 1]), min_size=words, max_size=words)
-    found = draw(st.lists(row, min_size=documents, max_size=documents))
-    found[draw(st.integers(0, documents - 1))][draw(st.integers(0, words - 1))] = 1
-    return np.array(found)
-
-
-def entries(table, base=0):
-    """(document, word, count) of every count above 0."""
-    return [(d + base, w + base, int(table[d, w])) for d, w in np.argwhere(table > 0)]
-
-
-def docword(table) -> bytes:
-    lines = [f"{n}" for n in (*table.shape, (table > 0).sum())]
-    return "\n".join([*lines, *(f"{d} {w} {c}" for d, w, c in entries(table, 1)), ""]).encode()
-
-
-def ldac(table) -> bytes:
-    rows = [[(w, c) for w, c in enumerate(row) if c] for row in table]
-    return "".join(" ".join([str(len(r)), *(f"{w}:{c}" for w, c in r)]) + "\n" for r in rows).encode()
-
-
 def as_csv(rows, delimiter=",", newline="\r\n") -> bytes:
     out = io.StringIO()
     csv.writer(out, delimiter=delimiter, lineterminator=newline, quoting=csv.QUOTE_ALL).writerows(rows)
     return out.getvalue().encode()
-
-
-@given(tables(), st.booleans(), st.sampled_from(["auto", "docword"]))
-def test_docword(table, packed, wanted):
-    source = docword(table)
-    vocabulary = "\n".join(f"w{i}" for i in range(table.shape[1])).encode()
-    loaded = load_corpus(gzip.compress(source) if packed else source, format=wanted, vocabulary=vocabulary)
-    assert loaded.schema.format == "docword"
-    assert (loaded.data.counts.toarray() == table).all()
-    assert loaded.data.vocabulary.tolist() == [f"w{i}" for i in range(table.shape[1])]
-    assert loaded.data.documents.tolist() == [str(i + 1) for i in range(table.shape[0])]
-    assert loaded.report.count("empty_documents") == (table.sum(axis=1) == 0).sum()
-    assert loaded.report.count("unused_words") == (table.sum(axis=0) == 0).sum()
-    assert loaded.report.count("tokens") == table.sum()
-    assert load_corpus(source, format=wanted).data.vocabulary[0] == "1"
-
-
-@given(tables(), st.booleans(), st.booleans())
-def test_ldac(table, packed, with_vocabulary):
-    source = ldac(table)
-    vocabulary = b"\n".join(b"w%d" % i for i in range(table.shape[1])) if with_vocabulary else None
-    loaded = load_corpus(
-        gzip.compress(source) if packed else source, format="ldac", vocabulary=vocabulary, filename="x.gz"
-    )
-    used = table.shape[1] if with_vocabulary else np.flatnonzero(table.any(axis=0))[-1] + 1
-    assert (loaded.data.counts.toarray() == table[:, :used]).all()
-    assert loaded.data.vocabulary[0] == ("w0" if with_vocabulary else "0")
-    assert inspect_corpus(source).format == "ldac"
-
-
-@given(
-    tables(), st.lists(names, min_size=12, max_size=12, unique=True), st.sampled_from(",;\t|"), st.booleans()
-)
-def test_counts(table, labels, delimiter, packed):
-    documents, words = labels[:6], labels[6:]
-    rows = [("doc", "word", "count"), *((documents[d], words[w], c) for d, w, c in entries(table))]
-    source = as_csv(rows, delimiter)
-    loaded = load_corpus(gzip.compress(source) if packed else source, format="counts", delimiter=delimiter)
-    found = loaded.data
-    assert {
-        (found.documents[d], found.vocabulary[w], int(c))
-        for d, w, c in zip(*found.counts.nonzero(), found.counts.data, strict=True)
-    } == {(documents[d], words[w], c) for d, w, c in entries(table)}
-    assert found.documents.tolist() == list(dict.fromkeys(row[0] for row in rows[1:]))
 
 
 def test_counts_by_hand():
@@ -138,14 +68,6 @@ def test_table(rows, delimiter, newline, encoding):
     assert [a for a, b in zip(read.documents, rows, strict=True) if a != b[0]] == [] or renamed
 
 
-@given(st.lists(texts.map(lambda text: text.replace("\n", " ")), min_size=1, max_size=6), st.booleans())
-def test_lines(lines, packed):
-    source = "".join(line + "\n" for line in ["first", *lines]).encode()
-    read = read_texts(gzip.compress(source) if packed else source, format="lines")
-    assert read.texts == ("first", *lines)
-    assert read.documents.tolist() == [str(i + 1) for i in range(len(lines) + 1)]
-
-
 def test_a_text_longer_than_any_field_of_a_relation():
     text = "the river, " * 200_000 + '"quoted"\nand a second line'
     read = read_texts(as_csv([("id", "text"), ("a", text), ("b", "short")]))
@@ -160,11 +82,7 @@ def test_read_once_and_cut_often():
     assert first.data.counts.toarray().tolist() == [
         [1, 0, 0, 1, 1], [0, 1, 0, 1, 1], [0, 0, 0, 0, 0], [0, 0, 1, 0, 1],
     ]  # fmt: skip
-    assert (first.data.name, first.data.texts, first.data.tokeniser) == (
-        "rivers",
-        read.texts,
-        EVERYTHING,
-    )
+    assert (first.data.name, first.data.texts, first.data.tokeniser) == ("rivers", read.texts, EVERYTHING)
     second = corpus_of_texts(read, Tokeniser())
     assert second.data.vocabulary.tolist() == ["river"]
     assert second.report.count("dropped_stop_word") == 2
@@ -202,18 +120,6 @@ def test_zip_with_folders():
     assert loaded.report.count("other_files") == 3
     assert loaded.report.count("files") == 3
     assert "news/readme.md" in " ".join(loaded.report.lines())
-
-
-@given(st.dictionaries(st.text(st.sampled_from("abc/d "), min_size=1).map(lambda p: p.strip("/ ")), texts))
-def test_zip(files):
-    files = {f"f/{path}.txt": text for path, text in files.items() if "//" not in path and path}
-    files["f/always.txt"] = "river"
-    read = read_texts(archive({path: text.encode() for path, text in files.items()}))
-    assert dict(zip(read.documents, read.texts, strict=True)) == {
-        path.removesuffix(".txt"): text for path, text in files.items()
-    }
-    folders = {path.rpartition("/")[0] for path in files}
-    assert (read.labels is None) == (len(folders) == 1)
 
 
 GUESSES = {
@@ -279,7 +185,7 @@ GUESSES = {
 }
 
 
-@pytest.mark.parametrize("case", GUESSES)
+@for_each("case", list(GUESSES))
 def test_format_is_guessed(case):
     source, wanted, details = GUESSES[case]
     layout = inspect_corpus(source)
@@ -290,25 +196,8 @@ def test_format_is_guessed(case):
     load_corpus(source, tokeniser=EVERYTHING if layout.has_texts else None)
 
 
-def test_guesses_give_way():
-    source = b"id,text,note\n1,the first,x\n2,the second,y\n"
-    loaded = load_corpus(source, text_column="note", name_column=False, label_column=1, tokeniser=EVERYTHING.__class__(
-        stop_words=(), token_pattern=r"\w+", min_documents=1, max_share=1.0))  # fmt: skip
-    assert loaded.data.texts == ("x", "y")
-    assert loaded.data.documents.tolist() == ["1", "2"]
-    assert loaded.data.labels.tolist() == ["the first", "the second"]
-    assert loaded.report.count("kept_columns") == 1
-
-
 def test_names_that_come_again():
     read = read_texts(b"id,text\na,one two\na (2),one\na,two\n,three\n", name="x")
     assert read.documents.tolist() == ["a", "a (2)", "a (3)", "4"]
     assert {fact.name: fact.count for fact in read.facts}["renamed_documents"] == 1
     assert {fact.name: fact.count for fact in read.facts}["unnamed_documents"] == 1
-
-
-def test_latin_1_when_told():
-    loaded = load_corpus("id,text\n1,Café café\n".encode("latin-1"), encoding="latin-1", tokeniser=EVERYTHING)
-    assert loaded.data.vocabulary.tolist() == ["café"]
-    assert loaded.report.count("encoding") == 0
-    assert "The text was decoded as latin-1." in loaded.report.lines()

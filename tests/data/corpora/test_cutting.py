@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 
 import pytest
 
@@ -12,9 +11,9 @@ from acvb_core.data.corpora import tokenise
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import TOKEN_PATTERN, Tokeniser, find_spans
-from acvb_core.data.corpus import Corpus
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.transform import as_corpus
+from tests.loops import for_each
 
 #: On forty letters this takes 2^40 steps.
 ENDLESS = r"(?:a+)+\b\d"
@@ -27,7 +26,7 @@ def tiny_limit(monkeypatch):
     monkeypatch.setattr(tokenise, "SECONDS", 0.2)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "pattern", [TOKEN_PATTERN + "(?:)", r"\S+", r"[A-Za-z]+", r"#?(\w)\w*", r"(?i)RIVER", r"\w+(-\w+)?"]
 )
 def test_spans_are_those_of_re(pattern):
@@ -67,7 +66,7 @@ def streamed():
     return StreamingLda("sdm", k=2, tokeniser=TOKENISER).partial_fit(["a1", LONG])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "read",
     [
         lambda folder: TOKENISER.preview(["a1", LONG]),
@@ -79,44 +78,8 @@ def streamed():
         lambda folder: streamed(),
         lambda folder: Tokeniser(token_pattern=ENDLESS, extra_stop_words=(LONG,)).drops("a1"),
     ],
-    ids=[
-        "preview",
-        "spans",
-        "memory",
-        "disk",
-        "disk, broken lines left out",
-        "saved topics",
-        "stream",
-        "stop words",
-    ],
 )
 def test_every_way_to_cut_texts_refuses_it(read, tmp_path):
     with pytest.raises(ParameterError, match="takes more than"):
         read(tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_on_disk_the_number_is_that_of_the_document(tmp_path, monkeypatch):
-    monkeypatch.setattr("acvb_core.data.corpora.build._BATCH_TEXTS", 2)
-    lines = "a1\na1\na1\n" + LONG
-    with pytest.raises(ParameterError, match="text 4"):
-        read_to_disk(lines.encode(), tmp_path / "disk", tokeniser=TOKENISER)
-
-
-def test_the_usual_pattern_needs_no_second_process(monkeypatch):
-    monkeypatch.setattr(tokenise.subprocess, "run", None)
-    assert isinstance(load_corpus(b"the river\nriver bank\na bank\n").data, Corpus)
-
-
-def test_a_pattern_of_ones_own_gives_the_same_counts(tmp_path):
-    source = tmp_path / "texts.zip"
-    with zipfile.ZipFile(source, "w") as archive:
-        for number in range(5):
-            archive.writestr(f"{number}.txt", f"The river-bank {number}" + ", a bank" * (number % 2))
-    own = Tokeniser(token_pattern=r"(?u)\b\w\w+\b(?:)", ngrams=2)
-    usual, found = (
-        load_corpus(source, tokeniser=Tokeniser(ngrams=2)).data,
-        load_corpus(source, tokeniser=own).data,
-    )
-    assert found.vocabulary.tolist() == usual.vocabulary.tolist()
-    assert (found.counts != usual.counts).nnz == 0

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
-import sqlite3
 import tracemalloc
 import zipfile
-from contextlib import closing
 
 import numpy as np
 import pandas as pd
@@ -20,6 +18,7 @@ from acvb_core.data.corpora.estimate import estimate, head_texts
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.sources import parse, source
+from tests.loops import for_each
 
 N = 2000
 
@@ -70,8 +69,8 @@ def assert_near(found, corpus, within: float) -> None:
     assert 0.5 < found.words / corpus.n_words < 2.0  # rough by its nature
 
 
-@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-@pytest.mark.parametrize("name", ["counts", "mixed counts", "docword", "ldac", "lines", "table", "zip"])
+@for_each("packed", [False, True])
+@for_each("name", ["counts", "mixed counts", "docword", "ldac", "lines", "table", "zip"])
 def test_an_estimate_is_near(files, name, packed):
     given = files[name]
     content = given if isinstance(given, bytes) else given.encode()
@@ -86,23 +85,7 @@ def test_an_estimate_is_near(files, name, packed):
     assert found.sentence.startswith("About ")
 
 
-@pytest.mark.parametrize("form", ["parquet", "jsonl", "sqlite", "frame"])
-def test_an_estimate_of_columns_is_near(files, tmp_path, form):
-    frame = pd.read_csv(io.StringIO(files["table"]))
-    path = tmp_path / f"x.{form}"
-    if form == "parquet":
-        frame.to_parquet(path)
-    elif form == "jsonl":
-        frame.to_json(path, orient="records", lines=True)
-    elif form == "sqlite":
-        with closing(sqlite3.connect(path)) as base:
-            frame.to_sql("texts", base, index=False)
-    found = estimate(frame if form == "frame" else path)
-    assert_near(found, load_corpus(files["table"].encode()).data, 0.3)
-    assert 0.7 < found.text_bytes / len(files["table"]) < 1.5
-
-
-@pytest.mark.parametrize("form", ["csv", "frame"])
+@for_each("form", ["csv", "frame"])
 def test_an_estimate_of_a_table_of_counts_is_near(rng, monkeypatch, form):
     monkeypatch.setattr("acvb_core.data.sources.frames.BATCH_ROWS", 100)
     counts = rng.poisson(0.3, size=(N, 50))
@@ -112,7 +95,7 @@ def test_an_estimate_of_a_table_of_counts_is_near(rng, monkeypatch, form):
     assert_near(estimate(given, format="matrix"), load_corpus(given, format="matrix").data, 0.15)
 
 
-@pytest.mark.parametrize("name", ["counts", "docword", "ldac", "lines", "table", "zip"])
+@for_each("name", ["counts", "docword", "ldac", "lines", "table", "zip"])
 def test_what_is_all_in_the_head_is_exact(files, name, monkeypatch):
     monkeypatch.setattr(estimates, "_HEAD_CHARACTERS", 10**7)
     monkeypatch.setattr(estimates, "_HEAD_ENTRIES", 10**7)
@@ -135,12 +118,6 @@ def test_settings_of_the_reading_count(files):
     assert estimate(content, schema, tokeniser=Tokeniser(numbers=True, min_documents=1)).tokens < 1.2 * N
     some = estimate(content, tokeniser=Tokeniser(max_words=7, numbers=True))
     assert some.words == 7
-
-
-def test_broken_lines_do_not_matter(files):
-    lines = files["counts"].encode().splitlines(keepends=True)
-    lines[50:60] = [b"x\n"] * 10
-    assert_near(estimate(b"".join(lines)), load_corpus(files["counts"].encode()).data, 0.15)
 
 
 def test_a_file_that_is_none_is_refused():
@@ -169,27 +146,6 @@ def test_head_of_a_file_of_texts() -> None:
 def test_counts_have_no_head_of_texts() -> None:
     with pytest.raises(DataError, match="holds counts and no texts"):
         head_texts(b"doc,word,count\na,x,1\nb,y,2\n", filename="counts.csv")
-
-
-def test_an_archive_is_estimated_in_its_encoding() -> None:
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as packed:
-        for number, text in enumerate(("café au lait", "élan et café", "un élan au lait")):
-            packed.writestr(f"{number}.txt", text.encode("latin-1"))
-    given = archive.getvalue()
-    assert estimate(given, filename="x.zip", encoding="latin-1").documents == 3
-    assert head_texts(given, filename="x.zip", encoding="latin-1").texts[0] == "café au lait"
-
-
-def test_a_stream_of_text_is_estimated() -> None:
-    text = "document,word,count\na,x,2\nb,y,1\n"
-    assert estimate(io.StringIO(text)) == estimate(text.encode())
-    assert len(head_texts(io.StringIO("one text here\nanother text there\n")).texts) == 2
-
-
-def test_a_count_of_endless_digits_is_left_out() -> None:
-    text = f"2\n2\n2\n1 1 3\n2 2 {'9' * 400}\n"
-    assert estimate(text.encode(), filename="docword.txt").tokens == 3
 
 
 def test_a_number_that_one_line_has_costs_no_memory(monkeypatch) -> None:

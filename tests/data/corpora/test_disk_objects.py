@@ -8,11 +8,12 @@ import pytest
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
+from tests.loops import for_each
 
 LISTS = [["river", "bank", "river"], [], ["bank", "money"]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "source",
     [
         LISTS,
@@ -20,7 +21,6 @@ LISTS = [["river", "bank", "river"], [], ["bank", "money"]]
         [[(0, 2), (2, 1)], [], [(2, 3)]],
         np.array([[2, 0, 1], [0, 0, 0], [0, 0, 3]]),
     ],
-    ids=["lists of words", "texts", "bags", "matrix"],
 )
 def test_what_is_in_python_is_read_to_disk_as_into_memory(source, tmp_path):
     loaded = load_corpus(source, name="mine")

@@ -22,6 +22,7 @@ from acvb_core.data.corpora.disk_build import EntrySpool, read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.sources import source as sources
+from tests.loops import for_each
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 LONG = b'doc,word,count\nb,cat,2\na,cat,1\nb,dog,1\nb,cat,3\nc,dog,0\na,"the ""x""",7\n'
@@ -112,8 +113,8 @@ def assert_same(loaded, disk) -> None:
     assert disk.schema == loaded.schema
 
 
-@pytest.mark.parametrize("broken", ["refuse", "skip"])
-@pytest.mark.parametrize("name", FILES)
+@for_each("broken", ["refuse", "skip"])
+@for_each("name", list(FILES))
 def test_it_is_what_load_corpus_reads(tmp_path, name, broken):
     source, options = FILES[name]
     loaded = load_corpus(source, filename="upload.txt", **options)
@@ -130,14 +131,6 @@ def test_it_is_what_load_corpus_reads(tmp_path, name, broken):
         meta = json.loads((disk.data.folder / "meta.json").read_text())
         assert {path.name for path in disk.data.folder.iterdir()} == {*meta["files"], "meta.json"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["1000000", "2"]
-
-
-@pytest.mark.parametrize("name", ["counts", "docword", "ldac", "lines", "table"])
-def test_gzip_is_unpacked(tmp_path, name):
-    source, options = FILES[name]
-    path = tmp_path / "a file.txt.gz"
-    path.write_bytes(gzip.compress(source))
-    assert_same(load_corpus(path, **options), read_to_disk(path, tmp_path / "c", **options))
 
 
 def test_texts_in_many_batches_are_cut_as_in_one(tmp_path, monkeypatch):
@@ -170,7 +163,7 @@ def test_any_order_of_documents(tmp_path_factory, entries, at_once):
     assert_same(loaded, disk)
 
 
-@pytest.mark.parametrize("in_order", [False, True])
+@for_each("in_order", [False, True])
 def test_what_the_spool_takes_it_gives_back_by_document(tmp_path, rng, in_order):
     documents, words = rng.integers(0, 30, size=(2, 1000))
     if in_order:
@@ -224,19 +217,6 @@ def test_text_that_memory_would_not_hold_is_read(tmp_path, monkeypatch):
         assert disk.data.n_documents >= 29_999
 
 
-def test_texts_need_not_be_kept(tmp_path):
-    disk = read_to_disk(PROSE, tmp_path / "c", format="lines", keep_texts=False).data
-    assert disk.documents([0, 2]).texts is None
-    assert not list(disk.folder.glob("texts*"))
-    assert disk.tokeniser == Tokeniser()
-
-
-def test_names_that_are_numbers_take_no_room(tmp_path):
-    assert not list(read_to_disk(PROSE, tmp_path / "a", format="lines").data.folder.glob("names*"))
-    assert not list(read_to_disk(UCI, tmp_path / "b").data.folder.glob("names*"))
-    assert list(read_to_disk(LONG, tmp_path / "c").data.folder.glob("names*"))
-
-
 def test_progress_runs_from_nothing_to_all(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "_SECONDS", 0.0)
     body = b"".join(b"%d 1 1\n" % (i + 1) for i in range(300_000))
@@ -252,22 +232,6 @@ def test_progress_runs_from_nothing_to_all(tmp_path, monkeypatch):
     assert 0.0 < packed[0] < 0.5
 
 
-def test_progress_is_told_a_few_times_a_second(tmp_path, monkeypatch):
-    now = [100.0]
-
-    class Clock:
-        @staticmethod
-        def monotonic() -> float:
-            now[0] += 0.1
-            return now[0]
-
-    monkeypatch.setattr(reading, "time", Clock)
-    told: list[float] = []
-    body = b"".join(b"%d 1 1\n" % (i + 1) for i in range(300_000))
-    read_to_disk(b"300000\n1\n300000\n" + body, tmp_path / "c", progress=lambda _: told.append(now[0]))
-    assert np.diff(told[:-1]).min() >= 0.25
-
-
 def test_giving_up_leaves_nothing(tmp_path):
     def give_up(share: float) -> None:
         raise KeyboardInterrupt
@@ -278,8 +242,8 @@ def test_giving_up_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("source", "options", "told"),
+@for_each(
+    "source, options, told",
     [
         (UCI, {"broken": "maybe"}, "choose refuse or skip"),
         (UCI, {"tokeniser": EVERYTHING}, "A tokeniser is for texts"),

@@ -19,11 +19,10 @@ from scipy import sparse
 
 import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora import reading
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
-from acvb_core.data.sources import frames
+from tests.loops import for_each
 
 NAMES = ["first", "second", "third", "fourth", "fifth"]
 TEXTS = [
@@ -133,7 +132,7 @@ TEXT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", TEXT_FORMS)
+@for_each("form", list(TEXT_FORMS))
 def test_texts(form: str) -> None:
     make, options, named = TEXT_FORMS[form]
     loaded = load_corpus(make(), tokeniser=TOKENISER, **options)
@@ -217,7 +216,7 @@ COUNT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", COUNT_FORMS)
+@for_each("form", list(COUNT_FORMS))
 def test_counts(form: str) -> None:
     make, options, named = COUNT_FORMS[form]
     loaded = load_corpus(make(), **options)
@@ -244,18 +243,6 @@ def test_a_table_of_counts_has_labels_and_names_of_its_own(tmp_path: Path) -> No
         assert disk.data.in_memory().labels.tolist() == loaded.data.labels.tolist()
 
 
-def test_a_wide_frame_of_counts_is_read_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = np.random.default_rng(0).poisson(0.2, (500, 60))
-    frame = pd.DataFrame(counts, columns=[f"word{i}" for i in range(60)])
-    monkeypatch.setattr(frames, "_CELLS", 6_000)
-    sizes, read = [], reading.RecordBatch.numbers
-    monkeypatch.setattr(
-        reading.RecordBatch, "numbers", lambda batch, *how: sizes.append(batch.n_records) or read(batch, *how)
-    )
-    assert (load_corpus(frame).data.counts.toarray() == counts).all()
-    assert sizes == [100] * 5
-
-
 def test_columns_with_one_value_for_each_document_are_kept(tmp_path: Path) -> None:
     beside = LONG.assign(
         day=LONG["document"].map(dict(zip(NAMES, pd.date_range("2024-02-28", periods=5), strict=True))),
@@ -278,56 +265,9 @@ def test_columns_with_one_value_for_each_document_are_kept(tmp_path: Path) -> No
         assert disk.metadata["stars"].tolist() == [1, 5, 2, 4, 3]
 
 
-BESIDE = FRAME.assign(
-    day=pd.to_datetime(["2024-01-31", None, "2024-02-29", "2024-03-01", "2024-03-02"]),
-    product=["x", "y", "x", "", "y"],
-    stars=[4, 5, 3, 1, 2],
-    price=[1.5, None, 2.0, 7.25, 1.0],
-)
-COLUMN_FORMS: dict[str, Callable[[], Any]] = {
-    "frame": lambda: BESIDE,
-    "csv": lambda: BESIDE.to_csv(index=False).encode(),
-    "parquet": BESIDE.to_parquet,
-    "json lines": lambda: BESIDE.to_json(orient="records", lines=True, date_format="iso").encode(),
-    "data set": lambda: DataSet(
-        {name: BESIDE[name].astype(object).replace(np.nan, None).tolist() for name in BESIDE}
-    ),
-}
-
-
-@pytest.mark.parametrize("form", COLUMN_FORMS)
-def test_columns_beside_texts_are_kept_with_their_types(form: str, tmp_path: Path) -> None:
-    options = {"tokeniser": TOKENISER, "label_column": False}
-    for found in (
-        load_corpus(COLUMN_FORMS[form](), **options).data.metadata,
-        read_to_disk(COLUMN_FORMS[form](), tmp_path / "disk", **options).data.in_memory().metadata,
-    ):
-        assert found["day"].astype(str).tolist() == [
-            "2024-01-31",
-            "NaT",
-            "2024-02-29",
-            "2024-03-01",
-            "2024-03-02",
-        ]
-        assert found["product"].tolist() == ["x", "y", "x", "", "y"]
-        assert (found["stars"].dtype.kind, found["stars"].tolist()) == ("i", [4, 5, 3, 1, 2])
-        np.testing.assert_array_equal(found["price"], [1.5, np.nan, 2.0, 7.25, 1.0])
-
-
 def test_words_without_a_vocabulary_are_numbers() -> None:
     assert load_corpus(BAGS).data.vocabulary.tolist() == [str(n) for n in range(len(VOCABULARY))]
     assert load_corpus(COUNTS).data.fingerprint == load_corpus(BAGS).data.fingerprint
-
-
-@pytest.mark.parametrize("form", ["list", "iterator", "pandas column", "lists of words", "arrow column"])
-def test_runs_take_what_the_reader_takes(form: str) -> None:
-    make = TEXT_FORMS[form][0]
-    wanted = acvb_core.fit(load_corpus(make()).data, "cvb0", k=2, max_sweeps=3)
-    result = acvb_core.fit(make(), "cvb0", k=2, max_sweeps=3)
-    assert result.prepared.fingerprint == wanted.prepared.fingerprint
-    assert result.snapshot.lower_bound == wanted.snapshot.lower_bound
-    compared = acvb_core.compare(make(), ["cvb0", "vb"], k=2, max_sweeps=3)
-    assert {one.prepared.fingerprint for one in compared.results} == {wanted.prepared.fingerprint}
 
 
 def test_a_matrix_is_a_corpus_where_the_model_says_so() -> None:
@@ -340,9 +280,7 @@ def test_a_matrix_is_a_corpus_where_the_model_says_so() -> None:
     assert acvb_core.fit(links, "cvb0", model="lda", k=2, max_sweeps=2).prepared.data.n_words == 2
 
 
-@pytest.mark.parametrize(
-    ("given", "options", "error", "told"),
-    [
+@for_each("given, options, error, told", [
         (["a text", 3], {}, DataError, r"document 2 is of the type int, not a text \(found '3'\)"),
         (["a text", ["words"]], {}, DataError, "document 2 is of the type list, not a text"),
         ([["words"], "a text"], {}, DataError, "document 2 is of the type str, not a list of words"),
@@ -370,8 +308,7 @@ def test_a_matrix_is_a_corpus_where_the_model_says_so() -> None:
         (DataSet({"a": TEXTS}), {"word": "a"}, ParameterError, "word_column does not apply"),
         (SimpleNamespace(column_names={"train": ["a"], "test": ["a"]}), {}, ParameterError, "one of train, test"),
         (written(TABLE), {"text": 1, "text_column": 1}, ParameterError, "text and text_column are the same"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_is_no_corpus_is_refused_in_one_sentence(
     given: Any, options: dict[str, Any], error: type[Exception], told: str
 ) -> None:
@@ -411,23 +348,3 @@ def test_a_stream_of_bags_is_not_held() -> None:
             yield one
 
     assert load_corpus(stream()).data.n_documents == 50
-
-
-def test_the_command_line_has_the_same_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from acvb_core.cli import main
-
-    (tmp_path / "table.csv").write_bytes(written(TABLE))
-    command = ["fit", str(tmp_path / "table.csv"), "--model", "lda", "--k", "2", "--max-sweeps", "2"]
-    assert main([*command, "--text", "id", "--name-column", "none", "--min-documents", "1"]) == 0
-    assert "first" in capsys.readouterr().out
-
-
-def test_the_command_line_reads_a_table_of_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from acvb_core.cli import main
-
-    (tmp_path / "table.csv").write_text(MATRIX.to_csv())
-    (tmp_path / "words.txt").write_bytes(WORDS)
-    command = ["fit", str(tmp_path / "table.csv"), "--model", "lda", "--k", "2", "--max-sweeps", "2"]
-    for flag in ("--vocab", "--vocabulary"):
-        assert main([*command, "--format", "matrix", flag, str(tmp_path / "words.txt")]) == 0
-        assert "sea" in capsys.readouterr().out

@@ -10,6 +10,7 @@ import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import STOP_WORD_LANGUAGES, Tokeniser, stop_words_of
+from tests.loops import for_each
 
 #: Without blanks between words, …
 WITHOUT_BLANKS = {
@@ -39,9 +40,9 @@ WITH_BLANKS = {
 EVERY = {"min_documents": 1, "max_share": 1.0, "stop_words": ()}
 
 
-@pytest.mark.parametrize("language", WITHOUT_BLANKS)
-@pytest.mark.parametrize("pattern", [r"(?u)\b\w\w+\b", r"\S+"])
-@pytest.mark.parametrize("ngrams", [1, 2])
+@for_each("language", list(WITHOUT_BLANKS))
+@for_each("pattern", [r"(?u)\b\w\w+\b", r"\S+"])
+@for_each("ngrams", [1, 2])
 def test_sentences_that_count_as_words_are_told_of(language, pattern, ngrams):
     tokeniser = Tokeniser(**EVERY, token_pattern=pattern, ngrams=ngrams)
     uncut = tokeniser.preview([WITHOUT_BLANKS[language], WITH_BLANKS["english"]]).uncut
@@ -55,9 +56,9 @@ def test_sentences_that_count_as_words_are_told_of(language, pattern, ngrams):
     assert named.get(language, language.capitalize()) in uncut
 
 
-@pytest.mark.parametrize("language", WITH_BLANKS)
-@pytest.mark.parametrize("pattern", [r"(?u)\b\w\w+\b", r"\S+"])
-@pytest.mark.parametrize("ngrams", [1, 3])
+@for_each("language", list(WITH_BLANKS))
+@for_each("pattern", [r"(?u)\b\w\w+\b", r"\S+"])
+@for_each("ngrams", [1, 3])
 def test_words_between_blanks_are_not(language, pattern, ngrams):
     text = WITH_BLANKS[language]
     assert Tokeniser(**EVERY, token_pattern=pattern, ngrams=ngrams).preview([text, text[:40]]).uncut is None
@@ -139,19 +140,8 @@ def test_its_words_are_found_again_in_the_text():
     assert [a for a, _, _ in stems.spans("went home " + "x" * 80 + " go", ["go", "home"])] == [5]
 
 
-def test_memory_and_disk_agree(tmp_path):
-    own = Tokeniser(function=bigrams, ngrams=2)
-    memory = load_corpus(LINES, format="lines", tokeniser=own).data
-    disk = acvb_core.read_to_disk(LINES, tmp_path / "disk", format="lines", tokeniser=own).data
-    assert disk.fingerprint == memory.fingerprint
-    assert disk.vocabulary.tolist() == memory.vocabulary.tolist()
-    assert disk.tokeniser == memory.tokeniser == own
-    shorter = acvb_core.read_to_disk(LINES, tmp_path / "other", format="lines", tokeniser=bigrams).data
-    assert shorter.tokeniser == Tokeniser(function=bigrams)
-
-
-@pytest.mark.parametrize(
-    ("function", "told"),
+@for_each(
+    "function, told",
     [
         (lambda text: text.upper(), "of the type str; it must give a list of str"),
         (lambda text: None, "of the type NoneType; it must give a list of str"),

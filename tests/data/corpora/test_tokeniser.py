@@ -22,6 +22,7 @@ from acvb_core.data.corpora.tokenise import (
     stop_words_of,
 )
 from tests.costs import units_of
+from tests.loops import for_each
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 TEXTS = [
@@ -133,15 +134,6 @@ def test_texts_are_cut_again_only_where_they_are_cut_otherwise():
     assert seen == ["a river", "a bank", "A river", "a bank"]
 
 
-def test_phrases_follow_the_stop_words():
-    cut = CutTexts(["bank of river"] * 2)
-    settings = {"ngrams": 2, "max_share": 1.0}
-    assert "bank river" in cut.select(Tokeniser(**settings)).vocabulary
-    assert "bank of" in cut.select(Tokeniser(**settings, stop_words=())).vocabulary
-    assert "bank river" in cut.select(Tokeniser(**settings)).vocabulary
-    assert "bank of river" in cut.select(Tokeniser(**settings | {"ngrams": 3}, stop_words=())).vocabulary
-
-
 def test_reasons():
     preview = Tokeniser(min_documents=2, max_share=0.5, extra_stop_words=("boat",), max_words=1).preview(
         TEXTS
@@ -158,11 +150,6 @@ def test_reasons():
     assert preview.empty.tolist() == [1, 3, 4]
     assert Tokeniser(min_documents=1, max_share=0.4).preview(TEXTS).dropped["too_common"].n_words == 0
     assert Tokeniser(min_documents=1, max_share=0.39).preview(TEXTS).dropped["too_common"].n_words == 2
-
-
-def test_no_text_has_a_word():
-    preview = Tokeniser(ngrams=2).preview(["", "…"])
-    assert (preview.kept.n_words, preview.blame(), preview.empty.tolist()) == (0, None, [0, 1])
 
 
 @given(texts, tokenisers().filter(lambda t: t.ngrams == 1))
@@ -193,13 +180,6 @@ def test_spans_where_lower_case_is_longer():
     assert [text[a:b] for a, b, _ in spans] == ["İstanbul", "bank"]
 
 
-def test_spans_of_a_pattern_with_a_group():
-    text = "#river and #bank"
-    tokeniser = Tokeniser(token_pattern=r"#(\w+)")
-    assert tokeniser.preview([text, text]).kept.n_words == 0  # in all documents
-    assert [text[a:b] for a, b, _ in tokeniser.spans(text, ["river", "bank"])] == ["river", "bank"]
-
-
 def test_settings_travel_as_json():
     tokeniser = Tokeniser(stop_words=["german", "english", "german"], extra_stop_words=["ja"], max_words=50)
     assert tokeniser.stop_words == ("german", "english")
@@ -211,7 +191,7 @@ def test_settings_travel_as_json():
         assert parameter.check(parameter.default) == (getattr(defaults, parameter.name) or parameter.default)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "settings",
     [
         {"ngrams": 4},
@@ -262,7 +242,7 @@ CONTENT = [
 ]
 
 
-@pytest.mark.parametrize("word", CONTENT)
+@for_each("word", CONTENT)
 def test_a_content_word_is_no_stop_word(word):
     assert Tokeniser().drops(word) is None
     stored = Tokeniser.from_dict({"stop_words": ["english"]})  # what was cut with it before keeps its list
@@ -272,13 +252,6 @@ def test_a_content_word_is_no_stop_word(word):
 def test_a_fact_names_the_most_frequent_words():
     told = [fact.sentence for fact in Tokeniser(max_share=1.0).preview(TEXTS).facts()]
     assert told[0] == "Dropped 7 words (14 tokens): stop words, such as the, and, of."
-
-
-def test_contractions_are_cut_like_the_texts():
-    assert Tokeniser().drops("don") == "stop_word"
-    assert Tokeniser(lowercase=False).drops("The") == "stop_word"
-    assert Tokeniser(stop_words=(), extra_stop_words=("don't",)).drops("don") == "stop_word"
-    assert Tokeniser(stop_words=()).drops("don") is None
 
 
 def test_numbers():

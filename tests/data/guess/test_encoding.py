@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from acvb_core.data.infer import guess_encodings
+from tests.loops import for_each
 
 FRENCH = "nom;fête\nZoé;Noël\nFrançois;Pâques\nHélène;Été\n"
 CHINESE = "姓名,城市\n王小明,北京\n李华,上海\n张伟,广州\n"
@@ -43,7 +42,7 @@ TEXTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "encoding"), TEXTS)
+@for_each("text, encoding", TEXTS)
 def test_the_right_encoding_comes_first_and_its_words_are_shown(text: str, encoding: str) -> None:
     best = guess_encodings(text.encode(encoding))[0]
     assert best.encoding == encoding
@@ -51,9 +50,7 @@ def test_the_right_encoding_comes_first_and_its_words_are_shown(text: str, encod
     assert all(word in text for word in best.words)
 
 
-@pytest.mark.parametrize(
-    "content", [FRENCH.encode(), b"a,b\n1,2\n", FRENCH.encode("utf-16"), FRENCH.encode()[:10]]
-)
+@for_each("content", [FRENCH.encode(), b"a,b\n1,2\n", FRENCH.encode("utf-16"), FRENCH.encode()[:10]])
 def test_nothing_is_guessed_of_a_text_that_is_utf_8_or_says_its_encoding(content: bytes) -> None:
     assert guess_encodings(content) == []
 
@@ -69,13 +66,10 @@ def test_long_words_are_not_shown() -> None:
     assert best.words == ("Zoé",)
 
 
-@pytest.mark.parametrize(
-    ("text", "encoding"),
-    [
+@for_each("text, encoding", [
         ("ad;şehir\nAyşe;İstanbul\n", "cp1254"), ("שם;עיר\nדוד;ירושלים\n", "cp1255"),
         ("vārds;pilsēta\nJānis;Rīga\n", "cp1257"), ("이름,도시\n김철수,서울\n", "euc_kr"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_encodings_that_are_not_told_apart_can_be_chosen(text: str, encoding: str) -> None:
     guess = next(guess for guess in guess_encodings(text.encode(encoding)) if guess.encoding == encoding)
     assert guess.words

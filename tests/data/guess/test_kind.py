@@ -13,6 +13,7 @@ import pytest
 from scipy import sparse
 
 from acvb_core.data.infer import guess_kind, read_beginning
+from tests.loops import for_each
 
 ROOT = Path(__file__).resolve().parents[3]
 WORDS = "the harbour was quiet and the boats lay close together while somebody sang about rain".split()  # noqa: SIM905
@@ -44,8 +45,8 @@ def saved(save: object, *arguments: object) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "kind", "reason"),
+@for_each(
+    "name, content, kind, reason",
     [
         (
             "speeches.csv",
@@ -98,12 +99,7 @@ def saved(save: object, *arguments: object) -> bytes:
             "table",
             "3 of its 5",
         ),
-        (
-            "big.csv",
-            "id,fox,dog,cat\na,0,0,9 000\nb,0,1,0\nc,0,0,1\n",
-            "counts",
-            "words",
-        ),
+        ("big.csv", "id,fox,dog,cat\na,0,0,9 000\nb,0,1,0\nc,0,0,1\n", "counts", "words"),
     ],
 )
 def test_text_files_are_recognised_with_the_reason(name: str, content: str, kind: str, reason: str) -> None:
@@ -115,9 +111,7 @@ def test_text_files_are_recognised_with_the_reason(name: str, content: str, kind
     assert packed.kind == kind
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "kind"),
-    [
+@for_each("name, content, kind", [
         ("speeches.parquet", saved(STORIES.to_parquet), "texts"),
         ("links.parquet", saved(LINKS.to_parquet), "relation"),
         ("flowers.parquet", saved(pd.read_csv(io.StringIO(FLOWERS)).to_parquet), "table"),
@@ -127,8 +121,7 @@ def test_text_files_are_recognised_with_the_reason(name: str, content: str, kind
         ("cells.npz", saved(np.savez, np.eye(3) + 0.5), "table"),
         ("sparse.npz", saved(sparse.save_npz, sparse.csr_array(np.eye(3, 4))), "relation"),
         ("a.mtx", b"%%MatrixMarket matrix coordinate pattern general\n3 4 2\n1 2\n2 3\n", "relation"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_other_files_are_recognised(name: str, content: bytes, kind: str) -> None:
     assert guess_kind(content, name).kind == kind
 
@@ -145,19 +138,16 @@ def test_a_sheet_and_an_encoding_count() -> None:
     assert guess_kind(french, "f.csv", encoding="cp1252").reason != ""
 
 
-@pytest.mark.parametrize("content", [b"", b"a\nb\nc\n", b"%PDF-1.7 ...", b"person,place\n"])
+@for_each("content", [b"", b"a\nb\nc\n", b"%PDF-1.7 ...", b"person,place\n"])
 def test_what_is_not_recognised_has_no_reason(content: bytes) -> None:
     assert guess_kind(content, "x.csv").reason == ""
 
 
-@pytest.mark.parametrize(
-    ("sample", "kind"),
-    [
+@for_each("sample, kind", [
         ("bible.csv.gz", "texts"), ("debtag_games.csv", "relation"), ("southern_women.csv", "relation"),
         ("survey.csv", "relation"), ("fertility.csv", "table"), ("karate.csv", "network"),
         ("florentine_families.csv", "network"), ("les_miserables.csv", "network"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_the_samples_files_are_recognised(sample: str, kind: str) -> None:
     assert guess_kind(ROOT / "sample_data" / sample, sample).kind == kind
 

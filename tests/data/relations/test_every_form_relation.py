@@ -19,6 +19,7 @@ from scipy import sparse
 
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relation_readers import load_relation
+from tests.loops import for_each
 
 pa = pytest.importorskip("pyarrow")
 
@@ -181,8 +182,8 @@ FORMS: dict[str, Callable[[Data, Path], tuple[Any, dict[str, Any]]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("data", [RELATION, NETWORK], ids=["relation", "network"])
-@pytest.mark.parametrize("form", FORMS)
+@for_each("data", [RELATION, NETWORK])
+@for_each("form", list(FORMS))
 def test_every_form_is_the_same_relation(form: str, data: Data, tmp_path: Path) -> None:
     given, options = FORMS[form](data, tmp_path)
     network = data.network
@@ -204,7 +205,7 @@ WITH_ATTRIBUTES: dict[str, Callable[[nx.Graph], Any]] = {
 }
 
 
-@pytest.mark.parametrize("form", WITH_ATTRIBUTES)
+@for_each("form", list(WITH_ATTRIBUTES))
 def test_what_is_known_of_the_nodes_is_the_same(form: str) -> None:
     graph = nx.path_graph(["Ann", "Bob", "Cy", "Dora"])
     nx.set_node_attributes(graph, dict(zip(graph, ["red", "blue", "red", "blue"], strict=True)), "team")

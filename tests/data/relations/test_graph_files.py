@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import gzip
 import io
 import json
@@ -15,6 +14,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data import graph
 from acvb_core.data.relation import Network
 from acvb_core.data.relation_readers import inspect_source, load_relation
+from tests.loops import for_each
 
 
 def write_node_link(found: nx.Graph, out: io.BytesIO) -> None:
@@ -29,7 +29,7 @@ WRITERS = {
     "node-link": write_node_link,
 }
 ENDINGS = {"graphml": ".graphml", "gexf": ".gexf", "gml": ".gml", "pajek": ".net", "node-link": ".json"}
-FORMATS = pytest.mark.parametrize("format", WRITERS)
+FORMATS = for_each("format", list(WRITERS))
 HEAD = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
 
 
@@ -54,8 +54,8 @@ def assert_same(relation, found: nx.Graph) -> None:
 
 
 @FORMATS
-@pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("packed", [False, True])
+@for_each("directed", [False, True])
+@for_each("packed", [False, True])
 def test_what_networkx_writes_is_read_back(format, directed, packed, tmp_path):
     drawn = nx.gnp_random_graph(12, 0.3, seed=4, directed=directed)
     drawn.add_edge(2, 2)
@@ -83,13 +83,6 @@ def test_parallel_edges_are_merged_and_counted(format):
     drawn = nx.MultiDiGraph([("a", "b"), ("b", "a"), ("a", "b"), ("b", "c")])
     found = loaded(written(drawn, format))
     assert (found.data.n_links, found.report.count("duplicates")) == (3, 1)
-
-
-def test_gml_need_not_announce_parallel_edges():
-    text = "graph [\nnode [ id 1 ]\nnode [ id 2 ]\nedge [ source 1 target 2 ]\nedge [ source 2 target 1 ]\n]"
-    found = loaded(text)
-    assert (found.data.n_links, found.report.count("duplicates")) == (1, 1)
-    assert found.data.row_labels.tolist() == ["1", "2"]
 
 
 @FORMATS
@@ -132,7 +125,7 @@ def test_parallel_edges_that_disagree():
         loaded(written(drawn, "graphml"))
 
 
-@pytest.mark.parametrize("format", ["graphml", "gexf", "gml", "node-link"])
+@for_each("format", ["graphml", "gexf", "gml", "node-link"])
 def test_two_sides_stay_two(format):
     women = nx.davis_southern_women_graph()
     women.graph.clear()
@@ -156,13 +149,6 @@ def test_two_sides_stay_two(format):
 
 
 @FORMATS
-def test_an_undirected_file_as_two_clusterings_has_every_link_both_ways(format):
-    found = loaded(written(nx.path_graph(4), format), domains="two")
-    assert (found.data.network, found.data.n_ones, found.data.n_missing) == (None, 6, 0)
-    assert found.report.count("links") == 6
-
-
-@FORMATS
 def test_an_undirected_file_asked_for_as_directed_has_every_link_both_ways(format):
     drawn = nx.Graph()
     drawn.add_weighted_edges_from(
@@ -177,16 +163,6 @@ def test_an_undirected_file_asked_for_as_directed_has_every_link_both_ways(forma
     assert "its links have no direction: 3 pairs are linked both ways" in " ".join(found.report.lines())
     arcs = loaded(written(nx.DiGraph([("a", "b"), ("b", "c")]), format), directed=True)
     assert (arcs.data.n_links, arcs.report.count("undirected_both_ways")) == (2, 0)
-
-
-def test_an_unknown_edge_asked_for_as_directed_is_missing_both_ways():
-    found = loaded(
-        "graph [\nnode [ id 1 ]\nnode [ id 2 ]\nnode [ id 3 ]\n"
-        'edge [ source 1 target 2 weight "NA" ]\nedge [ source 3 target 2 weight 1 ]\n]',
-        directed=True,
-    ).data
-    np.testing.assert_array_equal(found.missing.toarray(), [[1, 1, 0], [1, 1, 0], [0, 0, 1]])
-    np.testing.assert_array_equal(found.ones.toarray(), [[0, 0, 0], [0, 0, 1], [0, 1, 0]])
 
 
 def test_what_groups_the_nodes_becomes_an_attribute():
@@ -297,8 +273,8 @@ def test_pajek_of_two_modes():
     np.testing.assert_array_equal(table.ones.toarray(), [[1, 0, 0], [0, 1, 1]])
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "what"),
+@for_each(
+    "text, line, what",
     [
         ("*Vertices 2\n*Edges\n1 3\n", 3, "numbers from 1 to 2"),
         ("*Vertices 2\n*Edges\n1 b\n", 3, "numbers from 1 to 2"),
@@ -323,8 +299,8 @@ def test_broken_pajek_says_where(text, line, what):
     assert told.value.line == line
 
 
-@pytest.mark.parametrize(
-    ("inside", "line", "what"),
+@for_each(
+    "inside, line, what",
     [
         ("<node id='a'>", 4, "well-formed"),
         ("<node id='a'/>\n<edge source='a' target='b'/>", 4, r"not hold \(found 'b'\)"),
@@ -345,16 +321,15 @@ def test_broken_graphml_says_where(inside, line, what):
     assert told.value.source == "a.graphml"
 
 
-@pytest.mark.parametrize("root", ["graphml", "gexf"])
-@pytest.mark.parametrize(
-    ("declared", "line"),
+@for_each("root", ["graphml", "gexf"])
+@for_each(
+    "declared, line",
     [
         ('<!ENTITY a "ha">\n<!ENTITY b "&a;&a;&a;">', 3),
         ('<!ENTITY a SYSTEM "file:///etc/passwd">', 3),
         ('<!ENTITY % a SYSTEM "http://localhost/a.dtd">', 3),
         ('<!NOTATION n SYSTEM "n">\n<!ENTITY a SYSTEM "a.gif" NDATA n>', 4),
     ],
-    ids=["bomb", "file", "address", "unparsed"],
 )
 def test_an_xml_bomb_is_not_let_off(root, declared, line):
     text = f"<?xml version='1.0'?>\n<!DOCTYPE {root} [\n{declared}\n]>\n"
@@ -364,7 +339,7 @@ def test_an_xml_bomb_is_not_let_off(root, declared, line):
     assert told.value.line == line
 
 
-@pytest.mark.parametrize("root", ["graphml", "gexf"])
+@for_each("root", ["graphml", "gexf"])
 def test_a_document_type_elsewhere_is_not_fetched(root):
     text = f"<!DOCTYPE {root} SYSTEM 'http://localhost/a.dtd'>\n<{root}><graph></graph></{root}>"
     with pytest.raises(DataError, match=r"no nodes|cannot be read|declares an entity"):
@@ -391,7 +366,7 @@ GEXF = """<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
-@pytest.mark.parametrize("kind", ["directed", "undirected"])
+@for_each("kind", ["directed", "undirected"])
 def test_what_gephi_writes_is_read(kind):
     found = loaded(GEXF.replace("KIND", kind))
     assert found.data.row_labels.tolist() == ["Ann", "Bob", "Cy"]
@@ -400,8 +375,8 @@ def test_what_gephi_writes_is_read(kind):
     assert (found.schema.format, found.data.n_links) == ("gexf", 1)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line", "what"),
+@for_each(
+    "old, new, line, what",
     [
         ('target="1" weight="2.0"', 'target="9"', 14, r"not hold \(found '9'\)"),
         ('id="2" label', 'id="1" label', 11, "id of another"),
@@ -441,8 +416,8 @@ def test_node_link_data_as_d3_has_them():
     assert (spread.data.network, spread.data.n_links) == (Network(True), 2)
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "what"),
+@for_each(
+    "text, line, what",
     [
         ('{"nodes": [{"id": 1},\n], "links": []}', 2, "not well-formed JSON"),
         ('{"nodes": [' + "[" * 100_000, None, "nested too deeply"),
@@ -472,8 +447,8 @@ def test_other_xml_is_told_from_graphml():
         loaded("a,b\nc,d\n", format="gml")
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "what"),
+@for_each(
+    "text, line, what",
     [
         ("graph [\nnode [ id 1 ]\nnode [ id ? ]\n]", 3, "tokenize"),
         ("graph [\nnode [ id 1 ]\nedge [ source 1 target 2 ]\n]", None, "undefined target 2"),
@@ -521,7 +496,7 @@ XML = {
 }
 
 
-@pytest.mark.parametrize("format", XML)
+@for_each("format", list(XML))
 def test_edges_say_by_themselves_whether_they_have_a_direction(format: str) -> None:
     """A file whose edges all say the same, other than the graph does, was refused."""
     text, words = XML[format]
@@ -546,26 +521,6 @@ def test_edges_say_by_themselves_whether_they_have_a_direction(format: str) -> N
         assert loaded(content(base, *kinds), directed=False).data.network == Network(False)
 
 
-@FORMATS
-def test_nodes_of_one_label_keep_it(format: str) -> None:
-    """Ids were the names of all nodes, and nothing was said."""
-    drawn = nx.Graph([("n1", "n2"), ("n2", "n3")])
-    for node, label in zip(drawn, ("Lee", "Ray", "Lee"), strict=True):
-        drawn.nodes[node]["label"] = label
-    if format == "gml":
-        content = (
-            b'graph [\nnode [ id 1 label "Lee" ]\nnode [ id 2 label "Ray" ]\nnode [ id 3 label "Lee" ]\n]'
-        )
-    elif format == "pajek":
-        content = b'*Vertices 3\n1 "Lee"\n2 "Ray"\n3 "Lee"\n*Edges\n1 2\n2 3\n'
-    else:
-        content = written(drawn, format)
-    found = loaded(content)
-    first, last = ("1", "3") if format in ("gml", "pajek") else ("n1", "n3")
-    assert found.data.row_labels.tolist() == [f"Lee ({first})", "Ray", f"Lee ({last})"]
-    assert "2 nodes share their label with others: the id is added to it." in found.report.lines()
-
-
 def test_labels_that_yed_writes_are_names() -> None:
     keys = '<key id="d0" for="node" yfiles.type="nodegraphics"/><key id="d1" for="edge" yfiles.type="edgegraphics"/>'
     shape = '<y:ShapeNode><y:NodeLabel x="1">\n{}<y:LabelModel><y:Free/></y:LabelModel>\n</y:NodeLabel></y:ShapeNode>'
@@ -579,30 +534,3 @@ def test_labels_that_yed_writes_are_names() -> None:
     )
     assert found.data.row_labels.tolist() == ["Ann", "Bob"]
     assert "Values of the edges not used: label." in found.report.lines()
-
-
-def test_labels_that_group_the_nodes_are_known_of_them() -> None:
-    drawn = nx.path_graph(["n1", "n2", "n3", "n4", "n5"])
-    nx.set_node_attributes(drawn, dict(zip(drawn, ("tea", "jam", "tea", "jam", "tea"), strict=True)), "label")
-    for form in (drawn, written(drawn, "graphml"), written(drawn, "node-link")):
-        found = load_relation(form).data
-        assert found.row_labels.tolist() == ["n1", "n2", "n3", "n4", "n5"]
-        assert found.attributes["label"].tolist() == ["tea", "jam", "tea", "jam", "tea"]
-
-
-def test_numbers_and_dates_of_nodes_become_texts() -> None:
-    drawn = nx.path_graph(4)
-    for node, day in zip(drawn, ("2020-01-31", "2021-02-28") * 2, strict=True):
-        drawn.nodes[node].update(
-            day=datetime.date.fromisoformat(day), year=int(day[:4]), share=0.25 * (node % 2)
-        )
-    known = {name: values.tolist() for name, values in load_relation(drawn).data.attributes.items()}
-    assert known == {
-        "day": ["2020-01-31", "2021-02-28"] * 2,
-        "year": ["2020", "2021"] * 2,
-        "share": ["0", "0.25"] * 2,
-    }
-    nx.set_node_attributes(drawn, {node: str(drawn.nodes[node]["day"]) for node in drawn}, "day")
-    for format in ("graphml", "gexf", "gml", "node-link"):
-        found = loaded(written(drawn, format)).data.attributes
-        assert {name: values.tolist() for name, values in found.items()} == known

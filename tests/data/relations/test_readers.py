@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.io
-from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -21,22 +20,13 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import inspect_source, load_relation
 from acvb_core.data.sources.values import value_kind
+from tests.loops import for_each
 
 # Anything a person can type, quotes, commas, line breaks and blanks inside included. Without quotes around it, a
 # label can neither begin nor end with a blank, so labels do not.
 labels = st.text(
     st.characters(exclude_categories=["Cc", "Cs"]) | st.sampled_from('",;\t|\n'), min_size=1
 ).filter(lambda text: text == text.strip() and "\r" not in text and not text.startswith("\ufeff"))
-
-
-@st.composite
-def tables(draw):
-    """Row labels, column labels and a table of 1, 0 and nan (missing)."""
-    rows = draw(st.lists(labels, min_size=1, max_size=6, unique=True))
-    columns = draw(st.lists(labels, min_size=1, max_size=6, unique=True))
-    cells = st.sampled_from([0.0, 1.0, 0.0, 1.0, np.nan])
-    table = draw(st.lists(cells, min_size=len(rows) * len(columns), max_size=len(rows) * len(columns)))
-    return rows, columns, np.array(table).reshape(len(rows), len(columns))
 
 
 def written(records, delimiter=",") -> bytes:
@@ -52,90 +42,40 @@ def assert_same(relation: Relation, rows, columns, table) -> None:
     np.testing.assert_array_equal(relation.missing.toarray(), np.isnan(table))
 
 
-def maybe_packed(content: bytes, packed: bool) -> bytes:
-    return gzip.compress(content) if packed else content
-
-
-@given(tables(), st.booleans(), st.sampled_from(",;\t|"))
-def test_edges_round_trip(drawn, packed, delimiter):
-    rows, columns, table = drawn
-    text = {0.0: "0", 1.0: "1"}
-    records = [("row", "col", "value")]
-    records += [
-        (rows[i], columns[j], text.get(table[i, j], "NA"))
-        for i in range(len(rows))
-        for j in range(len(columns))
-    ]
-    content = maybe_packed(written(records, delimiter), packed)
-    loaded = load_relation(content, format="edges", delimiter=delimiter, header=True, domains="two")
-    assert_same(loaded.data, rows, columns, table)
-
-
-@given(tables(), st.booleans())
-def test_links_only_with_node_lists_round_trip(drawn, packed):
-    rows, columns, table = drawn
-    table = np.nan_to_num(table)
-    table[0, 0] = 1  # a list of no edges is an error
-    content = written(
-        [("row", "col"), *((rows[i], columns[j]) for i, j in zip(*table.nonzero(), strict=True))]
-    )
-    loaded = load_relation(
-        maybe_packed(content, packed),
-        delimiter=",",
-        header=True,
-        row_nodes=rows,
-        column_nodes=columns,
-        domains="two",
-    )
-    assert_same(loaded.data, rows, columns, table)
-
-
-@given(tables(), st.booleans(), st.sampled_from([("0", "1", ""), ("no", "yes", "?"), ("F", "T", "NaN")]))
-def test_matrix_round_trip(drawn, packed, signs):
-    rows, columns, table = drawn
-    cells = [[signs[2] if np.isnan(cell) else signs[int(cell)] for cell in line] for line in table]
-    content = written([["", *columns], *([row, *line] for row, line in zip(rows, cells, strict=True))])
-    loaded = load_relation(
-        maybe_packed(content, packed),
-        format="matrix",
-        delimiter=",",
-        header=True,
-        row_column=0,
-        domains="two",
-    )
-    assert_same(loaded.data, rows, columns, table)
-
-
-@given(tables(), st.booleans())
-def test_npz_round_trip(drawn, packed):
-    rows, columns, table = drawn
-    out = io.BytesIO()
-    sparse.save_npz(out, sparse.coo_array(table))
-    loaded = load_relation(
-        maybe_packed(out.getvalue(), packed), row_nodes=rows, column_nodes=columns, domains="two"
-    )
-    assert_same(loaded.data, rows, columns, table)
-
-
-@given(tables(), st.booleans())
-def test_matrix_market_round_trip(drawn, packed):
-    rows, columns, table = drawn
-    out = io.BytesIO()
-    scipy.io.mmwrite(out, sparse.coo_array(table))
-    loaded = load_relation(
-        maybe_packed(out.getvalue(), packed), row_nodes=rows, column_nodes=columns, domains="two"
-    )
-    assert_same(loaded.data, rows, columns, table)
-
-
 def loaded(text: str, **options):
     return load_relation(text.encode(), **options)
 
 
-def test_labels_are_text():
-    relation = loaded("row,col\n007,NA\n7,1e3\nNaN,null\n").data
-    assert relation.row_labels.tolist() == ["007", "7", "NaN"]
-    assert relation.column_labels.tolist() == ["NA", "1e3", "null"]
+#: How a text is read: what it shows, the text, options, and the labels of both sides.
+READ_AS = {
+    "labels are text": ("row,col\n007,NA\n7,1e3\nNaN,null\n", {}, ["007", "7", "NaN"], ["NA", "1e3", "null"]),
+    "integers without a header are data": ("1,2\n3,4\n", {}, ["1", "3"], ["2", "4"]),
+    "a name above integers is a header": ("who,what\n1,2\n3,4\n", {}, ["1", "3"], ["2", "4"]),
+    "texts without a known header are data": ("Ann,Fair\nBob,Fair\n", {}, ["Ann", "Bob"], ["Fair"]),
+    "a header asked for": ("Ann,Fair\nBob,Fair\n", {"header": True}, ["Bob"], ["Fair"]),
+    "no header asked for": ("row,col\nBob,Fair\n", {"header": False}, ["row", "Bob"], ["col", "Fair"]),
+    "spaces between numbers": ("# FromNodeId ToNodeId\n1  2\n 3 4 \n", {}, ["1", "3"], ["2", "4"]),
+    "spaces in names": ("Ann Lee;Fair of May\nBob;Fair of May\n", {}, ["Ann Lee", "Bob"], ["Fair of May"]),
+    "commas in names": ("Lee, Ann;Fair\nRay, Bob;Ball\n", {}, ["Lee, Ann", "Ray, Bob"], ["Fair", "Ball"]),
+    "columns swapped by name": ("row,col\na,x\nb,x\n", {"row_column": "col"}, ["x"], ["a", "b"]),
+    "a matrix without labels": ("0,1,0,1\n1,0,NA,0\n", {}, ["0", "1"], ["0", "1", "2", "3"]),
+    "a matrix with an empty corner": (",x,y\nAnn,1,0\nBob,0,1\n", {}, ["Ann", "Bob"], ["x", "y"]),
+    "a matrix and further objects": (",x,y\nAnn,1,0\n", {"row_nodes": ["Zed", "Ann"]}, ["Zed", "Ann"], ["x", "y"]),
+    "a matrix with a name in its corner": (
+        "animal,legs,eyes,tails,ears,wings,fins\ncat,4,2,1,2,0,0\nbee,6,5,0,0,4,0\n", {"threshold": 4},
+        ["cat", "bee"], ["legs", "eyes", "tails", "ears", "wings", "fins"],
+    ),
+    "line ends of Windows": ('row,col\r\na,x\r\n"b\r\nb",y\r\n', {}, ["a", "b\r\nb"], ["x", "y"]),
+    "line ends of old Macs": ('row,col\ra,x\r"b\rb",y\r', {}, ["a", "b\rb"], ["x", "y"]),
+}  # fmt: skip
+
+
+@for_each("text, options, rows, columns", READ_AS)
+def test_a_text_is_read_as_what_it_says(text, options, rows, columns):
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32"):
+        relation = load_relation(text.encode(encoding), domains="two", **options).data
+        assert relation.row_labels.tolist() == rows
+        assert relation.column_labels.tolist() == columns
 
 
 def test_a_column_that_numbers_the_lines_is_no_side_of_the_links() -> None:
@@ -146,29 +86,7 @@ def test_a_column_that_numbers_the_lines_is_no_side_of_the_links() -> None:
     assert others.row_column == 0, "two columns of names are needed"
 
 
-@pytest.mark.parametrize("header", ["row,col", "source,target", "person,event", "From,To", "user_id,item_id"])
-def test_usual_headers_are_recognised_and_name_the_sides(header):
-    relation = loaded(f"{header}\na,x\nb,y\n").data
-    row, column = header.split(",")
-    assert relation.shape == (2, 2)
-    assert (relation.row_kind, relation.column_kind) == (row, "column" if column == "col" else column)
-
-
-def test_integers_without_a_header_are_data():
-    assert loaded("1,2\n3,4\n").data.row_labels.tolist() == ["1", "3"]
-
-
-def test_a_name_above_integers_is_a_header():
-    assert loaded("who,what\n1,2\n3,4\n").data.row_labels.tolist() == ["1", "3"]
-
-
-def test_text_without_a_known_header_is_data_and_the_report_says_so():
-    found = loaded("Ann,Fair\nBob,Fair\n")
-    assert found.data.n_ones == 2
-    assert "the first holds data" in found.report.lines()[0]
-
-
-@pytest.mark.parametrize("domains", ["one", "two"])
+@for_each("domains", ["one", "two"])
 def test_a_first_line_that_may_be_names_of_columns_is_told_of(domains):
     body = "a,b\nb,c\nc,d\n" if domains == "one" else "a,x\nb,x\nb,y\n"
 
@@ -189,15 +107,6 @@ def test_a_first_line_that_may_be_names_of_columns_is_told_of(domains):
     assert told("Modul,nutzt\nso,so2") == [], "another pair of its own: the first line is like the others"
     assert told("Modul,nutzt", header=False) == [], "the answer was given"
     assert told("7,8") == [], "numbers are no names of columns"
-
-
-def test_a_single_node_linked_to_itself_is_no_heading():
-    assert loaded("a,a\n", same_nodes=True, header="auto").report.count("lone_first_line") == 0
-
-
-def test_header_can_be_overridden():
-    assert loaded("Ann,Fair\nBob,Fair\n", header=True).data.n_ones == 1
-    assert loaded("row,col\nBob,Fair\n", header=False).data.n_ones == 2
 
 
 def test_values_words_and_missing():
@@ -260,18 +169,6 @@ def test_value_column_can_be_switched_off_or_chosen():
     assert loaded(text, value_column=3).data.ones.toarray().ravel().tolist() == [True, False]
 
 
-def test_columns_can_be_swapped_by_name():
-    relation = loaded("row,col\na,x\nb,x\n", row_column="col", column_column="row").data
-    assert (relation.shape, relation.row_kind) == ((1, 2), "col")
-    assert loaded("row,col\na,x\nb,x\n", row_column="col").data.shape == (1, 2)
-
-
-def test_columns_left_aside_are_told():
-    found = loaded("source,target,value,comment\na,x,1,fine\nb,y,1,\n")
-    assert found.report.count("unused_columns") == 1
-    assert "comment" in " ".join(found.report.lines())
-
-
 def test_shape_makes_labels_indices():
     found = loaded("0,1\n2,02\n", shape=(4, 3))
     np.testing.assert_array_equal(found.data.ones.toarray(), [[0, 1, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]])
@@ -302,59 +199,10 @@ def test_comments_blank_lines_and_blanks_are_told():
     assert report.count("lines") == 7
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_line_ends(end):
-    relation = loaded(end.join(["row,col", "a,x", '"b' + end + 'b",y', ""])).data
-    assert relation.row_labels.tolist() == ["a", f"b{end}b"]
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig"])
-def test_byte_order_marks_are_understood(encoding):
-    assert load_relation("row,col\nZoë,x\n".encode(encoding)).data.row_labels.tolist() == ["Zoë"]
-
-
 def test_encoding_can_be_chosen_and_is_told():
     found = load_relation("row,col\nJosé,x\n".encode("cp1252"), encoding="cp1252")
     assert found.data.row_labels.tolist() == ["José"]
     assert "The text was decoded as cp1252." in found.report.lines()
-
-
-def test_columns_of_numbers_separated_by_spaces():
-    relation = loaded("# FromNodeId ToNodeId\n1  2\n 3 4 \n").data
-    assert (relation.row_labels.tolist(), relation.column_labels.tolist()) == (["1", "3"], ["2", "4"])
-
-
-def test_names_with_spaces_are_not_cut():
-    relation = loaded("Ann Lee;Fair of May\nBob Ray;Fair of May\n").data
-    assert relation.row_labels.tolist() == ["Ann Lee", "Bob Ray"]
-
-
-def test_a_comma_inside_text_does_not_win_over_semicolons():
-    relation = loaded("Lee, Ann;Fair\nRay, Bob;Ball\n").data
-    assert relation.row_labels.tolist() == ["Lee, Ann", "Ray, Bob"]
-
-
-def test_unlabelled_matrix():
-    found = loaded("0,1,0,1\n1,0,NA,0\n")
-    assert (found.data.shape, found.schema.format) == ((2, 4), "matrix")
-    assert found.data.row_labels.tolist() == ["0", "1"]
-    assert found.data.n_missing == 1
-
-
-def test_matrix_is_recognised_by_its_empty_corner():
-    found = loaded(",x,y\nAnn,1,0\nBob,0,1\n")
-    assert (found.schema.format, found.data.column_labels.tolist()) == ("matrix", ["x", "y"])
-
-
-def test_matrix_of_counts_with_a_corner_name():
-    found = loaded("animal,legs,eyes,tails,ears,wings,fins\ncat,4,2,1,2,0,0\nbee,6,5,0,0,4,0\n", threshold=4)
-    assert (found.schema.format, found.data.row_kind) == ("matrix", "animal")
-    assert found.data.n_ones == 2
-
-
-def test_matrix_objects_without_links_can_be_added():
-    found = loaded(",x,y\nAnn,1,0\n", row_nodes=["Zed", "Ann"])
-    np.testing.assert_array_equal(found.data.ones.toarray(), [[0, 0], [1, 0]])
 
 
 def test_matrix_market_kinds():
@@ -384,8 +232,8 @@ def test_inspect_takes_what_is_given():
         inspect_source(source, delimiter=";")
 
 
-@pytest.mark.parametrize(
-    ("values", "kind"),
+@for_each(
+    "values, kind",
     [
         ("0 1 1", "0/1"),
         ("y n ?", "yes/no"),
@@ -407,26 +255,6 @@ def test_sources_of_every_sort_and_their_names(tmp_path):
         assert not handle.closed
     assert load_relation(path.read_bytes(), filename="a.csv").data.name == "a"
     assert load_relation(path, name="mine").data.name == "mine"
-
-
-def test_a_stream_that_cannot_seek():
-    class Pipe(io.RawIOBase):
-        def __init__(self):
-            self.rest = io.BytesIO(b"row,col,value\na,x,1\n")
-
-        def readable(self):
-            return True
-
-        def readinto(self, buffer):
-            return self.rest.readinto(buffer)
-
-    assert load_relation(Pipe()).data.n_ones == 1
-
-
-def test_report_is_plain_data():
-    report = loaded("row,col\na,x\na,x\n").report
-    assert json.loads(json.dumps(report.to_dict()))["facts"]
-    assert all(line.endswith(".") for line in report.lines())
 
 
 def test_columns_far_to_the_right_have_names_and_are_looked_at() -> None:
@@ -466,7 +294,7 @@ def test_whole_numbers_are_one_id_with_and_without_a_fraction() -> None:
     assert load_relation([(1.0, "a"), (1, "b")]).data.row_labels.tolist() == ["1"]
 
 
-@pytest.mark.parametrize("rounded", ["1.23457E+11", "9.007199254740992e+15"])
+@for_each("rounded", ["1.23457E+11", "9.007199254740992e+15"])
 def test_ids_that_were_rounded_are_refused(rounded: str) -> None:
     text = f"user,item\n12,a\n{rounded},b\n".encode()
     with pytest.raises(DataError, match="line 3, column 1: this id is a rounded number"):
@@ -551,10 +379,7 @@ def test_a_threshold_may_be_a_quantile(tmp_path) -> None:
         graph,
         market.getvalue(),
     ]
-    forms += [
-        pd.read_csv(path),
-        [(f"r{i}", f"c{j}", cells[i, j]) for i in range(5) for j in range(2)],
-    ]
+    forms += [pd.read_csv(path), [(f"r{i}", f"c{j}", cells[i, j]) for i in range(5) for j in range(2)]]
     for form in forms:
         found = load_relation(form, threshold="90%", directed=None if form is not graph else False)
         assert found.data.n_links == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
 from pathlib import Path
@@ -20,6 +19,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.sources import frames
+from tests.loops import for_each
 
 ROOT = Path(__file__).resolve().parents[3]
 LINKS = pd.DataFrame({"to": ["x", "y", "x"], "who": ["a", "a", "b"], "times": [2, 1, 0]})
@@ -29,7 +29,7 @@ def loaded(data: Any, **options: Any) -> Relation:
     return load_relation(data, **options).data
 
 
-@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+@for_each("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
 def test_a_graph_says_what_its_links_are(kind: type[nx.Graph]) -> None:
     graph = kind(name="friends")
     graph.add_weighted_edges_from([("a", "b", 3.0), ("b", "c", 0.0), ("c", "c", 1.0)])
@@ -45,12 +45,6 @@ def test_a_graph_says_what_its_links_are(kind: type[nx.Graph]) -> None:
         loaded(graph, value="strength")
 
 
-def test_parallel_edges_of_a_graph_count_once() -> None:
-    graph = nx.MultiGraph([("a", "b"), ("b", "a"), ("b", "c")])
-    found = load_relation(graph)
-    assert (found.data.n_links, found.report.count("duplicates")) == (2, 1)
-
-
 def test_unknown_weights_and_labels_of_a_graph_are_missing() -> None:
     graph = nx.DiGraph()
     for node, team in (("a", "red"), ("b", None), ("c", float("nan")), ("d", "red"), ("e", "blue")):
@@ -60,13 +54,6 @@ def test_unknown_weights_and_labels_of_a_graph_are_missing() -> None:
     found = loaded(graph)
     assert (found.n_links, found.n_unknown) == (2, 2)
     assert found.attributes["team"].tolist() == ["red", "", "", "red", "blue"]
-
-
-def test_a_graph_of_two_sides() -> None:
-    women = nx.davis_southern_women_graph()
-    found = loaded(women)
-    assert found.size_text == "18 × 14 · 89 links"
-    assert found.row_labels[0] == "Evelyn Jefferson"
 
 
 def test_nodes_of_one_name_are_refused() -> None:
@@ -117,8 +104,8 @@ def test_a_sparse_matrix_is_never_made_dense() -> None:
         loaded(huge)
 
 
-@pytest.mark.parametrize(
-    ("given", "what"),
+@for_each(
+    "given, what",
     [
         (np.eye(2, dtype=complex), "type complex128"),
         (np.ones(3), r"shape \(3,\)"),
@@ -142,7 +129,7 @@ def test_what_is_no_relation_is_refused(given: Any, what: str) -> None:
         loaded(given)
 
 
-@pytest.mark.parametrize("given", [{"a": 1}, 7, None, object()])
+@for_each("given", [{"a": 1}, 7, None, object()])
 def test_other_objects_are_refused(given: Any) -> None:
     with pytest.raises(ParameterError, match=r"not an? \w+"):
         loaded(given)
@@ -209,9 +196,7 @@ def test_other_names_of_the_columns() -> None:
             loaded(data, source="nobody")
 
 
-@pytest.mark.parametrize(
-    "option", [{"format": "edges"}, {"delimiter": ","}, {"encoding": "latin-1"}, {"header": True}]
-)
+@for_each("option", [{"format": "edges"}, {"delimiter": ","}, {"encoding": "latin-1"}, {"header": True}])
 def test_options_of_files_are_refused_for_objects(option: dict[str, Any]) -> None:
     for given in (np.eye(2), [("a", "b")], nx.path_graph(2)):
         with pytest.raises(ParameterError, match=f"{next(iter(option))} is for files"):
@@ -226,7 +211,7 @@ def test_options_of_lists_are_refused_for_matrices() -> None:
         loaded(np.eye(2), value="weight")
 
 
-@pytest.mark.parametrize("shape", [(4, 3), (5, 2), (2, 2), (6, 4), (60, 2)])
+@for_each("shape", [(4, 3), (5, 2), (2, 2), (6, 4), (60, 2)])
 def test_a_frame_of_0_and_1_is_a_matrix_however_small(shape: tuple[int, int]) -> None:
     cells = np.random.default_rng(1).integers(0, 2, shape)
     wanted = Relation.build(cells)
@@ -253,17 +238,6 @@ def test_a_frame_keeps_its_names_when_it_is_built() -> None:
         Relation.build(pd.DataFrame(1 - np.eye(2), index=["a", "b"]), network=Network())
     with pytest.raises(DataError, match="stands 2 times"):
         Relation.build(pd.DataFrame(np.eye(2), index=["a", "a"]))
-
-
-@pytest.mark.parametrize("index", [[100, 101, 105], [1, 2, 3], ["a", "b", "c"], [2, 1, 0]])
-def test_an_index_without_a_name_names_the_rows_unless_it_counts_them(index: list[Any]) -> None:
-    frame = pd.DataFrame([[1, 0, 0, 1], [0, 1, 1, 0], [1, 1, 0, 0]], index=index, columns=list("wxyz"))
-    stored = io.BytesIO()
-    frame.to_parquet(stored)
-    for form in (frame, stored.getvalue()):
-        assert loaded(form, domains="two").row_labels.tolist() == list(map(str, index))
-        assert loaded(form, domains="two").column_labels.tolist() == list("wxyz")
-    assert loaded(frame.reset_index(drop=True), domains="two").row_labels.tolist() == ["0", "1", "2"]
 
 
 def test_a_square_frame_with_a_named_index_is_a_network() -> None:
@@ -300,8 +274,8 @@ PIVOT = pd.DataFrame([[1, 0], [0, 1], [1, 1]], index=pd.Index([100, 105, 7], nam
 LONG = PIVOT.stack().rename("value").rename_axis(["user", "item"]).reset_index()
 
 
-@pytest.mark.parametrize(
-    ("given", "options", "kinds"),
+@for_each(
+    "given, options, kinds",
     [
         (PIVOT, {}, "ii"),
         (PIVOT.rename(index=str), {}, "Oi"),

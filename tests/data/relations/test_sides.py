@@ -14,6 +14,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.relation import Network
 from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.relation_schema import heading
+from tests.loops import for_each
 
 BOTH_WAYS = "1,2\n2,1\n2,3\n3,2\n3,4\n4,3\n"
 
@@ -34,8 +35,8 @@ def npz(matrix) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("text", "network", "why"),
+@for_each(
+    "text, network, why",
     [
         # Headings of a network, names on both sides.
         (
@@ -74,8 +75,8 @@ def test_networks_are_found(text, network, why):
     assert json.loads(json.dumps(found.schema.to_dict()))["sides"]["domains"] == "one"
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
+@for_each(
+    "text, why",
     [
         ("person,event\nAnn,Fair\nBob,Fair\n", "no name occurs on both"),
         ("source,target\nAnn,Fair\nBob,Fair\n", "no name occurs on both"),
@@ -102,11 +103,6 @@ def test_two_kinds_of_objects_stay_two(text, why):
     assert (found.schema.sides.domains, found.schema.sides.directed) == ("two", None)
 
 
-def test_a_hundredth_of_the_names_is_enough_under_a_heading():
-    lines = "source,target\n" + "".join(f"{i},{i + 99}\n" for i in range(100))
-    assert loaded(lines, directed=True).data.network is not None  # 1 of 100
-
-
 def test_the_user_has_the_last_word():
     text = "source,target\na,b\nb,a\nb,c\nc,c\n"
     found = loaded(text)
@@ -131,8 +127,8 @@ M = ["m1", "m2", "m3", "m4"]
 NAMES = "a,b\nm1,m2\nm2,m3\nm3,m1\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "why", "shape"),
+@for_each(
+    "text, options, why, shape",
     [
         (NAMES, {"row_nodes": M[:3], "column_nodes": M}, "differ", (3, 4)),
         ("source,target\n0,1\n1,0\n2,3\n", {"shape": (5, 4)}, "5 x 4, is not square", (5, 4)),
@@ -150,17 +146,6 @@ def test_sides_that_are_given_as_different_are_two_kinds(text, options, why, sha
     for asked in ({"domains": "one"}, {"directed": True}, {"self_links": False}):
         with pytest.raises(ParameterError, match=r"one node list.*differ|must be square.*domains='two'"):
             loaded(text, **options, **asked)
-
-
-def test_sides_that_are_given_alike_are_looked_at_as_ever():
-    assert loaded("source,target\n0,1\n1,2\n", shape=(4, 4)).data.network == Network(True)
-    assert loaded(NAMES, row_nodes=M, column_nodes=M[::-1]).data.network is not None
-
-
-def test_guessed_or_asked_for_the_network_is_the_same():
-    text = "source,target\nb,a\na,c\nc,b\n"
-    assert loaded(text).data.fingerprint == loaded(text, domains="one").data.fingerprint
-    assert loaded(text).data.row_labels.tolist() == ["b", "a", "c"]
 
 
 def test_nodes_without_links_and_the_shape():
@@ -214,7 +199,7 @@ def test_matrix_market_says_that_it_is_symmetric():
     assert load_relation(market(np.ones((2, 2)), symmetry="symmetric"), **apart).data.shape == (2, 2)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "options",
     [{"domains": "three"}, {"domains": "two", "directed": True}, {"domains": "two", "self_links": False}],
 )
@@ -223,9 +208,7 @@ def test_what_makes_no_sense_is_refused(options):
         loaded("a,b\n", **options)
 
 
-@pytest.mark.parametrize(
-    "names", [("user", "item"), ("a1", "b2"), ("person", "event"), ("target", "source"), ("a", "b")]
-)
+@for_each("names", [("user", "item"), ("a1", "b2"), ("person", "event"), ("target", "source"), ("a", "b")])
 def test_headings_of_two_kinds(names):
     assert heading(*names) is None
 
@@ -238,7 +221,7 @@ def test_a_heading_of_a_network_is_no_data_and_data_no_heading():
     assert not loaded("pupil_1,pupil_2\npupil_3,pupil_4\n").schema.header
 
 
-@pytest.mark.parametrize(
+@for_each(
     "names",
     [
         ("member_1", "member_2"),
@@ -252,7 +235,7 @@ def test_a_heading_of_a_network_is_no_data_and_data_no_heading():
         ("p1", "p2"),
     ],
 )
-@pytest.mark.parametrize("stem", ["m", ""])
+@for_each("stem", ["m", ""])
 def test_numbered_headings_are_no_link(names, stem):
     lines = "".join(f"{stem}{i},{stem}{3 * i % 7}\n" for i in range(1, 7))
     found = loaded(",".join(names) + "\n" + lines)
@@ -268,7 +251,7 @@ def test_a_network_may_stand_behind_another_column():
     assert found.data.row_labels.tolist() == ["m1", "m2", "m3"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "m1,m2\nm2,m3\nm3,m4\n",

@@ -17,8 +17,8 @@ from acvb_core.core.errors import DataError
 from acvb_core.data import relation as relation_module
 from acvb_core.data.relation import Pairs
 from acvb_core.data.relation_readers import load_relation
-from acvb_core.data.sources.values import LabelTable
 from benchmarks.read_edges import write_edges
+from tests.loops import for_each
 
 TRICKY = (
     '\ufeff# note\nrow,col,value\r\n"a\nb",x,1\n\n"say ""hi""",y,0\r\n  c , z ,yes\r\n'
@@ -26,7 +26,7 @@ TRICKY = (
 ).encode()
 
 
-@pytest.mark.parametrize("block_bytes", range(1, 40))
+@for_each("block_bytes", [*range(1, 9), 13, 21, 34])
 def test_blocks_do_not_matter(block_bytes):
     source = TRICKY.replace(b'"",x,1\n', b"d,x,1")
     whole = load_relation(source)
@@ -36,7 +36,7 @@ def test_blocks_do_not_matter(block_bytes):
     assert cut.report.to_dict() == whole.report.to_dict()
 
 
-@pytest.mark.parametrize("block_bytes", [1, 2, 3, 5, 8, 13, 1000])
+@for_each("block_bytes", [1, 2, 3, 5, 8, 13, 1000])
 def test_lines_are_counted_across_blocks_and_quoted_line_breaks(block_bytes):
     with pytest.raises(DataError) as caught:
         load_relation(TRICKY, block_bytes=block_bytes)
@@ -44,9 +44,9 @@ def test_lines_are_counted_across_blocks_and_quoted_line_breaks(block_bytes):
     assert (caught.value.line, caught.value.column) == (10, 1)
 
 
-@pytest.mark.parametrize("block_bytes", [64, 1 << 12, 1 << 19])
-@pytest.mark.parametrize(
-    ("bad", "column", "what"),
+@for_each("block_bytes", [64, 1 << 19])
+@for_each(
+    "bad, column, what",
     [
         (b"p,q,1,9\n", 4, "4 fields"),
         (b"p,q,oops\n", 3, "neither"),
@@ -54,14 +54,14 @@ def test_lines_are_counted_across_blocks_and_quoted_line_breaks(block_bytes):
         (b"p,q\0,1\n", 2, "NUL"),
         (b'"p"p,q,1\n', 1, "after the closing quote"),
         (b"\xe9,q,1\n", None, "UTF-8"),
-        (b"r1,c1,0\n", 3, "a link on line 2 and no link on line 30,002"),
+        (b"r1,c1,0\n", 3, "a link on line 2 and no link on line 3,002"),
     ],
 )
 def test_a_fault_far_down_is_named_by_its_line(block_bytes, bad, column, what):
-    good = b"".join(b"r%d,c%d,1\n" % (i % 97 + 1, i % 89 + 1) for i in range(30_000))
+    good = b"".join(b"r%d,c%d,1\n" % (i % 97 + 1, i % 89 + 1) for i in range(3_000))
     with pytest.raises(DataError, match=what) as caught:
         load_relation(b"row,col,value\n" + good + bad + good, block_bytes=block_bytes)
-    assert (caught.value.line, caught.value.column) == (30_002, column)
+    assert (caught.value.line, caught.value.column) == (3_002, column)
 
 
 def test_a_matrix_row_longer_than_a_block():
@@ -105,25 +105,6 @@ def test_pairs_become_the_distinct_pairs_sorted(drawn, block):
     expected = sorted({(row, 5 - column) for row, column in drawn})
     assert list(zip(found.row.tolist(), found.col.tolist(), strict=True)) == expected
     assert matrix.has_sorted_indices
-
-
-def test_label_table_starts_empty():
-    assert len(LabelTable()) == 0
-    assert LabelTable().labels() == []
-
-
-@pytest.mark.parametrize("block_bytes", [4, 7, 10_000])
-def test_lines_are_counted_past_comments_with_two_byte_line_ends(block_bytes):
-    with pytest.raises(DataError) as caught:
-        load_relation(b"# one\r\n% two\r\nrow,col\r\na,x\r\n,y\r\n", block_bytes=block_bytes)
-    assert caught.value.line == 5
-
-
-@pytest.mark.parametrize("block_bytes", [4, 7, 10_000])
-def test_objects_of_both_sides_keep_their_order_of_appearance(block_bytes):
-    source = b"source,target\nc,a\nb,c\na,d\n"
-    relation = load_relation(source, same_nodes=True, block_bytes=block_bytes).data
-    assert relation.row_labels.tolist() == ["c", "a", "b", "d"]
 
 
 def test_a_long_file_takes_little_more_memory_than_its_links(tmp_path):

@@ -17,6 +17,7 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.relation_readers import inspect_source, load_relation
 from acvb_core.data.report import DataChangedWarning
 from acvb_core.data.table_build import inspect_table, load_table
+from tests.loops import for_each
 
 EVERY_WORD = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 TITLED = {
@@ -33,7 +34,7 @@ TITLED = {
 }
 
 
-@pytest.mark.parametrize("case", TITLED)
+@for_each("case", list(TITLED))
 def test_titles_above_a_table_are_passed_over(case: str, tmp_path: Path) -> None:
     title, rest, n_lines = TITLED[case]
     sources: list[Any] = [(title + rest).encode(), gzip.compress((title + rest).encode()), tmp_path / "x.csv"]
@@ -46,7 +47,7 @@ def test_titles_above_a_table_are_passed_over(case: str, tmp_path: Path) -> None
     (fact,) = [fact for fact in found.report.facts if fact.name == "title_lines"]
     assert (fact.count, fact.sentence) == (
         n_lines,
-        f"{n_lines} line{'' if n_lines == 1 else 's'} above the table: taken for titles, passed over.",
+        f"{n_lines} line{'' if n_lines == 1 else 's'} above the table: taken for titles, skipped.",
     )
     assert inspect_table(source).lines == tuple(n_lines + line for line in inspect_table(rest.encode()).lines)
 
@@ -80,7 +81,7 @@ def test_titles_above_links_and_texts() -> None:
     assert caught.value.line == 23
 
 
-@pytest.mark.parametrize(
+@for_each(
     "content",
     [
         b"7\na,1\nb,2\n",  # a number may be the size of what follows
@@ -128,7 +129,7 @@ def test_titles_above_the_table_of_a_sheet() -> None:
     content = workbook([["Pets of 2020"], [], *rows])
     found = load_table(content, name="x")
     assert found.data.fingerprint == plain.data.fingerprint
-    assert "1 row above the table: taken for titles, passed over." in found.report.lines()
+    assert "1 row above the table: taken for titles, skipped." in found.report.lines()
     assert inspect_table(content).lines == (4, 5)
     with pytest.raises(DataError) as caught:
         load_relation(workbook([["Who met whom"], ["person", "event"], ["Ann", "Fair"], ["Bob", None]]))
@@ -151,9 +152,7 @@ def test_merged_cells_are_filled() -> None:
 def test_lines_of_the_preview_are_those_of_the_file() -> None:
     links = b"# a note\n\nperson,event\nAnn,Fair\n\nBob,Ball\n"
     assert inspect_source(links).lines == (4, 6)
-    assert (
-        "1 line that starts with # or % above the data: passed over." in load_relation(links).report.lines()
-    )
+    assert "1 line that starts with # or % above the data: skipped." in load_relation(links).report.lines()
     texts = b'id,text\n1,"the old\nriver"\n2,a bank\n'
     assert inspect_corpus(texts).lines == (2, 4)
     assert inspect_corpus(b"a river bank\nthe old town\n", format="lines").lines == (1, 2)
@@ -199,14 +198,14 @@ def test_a_file_of_two_encodings_is_told() -> None:
     assert "mixes" not in caught.value.what
 
 
-@pytest.mark.parametrize("inspect", [inspect_corpus, inspect_source])
+@for_each("inspect", [inspect_corpus, inspect_source])
 def test_fields_of_a_broken_line_are_not_taken_for_those_of_the_line_above(inspect: Any) -> None:
     schema = inspect(b'name\tcontent\nAnn\tsome text\n1\t"two"three\n', header=True)
     assert schema.rows == (("Ann", "some text"),)
 
 
 def test_marked_lines_below_a_title_are_no_comments() -> None:
-    """The look at the first lines took them for records, and the readers passed over them: a crash."""
+    """The look at the first lines took them for records, and the readers skipped them: a crash."""
     text = "Pets of 2020\n" + "".join(f"#{i};{i % 7};1\n" for i in range(40))
     for options in ({"format": "edges"}, {"format": "matrix"}):
         with pytest.raises(DataError, match="line 42, column 3: this line has 2 fields"):

@@ -18,6 +18,7 @@ from acvb_core.data.schema import Kind
 from acvb_core.data.sources.formats import FORMATS, choices_of, files_of, formats_of
 from acvb_core.data.sources.source import ByteSource
 from acvb_core.data.table_build import inspect_table
+from tests.loops import for_each
 
 KINDS: tuple[Kind, ...] = ("relation", "corpus", "table")
 
@@ -51,20 +52,13 @@ CONTENT = {
 }
 
 
-def test_names_are_used_once_for_a_kind() -> None:
-    for kind in KINDS:
-        names = [row.name for row in formats_of(kind)]
-        assert len(set(names)) == len(names)
-        assert set(choices_of(kind)) == {name for name in names if name not in COLUMNS}
-
-
 def test_every_row_with_first_bytes_is_tried() -> None:
     assert {
         (row.name, kind) for row in FORMATS if row.family not in ("columns", "text") for kind in row.kinds
     } == set(CONTENT)
 
 
-@pytest.mark.parametrize(("name", "kind"), [key for key, content in CONTENT.items() if content])
+@for_each("name, kind", [key for key, content in CONTENT.items() if content])
 def test_first_bytes_tell_the_format_and_other_kinds_refuse_it(name: str, kind: Kind) -> None:
     content = CONTENT[name, kind]
     with ByteSource(content, kind=kind) as source:
@@ -79,7 +73,7 @@ def test_first_bytes_tell_the_format_and_other_kinds_refuse_it(name: str, kind: 
                 ByteSource(content, kind=other)
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@for_each("name", list(COLUMNS))
 def test_columns_are_taken_by_those_who_ask_for_them(name: str) -> None:
     assert [row.name for row in FORMATS if row.family == "columns"] == list(COLUMNS)
     for kind in KINDS:

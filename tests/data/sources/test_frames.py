@@ -28,6 +28,7 @@ from acvb_core.data.sources import containers
 from acvb_core.data.sources.containers import inspect_choices, open_source
 from acvb_core.data.sources.frames import BATCH_ROWS, FrameRecords
 from acvb_core.data.table_build import load_table
+from tests.loops import for_each
 
 ROWS = {
     "person": ["Ann", "Bob", "Ann", "Cy"],
@@ -91,7 +92,7 @@ FORMS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
+@for_each("form", FORMS.values())
 def test_every_form_gives_the_same_relation(form: Any) -> None:
     expected = load_relation(FORMS["csv"], name="r", threshold=0).data
     found = load_relation(form, name="r", threshold=0).data
@@ -101,7 +102,7 @@ def test_every_form_gives_the_same_relation(form: Any) -> None:
     assert found.row_kind == "person"
 
 
-@pytest.mark.parametrize("form", [form for name, form in FORMS.items() if name != "csv"])
+@for_each("form", [form for name, form in FORMS.items() if name != "csv"])
 def test_columns_of_counts_need_a_threshold(form: Any) -> None:
     with pytest.raises(DataError, match=r"'n'.*neither 0 .*'3.*threshold=0 .*value=False") as caught:
         load_relation(form, name="r")
@@ -128,7 +129,7 @@ def test_a_database_is_read_by_table_or_query(tmp_path: Path) -> None:
     assert load_relation(alone, threshold=0).data.fingerprint == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     "query",
     [
         "DELETE FROM links",
@@ -148,9 +149,7 @@ def test_a_query_only_reads(tmp_path: Path, query: str) -> None:
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.db"]
 
 
-@pytest.mark.parametrize(
-    "condition", ["a.person || t.event = ''", "a.person = 'Cy'"], ids=["no row", "later rows"]
-)
+@for_each("condition", ["a.person || t.event = ''", "a.person = 'Cy'"])
 def test_a_query_that_takes_too_long_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, condition: str
 ) -> None:
@@ -175,7 +174,7 @@ def test_a_sheet_is_chosen_and_others_are_reported() -> None:
         load_relation(book, sheet="notes")
 
 
-@pytest.mark.parametrize("engine", ["openpyxl", "odf"])
+@for_each("engine", ["openpyxl", "odf"])
 def test_the_visible_sheet_with_most_rows_is_read(engine: str) -> None:
     about = pd.DataFrame({"Read me": ["Who met whom.", "", "By Ann.", None]})
     numbers = pd.DataFrame({"height": [1.5, 2.0, 4.5, 5.0], "width": [2, 5, 9, 7], "depth": [1, 2, 2, 4]})
@@ -212,8 +211,8 @@ def test_choices_that_a_source_does_not_have_are_refused() -> None:
 WRONG = TABLE.assign(n=["1", "0", "much", "2"])
 
 
-@pytest.mark.parametrize(
-    ("form", "place"),
+@for_each(
+    "form, place",
     [
         (WRONG, "row 3, column 'n'"),
         (workbook({"a": WRONG}), "row 4, column 'n'"),
@@ -251,14 +250,6 @@ def test_missing_cells_are_missing_in_every_form() -> None:
         assert relation.column_labels.tolist() == ["x", "y", "z"]
 
 
-def test_a_crosstab_is_a_matrix_whatever_its_size() -> None:
-    counts = pd.crosstab(TABLE.person, TABLE.event)
-    found = load_relation(counts)
-    assert found.schema.format == "matrix"
-    assert found.data.row_labels.tolist() == ["Ann", "Bob", "Cy"]
-    assert found.data.ones.toarray().tolist() == [[1, 1], [0, 1], [1, 0]]
-
-
 def test_many_batches_number_their_rows() -> None:
     n = 2 * BATCH_ROWS + 5
     table = pa.table({"a": [str(i % 7) for i in range(n)], "b": [f" {i % 5}" for i in range(n)]})
@@ -272,8 +263,8 @@ def test_many_batches_number_their_rows() -> None:
         assert again.trimmed == n
 
 
-@pytest.mark.parametrize(
-    ("content", "kind"),
+@for_each(
+    "content, kind",
     [
         (b"PAR1\x15\x00 not much more", "a Parquet file"),
         (FORMS["Parquet"][:-40], "a Parquet file"),
@@ -333,9 +324,7 @@ def forms_of(frame: pd.DataFrame, folder: Path) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    ("frame", "tokeniser"), [(TEXTS, Tokeniser(min_documents=1, max_share=1.0)), (COUNTS, None)]
-)
+@for_each("frame, tokeniser", [(TEXTS, Tokeniser(min_documents=1, max_share=1.0)), (COUNTS, None)])
 def test_every_form_gives_the_same_corpus_in_memory_and_on_disk(
     frame: pd.DataFrame, tokeniser: Tokeniser | None, tmp_path: Path
 ) -> None:
@@ -360,14 +349,6 @@ def test_every_form_gives_the_same_corpus_in_memory_and_on_disk(
         )
 
 
-def test_a_fault_of_a_count_is_named_by_row_and_column() -> None:
-    wrong = COUNTS.assign(count=["1", "2", "many", "1", "1"])
-    with pytest.raises(DataError, match="row 3, column 'count': the count is not a number"):
-        load_corpus(wrong)
-    with pytest.raises(DataError, match="row 4, column 'count': the count is not a number"):
-        load_corpus(workbook({"a": wrong}))
-
-
 def test_a_long_value_of_a_frame_is_cut_once_and_its_length_stays_true() -> None:
     links = pd.DataFrame({"source": ["Ann"], "target": ["Bob"], "weight": ["x" * 100]})
     with pytest.raises(DataError, match="column 'weight'") as caught:
@@ -388,7 +369,7 @@ def written(write: str, frame: pd.DataFrame) -> Any:
     return {"frame": frame, "table": table}.get(write, out.getvalue())
 
 
-@pytest.mark.parametrize("write", ["frame", "table", "parquet", "arrow"])
+@for_each("write", ["frame", "table", "parquet", "arrow"])
 def test_an_index_names_the_rows_unless_it_numbers_them(write: str) -> None:
     cells = pd.DataFrame({"a": [1, 0, 1], "b": [0, 1, 1], "c": [1, 1, 0]})
     ids = pd.Index([0, 1, 2], name="id")
@@ -406,7 +387,7 @@ def test_an_index_names_the_rows_unless_it_numbers_them(write: str) -> None:
     assert found.data.documents.tolist() == ["3", "5", "9"]
 
 
-@pytest.mark.parametrize("write", ["frame", "parquet"])
+@for_each("write", ["frame", "parquet"])
 def test_the_index_of_a_list_of_links_that_rows_were_left_out_of_is_no_object(write: str) -> None:
     for links in (
         pd.DataFrame({"a": list("wxyz"), "b": list("ppqq"), "n": [1, 3, 2, 1]}),

@@ -20,8 +20,9 @@ from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.sources import arrays, containers, parse
 from acvb_core.data.sources.arrays import check_size
 from acvb_core.data.table_build import load_table
+from tests.loops import for_each
 
-BOTH = pytest.mark.parametrize("load", [load_relation, load_table], ids=["relation", "table"])
+BOTH = for_each("load", [load_relation, load_table])
 
 
 def npz(*, packed: bool = False, **arrays: Any) -> bytes:
@@ -87,7 +88,7 @@ BROKEN = {
 
 
 @BOTH
-@pytest.mark.parametrize("case", BROKEN)
+@for_each("case", list(BROKEN))
 def test_a_broken_sparse_matrix_is_refused(load: Any, case: str) -> None:
     content, words = BROKEN[case]
     with pytest.raises(DataError, match=words) as caught:
@@ -108,7 +109,7 @@ def test_a_date_that_no_calendar_has_is_refused(load: Any) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("kind", ["csr", "csc", "coo", "bsr", "dia"])
+@for_each("kind", ["csr", "csc", "coo", "bsr", "dia"])
 def test_sound_matrices_of_every_format_are_read(load: Any, kind: str) -> None:
     cells = np.array([[1, 0, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [1, 0, 0, 1]])
     out = io.BytesIO()
@@ -119,8 +120,8 @@ def test_sound_matrices_of_every_format_are_read(load: Any, kind: str) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("kind", ["csr", "coo", "dia"])
-@pytest.mark.parametrize("type_", ["<f2", ">f8", ">i4", "<g", "<u8"])
+@for_each("kind", ["csr", "coo", "dia"])
+@for_each("type_", ["<f2", ">f8", ">i4", "<g", "<u8"])
 def test_numbers_of_any_size_and_byte_order_are_read(load: Any, kind: str, type_: str) -> None:
     cells = np.array([[1, 0, 0], [0, 1, 1], [0, 0, 1]])
     out = io.BytesIO()
@@ -133,7 +134,7 @@ def test_numbers_of_any_size_and_byte_order_are_read(load: Any, kind: str, type_
 
 
 @BOTH
-@pytest.mark.parametrize("side", [2**31 - 2, 40_000_000])
+@for_each("side", [2**31 - 2, 40_000_000])
 def test_a_sparse_matrix_that_claims_far_more_than_it_holds_is_refused(load: Any, side: int) -> None:
     out = io.BytesIO()
     sparse.save_npz(out, sparse.coo_array(([1.0], ([0], [1])), shape=(side, side)))
@@ -141,8 +142,8 @@ def test_a_sparse_matrix_that_claims_far_more_than_it_holds_is_refused(load: Any
         load(out.getvalue(), filename="upload.npz")
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
+@for_each(
+    "content, words",
     [
         (header((10**6, 10**6)), "claims the shape"),
         (header((3, 3), held=bytes(8 * 8)), "claims the shape"),
@@ -203,8 +204,8 @@ def test_a_gzip_file_that_unpacks_to_gigabytes_is_refused(monkeypatch: pytest.Mo
 BANNER = "%%MatrixMarket matrix coordinate real "
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
+@for_each(
+    "text, words",
     [
         (BANNER + "general\n40000000 2 1\n1 1 1\n", "40,000,000 rows for 1 entry"),
         (BANNER + "general\n2 40000000 1\n1 1 1\n", "40,000,000 columns for 1 entry"),
@@ -233,8 +234,8 @@ def test_a_size_that_the_user_gives_too_is_believed(monkeypatch: pytest.MonkeyPa
         load_relation(text, filename="upload.mtx")
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
+@for_each(
+    "content, words",
     [
         (b"*Vertices 4000000\n*Arcs\n1 2\n", "4,000,000 vertices for 1 entry"),
         (b"*Vertices 999999", "999,999 vertices for 0 entries"),
@@ -250,11 +251,7 @@ def test_some_vertices_need_no_link() -> None:
     assert relation.shape == (100_000, 100_000)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"40000000\n2\n1\n1 1 1\n", b"2\n40000000\n1\n1 1 1\n", b"1 39999999:1\n1 0:1\n"],
-    ids=["documents", "words", "terms"],
-)
+@for_each("content", [b"40000000\n2\n1\n1 1 1\n", b"2\n40000000\n1\n1 1 1\n", b"1 39999999:1\n1 0:1\n"])
 def test_counts_that_claim_more_than_they_hold_are_refused(content: bytes) -> None:
     with pytest.raises(DataError, match=r"claims|40,000,000"):
         load_corpus(content, filename="upload.txt")
@@ -303,7 +300,7 @@ def test_a_number_of_endless_digits_is_named() -> None:
         load_relation(b'{"a": ' + b"9" * 5_000 + b', "b": 1}\n', filename="upload.jsonl")
 
 
-@pytest.mark.parametrize("load", [load_relation, load_table, load_corpus], ids=["relation", "table", "texts"])
+@for_each("load", [load_relation, load_table, load_corpus])
 def test_a_line_of_endless_fields_is_refused(load: Any) -> None:
     options = {"format": "table"} if load is load_corpus else {}
     with pytest.raises(DataError, match=r"2,000,001 fields; at most 2,000,000"):

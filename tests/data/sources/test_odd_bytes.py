@@ -23,6 +23,7 @@ from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.infer import guess_kind
 from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.table_build import load_table
+from tests.loops import for_each
 
 MARKET = b"%%MatrixMarket matrix coordinate pattern general\n"
 READERS = [load_relation, load_corpus, load_table]
@@ -50,28 +51,28 @@ def packed_parquet(table: pa.Table, out: io.BytesIO) -> None:
     pyarrow.parquet.write_table(packed, out, compression="none", write_statistics=False)
 
 
-@pytest.mark.parametrize("load", READERS)
+@for_each("load", READERS)
 def test_utf_16_without_a_byte_order_mark_is_refused(load: Any) -> None:
     with pytest.raises(DataError, match="line 1: this is not utf-16 text") as caught:
         load(b"ab,cd\nef,gh\n", encoding="utf-16")
     assert "utf-16-le" in caught.value.remedy
 
 
-@pytest.mark.parametrize("load", READERS)
-@pytest.mark.parametrize("content", [b"\xef", b"\xef\xbb"])
+@for_each("load", READERS)
+@for_each("content", [b"\xef", b"\xef\xbb"])
 def test_half_a_byte_order_mark_is_no_text(load: Any, content: bytes) -> None:
     with pytest.raises(DataError, match="byte 1 is not UTF-8 text"):
         load(content)
 
 
-@pytest.mark.parametrize("end", [b"   ", b"\xff\xff", b" x", b""])
+@for_each("end", [b"   ", b"\xff\xff", b" x", b""])
 def test_a_matrix_market_file_may_end_without_a_line_end(end: bytes) -> None:
     """SciPy's reader leaves its memory where a line end is missing, and the process ended."""
     relation = load_relation(MARKET + b"3 3 2\n1 2\n2 1" + end).data
     assert np.argwhere(relation.ones.toarray()).tolist() == [[0, 1], [1, 0]]
 
 
-@pytest.mark.parametrize(("content", "line"), [(b"3 3 1\n2 1\0\n", 3), (b"3 3 1\n2 1\n\0", 4)])
+@for_each("content, line", [(b"3 3 1\n2 1\0\n", 3), (b"3 3 1\n2 1\n\0", 4)])
 def test_a_nul_byte_in_a_matrix_market_file_is_named(content: bytes, line: int) -> None:
     with pytest.raises(DataError, match="there is a NUL byte") as caught:
         load_relation(MARKET + content)
@@ -83,10 +84,8 @@ def test_a_matrix_market_file_may_not_claim_a_number_of_thousands_of_digits() ->
         load_relation(MARKET + b"3 3 " + b"9" * 5_000 + b"\n1 1\n")
 
 
-@pytest.mark.parametrize("form", ["array", "coordinate"])
-@pytest.mark.parametrize(
-    ("symmetry", "size"), [("symmetric", "1 4"), ("symmetric", "4 1"), ("skew-symmetric", "1 1")]
-)
+@for_each("form", ["array", "coordinate"])
+@for_each("symmetry, size", [("symmetric", "1 4"), ("symmetric", "4 1"), ("skew-symmetric", "1 1")])
 def test_a_matrix_market_file_that_is_symmetric_is_square(form: str, symmetry: str, size: str) -> None:
     """SciPy's reader writes outside of its memory where it is not."""
     entries = " 1\n1 1 1\n" if form == "coordinate" else "\n1\n"
@@ -107,15 +106,15 @@ def test_the_lines_of_a_matrix_market_file_end_where_its_reader_ends_them() -> N
         load_relation(MARKET + b"%\x0c3 3 1\n3 3 900000000\n1 1\n")
 
 
-@pytest.mark.parametrize("encoding", ["UTF1.5", "shift_jis", "utf-7"])
+@for_each("encoding", ["UTF1.5", "shift_jis", "utf-7"])
 def test_xml_of_an_unknown_encoding_is_refused(encoding: str) -> None:
     content = f'<?xml version="1.0" encoding="{encoding}"?><graphml><graph/></graphml>'.encode()
     with pytest.raises(DataError, match=r"this XML cannot be decoded"):
         load_relation(content)
 
 
-@pytest.mark.parametrize("code", [0x110000, 2**32 - 1, 0xD800])
-@pytest.mark.parametrize("order", ["<", ">"])
+@for_each("code", [0x110000, 2**32 - 1, 0xD800])
+@for_each("order", ["<", ">"])
 def test_an_array_of_texts_that_holds_no_letters_is_refused(code: int, order: str) -> None:
     rows = np.array([ord("a"), code], dtype=f"{order}u4").view(f"{order}U1")
     out = io.BytesIO()
@@ -124,8 +123,8 @@ def test_an_array_of_texts_that_holds_no_letters_is_refused(code: int, order: st
         load_table(out.getvalue())
 
 
-@pytest.mark.parametrize("write", [arrow, pyarrow.parquet.write_table])
-@pytest.mark.parametrize("load", READERS)
+@for_each("write", [arrow, pyarrow.parquet.write_table])
+@for_each("load", READERS)
 def test_a_file_of_columns_needs_columns_and_rows(load: Any, write: Any) -> None:
     with pytest.raises(DataError, match="column names and no data"):
         load(columns(write, x=pa.int64(), text=pa.string(), y=pa.float64()))
@@ -133,16 +132,16 @@ def test_a_file_of_columns_needs_columns_and_rows(load: Any, write: Any) -> None
         load(columns(write))
 
 
-@pytest.mark.parametrize("name", ["person", "things"])
+@for_each("name", ["person", "things"])
 def test_an_arrow_file_with_names_that_are_no_text_is_refused(name: str) -> None:
     content = columns(arrow, person=pa.string(), things=pa.string())
     with pytest.raises(DataError, match="Arrow file that cannot be read"):
         load_relation(content.replace(name.encode(), b"\xff" + name[1:].encode()))
 
 
-@pytest.mark.parametrize("write", [plain_parquet, packed_parquet])
-@pytest.mark.parametrize("load", READERS)
-@pytest.mark.parametrize("known", [b"Ann", b"Gil"])
+@for_each("write", [plain_parquet, packed_parquet])
+@for_each("load", READERS)
+@for_each("known", [b"Ann", b"Gil"])
 def test_a_column_of_texts_that_are_not_utf_8_is_named(load: Any, write: Any, known: bytes) -> None:
     # As another encoding writes a letter, in the first row and in the last.
     names = ["Ann", "Bob", "Cid", "Eve", "Gil"]
@@ -154,7 +153,7 @@ def test_a_column_of_texts_that_are_not_utf_8_is_named(load: Any, write: Any, kn
         load(content)
 
 
-@pytest.mark.parametrize("member", ["xl/worksheets/sheet1.xml", "xl/workbook.xml"])
+@for_each("member", ["xl/worksheets/sheet1.xml", "xl/workbook.xml"])
 def test_a_workbook_with_a_damaged_member_is_refused(member: str) -> None:
     out = io.BytesIO()
     pd.DataFrame({"person": ["Ann"], "event": ["Fair"]}).to_excel(out, index=False)
@@ -180,7 +179,7 @@ def test_a_damaged_workbook_is_refused() -> None:
             )
 
 
-@pytest.mark.parametrize("cell", ["XFD1048576", "A2147483648", "aaaa9999"])
+@for_each("cell", ["XFD1048576", "A2147483648", "aaaa9999"])
 def test_a_workbook_with_a_cell_far_away_is_refused(cell: str) -> None:
     """The reader of workbooks ends the process where it gets no memory for the cells between."""
     out = io.BytesIO()
@@ -194,7 +193,7 @@ def test_a_workbook_with_a_cell_far_away_is_refused(cell: str) -> None:
             load(far.getvalue())
 
 
-@pytest.mark.parametrize("cell", ["A" + "1" * 20, "A" + "1" * 5_000, "A" * 10 + "1", "Z" * 5_000 + "1"])
+@for_each("cell", ["A" + "1" * 20, "A" + "1" * 5_000, "A" * 10 + "1", "Z" * 5_000 + "1"])
 def test_a_workbook_with_a_cell_at_an_endless_place_is_refused(cell: str) -> None:
     """The reader of workbooks takes the last bits of the number for the row, and ends the process as above."""
     out = io.BytesIO()
@@ -210,8 +209,8 @@ def test_a_workbook_with_a_cell_at_an_endless_place_is_refused(cell: str) -> Non
             load(far.getvalue())
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
+@for_each(
+    "old, new, words",
     [
         (b"</table:table>", b"</ta`le:table>", r"content.xml is not well-formed XML \(.*line \d+"),
         (b"</table:table>", b"", "content.xml is not well-formed XML"),
@@ -224,7 +223,7 @@ def test_a_workbook_with_a_cell_at_an_endless_place_is_refused(cell: str) -> Non
     ],
 )
 def test_a_sheet_of_opendocument_that_is_no_xml_is_refused(old: bytes, new: bytes, words: str) -> None:
-    """The reader of workbooks goes on for ever where a table has no end."""
+    """The reader of workbooks continues for ever where a table has no end."""
     out = io.BytesIO()
     pd.DataFrame({"person": ["Ann"], "event": ["Fair"]}).to_excel(out, index=False, engine="odf")
     broken = io.BytesIO()
@@ -263,7 +262,7 @@ def test_a_database_whose_table_has_bytes_for_a_name_is_refused(tmp_path: Path) 
         load_relation(path.read_bytes())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "content",
     [
         b'{"person": "Ann", "event": "\\ud800"}\n',
@@ -276,7 +275,7 @@ def test_half_of_a_letter_in_json_is_refused(content: bytes) -> None:
         load_relation(content, filename="links.jsonl" if content.startswith(b'{"person"') else "graph.json")
 
 
-@pytest.mark.parametrize("content", [b"doc,1,class,doc", b'"1";word;value;1\n'])
+@for_each("content", [b"doc,1,class,doc", b'"1";word;value;1\n'])
 def test_the_kind_of_a_file_with_names_alone_is_guessed(content: bytes) -> None:
     assert guess_kind(content, "file.csv").kind == "relation"
 

@@ -9,12 +9,13 @@ from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.relation_readers import inspect_source, load_relation
 from acvb_core.data.table_build import load_table
+from tests.loops import for_each
 
 EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
 HEADERS = ["a,b\n", "id,height,width\n", "title;body;year", "# made by hand\nx\ty\n", "\ufeffAnn,Bob\r\n\r\n"]
 
 
-@pytest.mark.parametrize("text", HEADERS)
+@for_each("text", HEADERS)
 def test_a_line_of_words_alone_is_no_relation(text: str) -> None:
     for read in (load_relation, inspect_source):
         with pytest.raises(DataError, match="no rows below") as caught:
@@ -26,7 +27,7 @@ def test_a_line_of_words_alone_is_no_relation(text: str) -> None:
         load_relation(text.encode(), header=True)
 
 
-@pytest.mark.parametrize("text", ["1,2\n", "Ann,Fair,1\n", "Ann,Fair,0.5\n", "Ann,Ann\n"])
+@for_each("text", ["1,2\n", "Ann,Fair,1\n", "Ann,Fair,0.5\n", "Ann,Ann\n"])
 def test_a_line_that_cannot_name_columns_is_data(text: str) -> None:
     assert load_relation(text.encode()).data.n_ones == 1
 
@@ -36,20 +37,18 @@ def test_a_second_line_of_another_length_is_named_by_itself() -> None:
         load_relation(b"a,b\nc\n")
 
 
-@pytest.mark.parametrize("text", HEADERS)
+@for_each("text", HEADERS)
 def test_a_line_of_words_alone_is_no_table(text: str) -> None:
     with pytest.raises(DataError, match="column names and no data"):
         load_table(text.encode())
 
 
-@pytest.mark.parametrize(
-    "text", ["id,height,width\n", "name;score", "text,label\n", "doc,word,count\n", "x\ty\n"]
-)
+@for_each("text", ["id,height,width\n", "name;score", "text,label\n", "doc,word,count\n", "x\ty\n"])
 def test_a_line_of_words_alone_is_no_corpus(text: str) -> None:
     with pytest.raises(DataError, match=r"no rows below|column names and no data"):
         load_corpus(text.encode())
 
 
-@pytest.mark.parametrize("text", ["The quick, brown fox\n", "river\n", "river, bank\n"])
+@for_each("text", ["The quick, brown fox\n", "river\n", "river, bank\n"])
 def test_one_text_is_a_corpus(text: str) -> None:
     assert load_corpus(text.encode(), tokeniser=EVERY_WORD, format="lines").data.n_documents == 1

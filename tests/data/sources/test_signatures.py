@@ -14,6 +14,7 @@ from acvb_core.data.corpora.readers import inspect_corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import inspect_source, load_labels
 from acvb_core.data.table_build import inspect_table
+from tests.loops import for_each
 
 REST = bytes(range(256))
 DOORS = [inspect_source, inspect_corpus, inspect_table]
@@ -43,8 +44,8 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize("content", KNOWN, ids=list(KNOWN.values()))
-@pytest.mark.parametrize("name", ["upload.csv", "upload.txt", "upload"])
+@for_each("content", list(KNOWN))
+@for_each("name", ["upload.csv", "upload.txt", "upload"])
 def test_a_binary_file_is_named_whatever_it_is_called(content: bytes, name: str) -> None:
     for door in DOORS:
         with pytest.raises(DataError, match=r"this is") as caught:
@@ -61,8 +62,8 @@ def packed(*names: str) -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("names", "what"),
+@for_each(
+    "names, what",
     [
         (["[Content_Types].xml", "xl/workbook.xml"], "an Excel workbook (xlsx)"),
         (["[Content_Types].xml", "word/document.xml"], "a Word document (docx)"),
@@ -78,7 +79,7 @@ def test_documents_of_programs_are_named(names: list[str], what: str) -> None:
         assert caught.value.what.startswith(f"this is {what}")
 
 
-@pytest.mark.parametrize("ending", [".zip", ".npz", ".npy", ".xlsx", ".parquet", ".npz.gz"])
+@for_each("ending", [".zip", ".npz", ".npy", ".xlsx", ".parquet", ".npz.gz"])
 def test_text_under_the_name_of_a_binary_file_is_refused(ending: str) -> None:
     for door in DOORS:
         with pytest.raises(DataError, match="the name says that this is ") as caught:
@@ -86,9 +87,7 @@ def test_text_under_the_name_of_a_binary_file_is_refused(ending: str) -> None:
         assert ".csv" in caught.value.remedy
 
 
-@pytest.mark.parametrize(
-    "start", ["PAR1", "ARROW1", "BZh", "MZ", "RIFF", "ID3", "ORC", "MATLAB ", "GIF87a", "X"]
-)
+@for_each("start", ["PAR1", "ARROW1", "BZh", "MZ", "RIFF", "ID3", "ORC", "MATLAB ", "GIF87a", "X"])
 def test_text_that_begins_like_a_binary_file_is_text(start: str) -> None:
     content = f"gene,sample\n{start},x\nb,y\nc,x\n".split("\n", 1)[1].encode()
     assert inspect_source(content, "upload.csv").format == "edges"

@@ -20,6 +20,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import load_labels, load_relation
 from acvb_core.data.sources import source as sources
 from acvb_core.data.table_build import load_table
+from tests.loops import for_each
 
 EDGES = b"person,event\nAnn,Fair\nBob,Fair\nBob,Ball\n"
 COUNTS = b"doc,word,count\na,cat,2\na,dog,1\nb,cat,1\n"
@@ -54,7 +55,7 @@ DOORS: dict[str, tuple[Read, bytes]] = {
         b"Cid\nBob\nAnn\n",
     ),
 }
-doors = pytest.mark.parametrize("door", DOORS)
+doors = for_each("door", list(DOORS))
 
 
 class Pipe(io.RawIOBase):
@@ -77,11 +78,8 @@ def named(content: bytes, name: str) -> io.BytesIO:
 
 
 @doors
-@pytest.mark.parametrize(
-    "address",
-    ["https://example.org/a.csv", "http://a.b/c", "s3://bucket/a.parquet", "ftp://a/b", "HTTPS://A.B/c",
-     "file:///data/a.csv", "gs://a/b.csv", Path("https://example.org/a.csv")],
-)  # fmt: skip
+@for_each("address", ["https://example.org/a.csv", "http://a.b/c", "s3://bucket/a.parquet", "ftp://a/b", "HTTPS://A.B/c",
+     "file:///data/a.csv", "gs://a/b.csv", Path("https://example.org/a.csv")])  # fmt: skip
 def test_nothing_is_fetched(door: str, address: Any) -> None:
     read, _ = DOORS[door]
     with pytest.raises(DataError) as caught:
@@ -144,7 +142,7 @@ def test_a_closed_file_is_refused() -> None:
 
 
 @doors
-@pytest.mark.parametrize("packed", [False, True])
+@for_each("packed", [False, True])
 def test_streams_that_cannot_seek(door: str, packed: bool) -> None:
     read, content = DOORS[door]
     given = gzip.compress(content) if packed else content
@@ -163,7 +161,7 @@ def test_a_long_stream_goes_to_a_temporary_file(monkeypatch: pytest.MonkeyPatch)
 
 
 @doors
-@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+@for_each("name", ["-", "/dev/stdin"])
 def test_standard_input(door: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     read, content = DOORS[door]
     if name == "-":

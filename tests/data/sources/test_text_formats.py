@@ -1,4 +1,4 @@
-"""JSON, HTML, XML and RTF are refused by name wherever plain text is read; prose and tables that hold such go on."""
+"""JSON, HTML, XML and RTF are refused by name wherever plain text is read; prose and tables that hold such continue."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
 from acvb_core.data.corpora.tokenise import Tokeniser
-from acvb_core.data.relation import Relation
-from acvb_core.data.relation_readers import inspect_source, load_labels, load_relation
+from acvb_core.data.relation_readers import inspect_source, load_relation
 from acvb_core.data.table_build import load_table
+from tests.loops import for_each
 from tests.rotation import rotate
 
 WORDS = "the quick brown fox and a lazy dog by the old river bank"
@@ -60,10 +60,8 @@ PROSE = {
     "one line of JSON": f'{{"a": 1}}\n{WORDS}\n{WORDS}\n',
 }
 
-formats = pytest.mark.parametrize(("content", "kind"), FORMATS.values(), ids=FORMATS.keys())
-not_columns = pytest.mark.parametrize(
-    ("content", "kind"), (FORMATS | JSON_LINES).values(), ids=(FORMATS | JSON_LINES).keys()
-)
+formats = for_each("content, kind", FORMATS.values())
+not_columns = for_each("content, kind", (FORMATS | JSON_LINES).values())
 EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
 
 
@@ -88,7 +86,7 @@ READERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "reader"), rotate(FORMATS, READERS, 2))
+@for_each("name, reader", rotate(FORMATS, READERS, 2))
 def test_it_is_refused_by_name(name, reader):
     content, kind = FORMATS[name]
     with pytest.raises(DataError, match=f"this is {kind}"):
@@ -104,9 +102,7 @@ GRAPHS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "read"), rotate(GRAPHS, ["corpus", "one text a line", "a table", "a look at a corpus"], 2)
-)
+@for_each("name, read", rotate(GRAPHS, ["corpus", "one text a line", "a table", "a look at a corpus"], 2))
 def test_a_graph_is_no_texts_and_no_table(name, read):
     content, kind = GRAPHS[name]
     with pytest.raises(
@@ -115,7 +111,7 @@ def test_a_graph_is_no_texts_and_no_table(name, read):
         READERS[read](content.encode())
 
 
-@pytest.mark.parametrize("line", ["*Vertices* is a word", "graph [of a function]", "*matrix* is a film"])
+@for_each("line", ["*Vertices* is a word", "graph [of a function]", "*matrix* is a film"])
 def test_prose_that_begins_like_a_graph_is_read(line):
     assert (
         load_corpus(
@@ -133,16 +129,7 @@ def test_it_is_refused_on_its_way_to_disk(content, kind, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "read"), rotate(FORMATS | JSON_LINES, ["one text a line", "a vocabulary", "a node list"])
-)
-def test_it_is_refused_where_no_columns_are_read(name, read):
-    content, kind = (FORMATS | JSON_LINES)[name]
-    with pytest.raises(DataError, match=f"this is {kind}"):
-        READERS[read](content.encode())
-
-
-@pytest.mark.parametrize("content", [content for content, _ in JSON_LINES.values()], ids=JSON_LINES.keys())
+@for_each("content", [content for content, _ in JSON_LINES.values()])
 def test_json_lines_are_columns(content):
     layout = inspect_corpus(content.encode())
     assert (layout.format, layout.container) == ("table", "json-lines")
@@ -179,19 +166,14 @@ def test_json_lines_of_texts_are_not_taken_for_links():
         load_relation(LINES.encode())
 
 
-def test_labels_are_no_json():
-    with pytest.raises(DataError, match="this is a JSON Lines file"):
-        load_labels(LINES.encode(), Relation.build([[0, 1], [1, 0]], row_labels=["Ann", "Bob"]))
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@for_each("encoding", ["utf-8-sig", "utf-16"])
 def test_a_byte_order_mark_hides_nothing(encoding):
     assert load_corpus(LINES.encode(encoding), tokeniser=EVERY_WORD).data.n_documents == len(RECORDS)
     with pytest.raises(DataError, match="this is a JSON file"):
         load_corpus(json.dumps(RECORDS).encode(encoding))
 
 
-@pytest.mark.parametrize("text", PROSE.values(), ids=PROSE.keys())
+@for_each("text", PROSE.values())
 def test_prose_that_begins_alike_is_read(text):
     found = load_corpus(text.encode(), tokeniser=EVERY_WORD)
     assert found.schema.format == "lines"
@@ -199,8 +181,8 @@ def test_prose_that_begins_alike_is_read(text):
     load_corpus(archive(text), tokeniser=EVERY_WORD)
 
 
-@pytest.mark.parametrize("header", [True, False])
-@pytest.mark.parametrize("cell", [json.dumps({"text": WORDS}), f"<p>{WORDS}</p>", f"[{WORDS}]"])
+@for_each("header", [True, False])
+@for_each("cell", [json.dumps({"text": WORDS}), f"<p>{WORDS}</p>", f"[{WORDS}]"])
 def test_cells_may_hold_such_formats(cell, header):
     out = io.StringIO()
     rows = [[cell, f"d{n}", "ab"[n % 2]] for n in range(12)]

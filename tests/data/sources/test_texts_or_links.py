@@ -8,6 +8,7 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.relation_readers import load_relation
+from tests.loops import for_each
 
 EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
 TEXT = "The quick brown fox number {} jumps over a lazy dog by the river bank"
@@ -20,10 +21,7 @@ TITLES = "".join(
 )
 
 
-@pytest.mark.parametrize(
-    ("table", "text", "row", "column"),
-    [(REVIEWS, "review", "author", "date"), (NOTES, 1, 0, 1)],
-)
+@for_each("table, text, row, column", [(REVIEWS, "review", "author", "date"), (NOTES, 1, 0, 1)])
 def test_it_asks_and_names_both_ways_to_read_it(table, text, row, column):
     with pytest.raises(DataError) as caught:
         load_relation(table.encode(), filename="notes.csv")
@@ -41,7 +39,7 @@ def test_both_answers_are_taken():
     assert load_corpus(source, text_column="review", tokeniser=EVERY_WORD).data.n_documents == 25
 
 
-@pytest.mark.parametrize(
+@for_each(
     "table",
     [
         TITLES,
@@ -49,7 +47,6 @@ def test_both_answers_are_taken():
         "".join(f"user{n},item{n % 5},{n % 3}\n" for n in range(20)),
         "".join(f"https://example.org/a/very/long/path/to/the/page/number/{n},b{n % 3}\n" for n in range(20)),
     ],
-    ids=["long titles that come again", "short names", "numbers", "addresses"],
 )
 def test_names_of_objects_are_no_texts(table):
     load_relation(table.encode())

@@ -24,7 +24,8 @@ from scipy import sparse
 import acvb_core
 from acvb_core.core.errors import DataError
 from acvb_core.data.table import Table
-from acvb_core.data.table_build import inspect_table, load_table
+from acvb_core.data.table_build import load_table
+from tests.loops import for_each
 
 NAN = np.nan
 CSV = (
@@ -143,14 +144,14 @@ def check(table: Table, *, named: bool = True, labels: list[str] | None = LABELS
     assert labels is None or table.labels.tolist() == labels
 
 
-@pytest.mark.parametrize("form", [*FRAMES, *FILES])
+@for_each("form", [*FRAMES, *FILES])
 def test_a_table_of_mixed_columns(form: str, tmp_path: Path) -> None:
     make, options = FILES.get(form, (lambda _: FRAMES[form](), {}))
     loaded = load_table(make(tmp_path), categories="one-hot", label_column="group", **options)
     check(loaded.data)
 
 
-@pytest.mark.parametrize("form", ARRAYS)
+@for_each("form", list(ARRAYS))
 def test_a_table_of_numbers(form: str) -> None:
     check(load_table(ARRAYS[form]()).data, named=False, labels=None)
 
@@ -159,7 +160,7 @@ def test_an_archive_of_arrays_with_names() -> None:
     check(load_table(saved(np.savez, cells=VALUES, rows=ROWS, columns=COLUMNS, labels=LABELS)).data)
 
 
-@pytest.mark.parametrize("cells", [VALUES, sparse.csr_array(VALUES), np.ma.masked_invalid(VALUES)])
+@for_each("cells", [VALUES, sparse.csr_array(VALUES), np.ma.masked_invalid(VALUES)])
 def test_annotated_data(cells: Any) -> None:
     groups = pd.DataFrame({"group": pd.Categorical([label or None for label in LABELS])}, index=ROWS)
     data = SimpleNamespace(X=cells, obs=groups, obs_names=pd.Index(ROWS), var_names=pd.Index(COLUMNS))
@@ -178,11 +179,7 @@ def test_annotated_data(cells: Any) -> None:
 NUMBERS = pd.DataFrame(VALUES, index=ROWS, columns=COLUMNS)
 
 
-@pytest.mark.parametrize(
-    "frame",
-    [NUMBERS, NUMBERS.convert_dtypes(), NUMBERS.astype(object).where(NUMBERS.notna(), None)],
-    ids=["floats", "nullable", "objects"],
-)
+@for_each("frame", [NUMBERS, NUMBERS.convert_dtypes(), NUMBERS.astype(object).where(NUMBERS.notna(), None)])
 def test_a_frame_of_numbers_keeps_its_names(frame: pd.DataFrame) -> None:
     check(Table.build(frame), labels=None)
     check(Table.build(frame, labels=LABELS))
@@ -200,18 +197,10 @@ def test_frames_of_other_libraries_keep_their_names() -> None:
         Table.build(ARROW.select(["a", "kind"]))
 
 
-def test_data_that_are_read_on_the_way_to_a_fit(tmp_path: Path) -> None:
-    path = tmp_path / "numbers.csv"
-    NUMBERS.to_csv(path)
-    for given in (path, str(path), polars.read_csv(path), NUMBERS):
-        check(acvb_core.fit(given, "em", k_max=2, max_sweeps=1).prepared.data, labels=None)
-    check(acvb_core.fit(VALUES, "vb", model="lfm", max_sweeps=1).prepared.data, named=False, labels=None)
-
-
 # Errors say the row and the name of the column
 
 
-@pytest.mark.parametrize("form", ["pandas", "polars", "parquet", "excel", "json lines"])
+@for_each("form", ["pandas", "polars", "parquet", "excel", "json lines"])
 def test_a_fault_is_told_with_its_row_and_column(form: str) -> None:
     columns = {"who": ["Ann", "Bob", "Cy"], "a": ["1", "2", "oops"], "b": ["4", "", "5"]}
     frame = pd.DataFrame(columns)
@@ -232,7 +221,7 @@ def test_a_fault_is_told_with_its_row_and_column(form: str) -> None:
     assert "'oops'" in told
 
 
-@pytest.mark.parametrize("kind", ["times", "lists"])
+@for_each("kind", ["times", "lists"])
 def test_columns_that_are_no_numbers_can_be_left_out(kind: str) -> None:
     odd = {"times": pd.to_datetime(["2020-01-01", "2021-01-01", None]), "lists": [[1], [2], [3]]}[kind]
     frame = pd.DataFrame({"x": [1, 2, 4], "odd": odd})
@@ -255,14 +244,6 @@ def test_numbers_keep_every_bit_and_signs_for_missing_hold() -> None:
         np.testing.assert_array_equal(loaded.data.values[:, 1], [1, NAN, NAN, 4])
 
 
-def test_looking_at_a_frame() -> None:
-    layout = inspect_table(ARROW, "people")
-    assert (layout.format, layout.header, layout.row_column) == ("frame", True, 0)
-    assert layout.column_names == tuple(ARROW.column_names)
-    assert layout.rows[0][:2] == ("Ann", "1.25")
-    assert inspect_table(workbook(), "f.xlsx", sheet="numbers").header
-
-
 def test_values_of_pandas_that_arrow_has_no_text_for_are_categories() -> None:
     frame = pd.DataFrame({"x": [1, 2, 4], "age": pd.cut([1, 5, 9], [0, 4, 10])})
     table = load_table(frame, categories="one-hot").data
@@ -271,17 +252,9 @@ def test_values_of_pandas_that_arrow_has_no_text_for_are_categories() -> None:
     assert load_table(years).data.values.tolist() == [[1, 2020], [2, 2021]]
 
 
-@pytest.mark.parametrize("index", [None, [5, 3], pd.to_datetime(["2020-01-01", "2021-01-01"])])
+@for_each("index", [None, [5, 3], pd.to_datetime(["2020-01-01", "2021-01-01"])])
 def test_a_square_frame_without_names_has_no_further_column(index: Any) -> None:
     frame = pd.DataFrame([[1, 2], [3, 4]], index=index)
     for table in (load_table(frame).data, Table.build(frame)):
         assert (table.columns.tolist(), table.values.tolist()) == (["0", "1"], [[1, 2], [3, 4]])
         assert table.rows.tolist() == [str(row) for row in frame.index]
-
-
-def test_signs_for_missing_cells_are_those_of_arrays_too() -> None:
-    cells = np.array([[1.0, -999], [2, 5], [-999, 6], [4, 7]])
-    for given in (cells, pd.DataFrame(cells), sparse.csr_array(cells)):
-        found = load_table(given, missing=[-999]).data
-        assert np.isnan(found.values).nonzero()[0].tolist() == [0, 2]
-        assert found.n_missing == 2

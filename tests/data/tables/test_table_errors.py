@@ -12,6 +12,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.table_build import inspect_table, load_table
+from tests.loops import for_each
 from tests.rotation import rotate
 
 
@@ -87,7 +88,7 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("case", "block"), rotate(TEXTS, [16, 1 << 19]))
+@for_each("case, block", rotate(TEXTS, [16, 1 << 19]))
 def test_the_place_and_the_value_are_told(case, block):
     text, options, line, column, value, words = case
     with pytest.raises(DataError) as caught:
@@ -140,18 +141,11 @@ ARRAYS = [
 ]
 
 
-@pytest.mark.parametrize(("data", "words"), ARRAYS)
+@for_each("data, words", ARRAYS)
 def test_arrays_that_are_no_tables(data, words):
     with pytest.raises(DataError, match=words) as caught:
         load_table(data, filename="f.npz")
     assert caught.value.source in ("f.npz", "f")
-
-
-def test_a_network_still_refuses_arrays():
-    from acvb_core.data.relation_readers import load_relation
-
-    with pytest.raises(DataError, match="this is a NumPy array"):
-        load_relation(saved(np.save, np.eye(2)))
 
 
 FRAMES = [
@@ -168,13 +162,13 @@ FRAMES = [
 ]
 
 
-@pytest.mark.parametrize(("frame", "words"), FRAMES)
+@for_each("frame, words", FRAMES)
 def test_frames_that_are_no_tables(frame, words):
     with pytest.raises(DataError, match=words):
         load_table(frame, name="frame")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "options",
     [
         {"categories": "drop"},
@@ -194,8 +188,8 @@ def test_options_that_make_no_sense(options):
         load_table(b"a,b\n1,2\n3,4\n", **options)
 
 
-@pytest.mark.parametrize(
-    ("load", "source"),
+@for_each(
+    "load, source",
     [(load_table, [[1, 2], [3, 4]]), (load_table, None), (load_relation, None), (load_corpus, None)],
 )
 def test_what_is_no_source(load, source):

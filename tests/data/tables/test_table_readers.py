@@ -8,11 +8,11 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.table import Table
 from acvb_core.data.table_build import inspect_table, load_table
+from tests.loops import for_each
 
 NAN = np.nan
 
@@ -48,7 +48,7 @@ def test_a_plain_table():
     assert loaded.schema.to_dict()["column_names"] == ["a", "b"]
 
 
-@pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
+@for_each("delimiter", [",", "\t", ";", "|"])
 def test_delimiters_are_guessed(delimiter):
     text = "city,rain,sun\nBari,588,2459\nOslo,,1668\nRome,799,2473\n".replace(",", delimiter)
     rows = ["Bari", "Oslo", "Rome"]
@@ -59,22 +59,13 @@ def test_spaces_between_numbers_are_a_delimiter():
     check(load("1  2 3\n4 5   6\n"), [[1, 2, 3], [4, 5, 6]], ["x1", "x2", "x3"])
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+@for_each("encoding", ["utf-8-sig", "utf-16", "cp1252"])
 def test_encodings_and_gzip(encoding):
     data = gzip.compress("Straße,Höhe\n1,2\n3,4\n".encode(encoding))
     told = {"encoding": encoding} if encoding == "cp1252" else {}
     loaded = load_table(io.BytesIO(data), filename="streets.csv.gz", **told)
     check(loaded, [[1, 2], [3, 4]], ["Straße", "Höhe"])
     assert (loaded.data.name, loaded.schema.gzipped) == ("streets", True)
-
-
-def test_a_file_by_its_path(tmp_path):
-    path = tmp_path / "numbers.tsv"
-    path.write_text('"the, first"\tb\r\n1\t2\r\n\r\n3\t4\r\n')
-    loaded = load_table(path)
-    check(loaded, [[1, 2], [3, 4]], ["the, first", "b"])
-    assert loaded.data.name == "numbers"
-    assert loaded.report.count("blank_lines") == 1
 
 
 # Numbers
@@ -95,7 +86,7 @@ def test_numbers_are_read_to_the_last_bit():
     np.testing.assert_array_equal(loaded.data.values[:, 0], [float(text) for text in texts])
 
 
-@pytest.mark.parametrize("block", [1, 7, 64, 1 << 19])
+@for_each("block", [1, 7, 64, 1 << 19])
 def test_blocks_do_not_show(block):
     text = "name,a,b\n" + "".join(f'"r, {i}",{i / 7!r},{"NA" if i % 5 == 0 else i}\n' for i in range(40))
     loaded = load(text, block_bytes=block)
@@ -120,7 +111,7 @@ def test_decimal_commas():
     check(load("a;b\n1,5;2\n3;3\n", decimal=","), [[1.5, 2], [3, 3]])
 
 
-@pytest.mark.parametrize("sign", ["", "NA", "n/a", "NaN", "?", "null", "-", "None", "."])
+@for_each("sign", ["", "NA", "n/a", "NaN", "?", "null", "-", "None", "."])
 def test_signs_for_missing_cells(sign):
     check(load(f"a,b\n1,2\n{sign},3\n4,{sign}\n"), [[1, 2], [NAN, 3], [4, NAN]])
 
@@ -142,8 +133,8 @@ def test_further_signs_for_missing_cells():
 # Header, names of rows, groups
 
 
-@pytest.mark.parametrize(
-    ("text", "header"),
+@for_each(
+    "text, header",
     [
         ("a,b\n1,2\n3,4\n", True),
         ("1,2\n3,4\n", False),
@@ -188,17 +179,6 @@ def test_a_first_column_of_texts_names_the_rows():
     check(load("rain,city\n588,4\n763,04\n", row_labels=1), [[588], [763]], ["rain"], ["4", "04"])
 
 
-def test_rows_without_names():
-    check(load("id,rain\n7,588\n3,763\n", row_labels=False), [[7, 588], [3, 763]], ["id", "rain"], ["0", "1"])
-
-
-def test_groups_are_kept_beside():
-    loaded = load("class,x\n1,5\n02,6\n1,7\n", label_column="class", standardise=False)
-    check(loaded, [[5], [6], [7]], ["x"])
-    assert loaded.data.labels.tolist() == ["1", "02", "1"]
-    assert loaded.data.standardise is False
-
-
 # Categories, constants, what is left out
 
 
@@ -211,12 +191,6 @@ def test_categories_are_coded():
     check(loaded, [[1, 0, 3, 1, 0], [0, 1, 4, NAN, NAN], [1, 0, 5, 0, 1]], columns)
     assert loaded.report.count("one_hot") == 4
     assert "The column 'sex' was coded as 2 columns of 0 and 1: 'sex=f', 'sex=m'." in loaded.report.lines()
-
-
-def test_categories_are_left_out():
-    loaded = load(SPECIES, categories="leave-out")
-    check(loaded, [[3], [4], [5]], ["mass"])
-    assert "2 columns of text left out and kept as metadata: 'species', 'sex'." in loaded.report.lines()
 
 
 def test_numbers_can_be_categories():
@@ -250,16 +224,6 @@ def test_constants_are_left_out():
     assert "2 columns without two different values: left out ('b', 'c')." in loaded.report.lines()
 
 
-def test_columns_are_left_out_when_asked():
-    loaded = load("a,b,c\n1,oops,4\n2,5,6\n", leave_out=["b"])
-    check(loaded, [[1, 4], [2, 6]], ["a", "c"])
-    assert "1 column left out as asked and kept as metadata: 'b'." in loaded.report.lines()
-    # A column of groups holds no cells in any case.
-    loaded = load("a,g\n1,x\n2,y\n", label_column="g", leave_out=["g"])
-    check(loaded, [[1], [2]], ["a"])
-    assert loaded.data.labels.tolist() == ["x", "y"]
-
-
 def test_a_delimiter_at_the_end_of_every_line():
     loaded = load("a,b,\n1,2,\n3,4,\n")
     check(loaded, [[1, 2], [3, 4]], ["a", "b"])
@@ -269,7 +233,7 @@ def test_a_delimiter_at_the_end_of_every_line():
 # Pictures
 
 
-@pytest.mark.parametrize("size", ["2x2", (2, 2), "2 × 2"])
+@for_each("size", ["2x2", (2, 2), "2 × 2"])
 def test_pictures(size):
     loaded = load("name,a,b,c,d\nu,1,0,7,4\nv,2,0,7,5\n", image=size, constants="leave-out")
     check(loaded, [[1, 4], [2, 5]], ["a", "d"], ["u", "v"])
@@ -306,47 +270,6 @@ def test_pictures_in_an_array():
     assert loaded.data.columns.tolist() == ["r1c1", "r1c3", "r1c4", "r2c1", "r2c2", "r2c3", "r2c4"]
     np.testing.assert_array_equal(loaded.data.image.picture(loaded.data.values[2]), pictures[2])
     assert "pictures of 2 x 4 pixels" in loaded.report.lines()[0]
-
-
-def test_sparse_matrices_are_filled_with_zeros():
-    matrix = sparse.csr_array(np.array([[0, 2.5], [1, 0], [0, 0]]))
-    loaded = load(saved(sparse.save_npz, matrix))
-    check(loaded, [[0, 2.5], [1, 0], [0, 0]])
-    assert loaded.schema.format == "sparse npz"
-
-
-def test_arrays_and_frames_in_memory():
-    values = np.array([[1.0, NAN], [3.0, 4.0], [3.0, 5.0]])
-    loaded = load_table(values, name="mine")
-    check(loaded, values)
-    assert loaded.data.name == "mine"
-    frame = pd.DataFrame(
-        {
-            "x": pd.array([1, None, 3], dtype="Int64"),
-            "kind": pd.Categorical(["u", None, "v"]),
-            "on": [True, False, True],
-            "words": ["4", " 5.5", "NA"],
-            "group": [1, 2, 1],
-        },
-        index=["a", "b", "c"],
-    )
-    loaded = load_table(frame, categories="one-hot", label_column="group")
-    check(
-        loaded,
-        [[1, 1, 0, 1, 4], [NAN, NAN, NAN, 0, 5.5], [3, 0, 1, 1, NAN]],
-        ["x", "kind=u", "kind=v", "on", "words"],
-        ["a", "b", "c"],
-    )
-    assert loaded.data.labels.tolist() == ["1", "2", "1"]
-    named = load_table(pd.DataFrame({"who": ["Ann", "Bob"], "x": [1, 2]}))
-    check(named, [[1], [2]], ["x"], ["Ann", "Bob"])
-
-
-def test_text_and_frame_of_the_same_file_agree():
-    text = "who,a,b\nAnn,1.25,\nBob,3,-7e-3\nCy,,2\n"
-    from_text, from_frame = load(text).data, load_table(pd.read_csv(io.StringIO(text))).data
-    assert from_text.fingerprint == from_frame.fingerprint
-    assert from_text.rows.tolist() == from_frame.rows.tolist()
 
 
 def test_a_signalling_nan_is_a_missing_cell() -> None:

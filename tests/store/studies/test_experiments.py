@@ -11,9 +11,9 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.study import StudyJob
-from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
 from acvb_core.store.studies import ExperimentFolder, StudyStore
+from tests.loops import for_each
 from tests.store.support import WOMEN
 
 Book = StudyStore[Plan, Experiment]
@@ -66,14 +66,6 @@ def test_a_setting_that_this_version_does_not_have_stops_no_experiment(
     assert job.inspect().study.rows == done.inspect().study.rows
 
 
-def test_a_workspace_has_them_in_the_order_of_their_start(store: RunStore, book: Book, plan: Plan) -> None:
-    jobs = [book.add("mine", plan, name) for name in ("b", "a")]
-    assert all(job.wait(180) for job in jobs)
-    again = StudyStore(ExperimentFolder, Executor(1), store, "1")
-    for found in (book.jobs("mine"), again.jobs("mine")):
-        assert [job.id for job in found] == [job.id for job in jobs]
-
-
 def test_one_that_was_interrupted_goes_on_and_keeps_its_runs(
     store: RunStore, done: StudyJob[Experiment]
 ) -> None:
@@ -118,7 +110,7 @@ def test_a_damaged_one_is_named_and_leaves_the_others(
     assert not folder_of(store, done).exists()
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "{}"])
+@for_each("content", ["{", "[]", "{}"])
 def test_one_whose_owner_is_not_known_is_shown_to_nobody_and_stays(
     store: RunStore, done: StudyJob[Experiment], content: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -130,23 +122,6 @@ def test_one_whose_owner_is_not_known_is_shown_to_nobody_and_stays(
         again.remove(workspace, done.id)
     assert folder_of(store, done).exists()
     assert done.id in caplog.text
-
-
-def test_one_without_its_data_is_named(store: RunStore, done: StudyJob[Experiment]) -> None:
-    store.forget_dataset(f"experiment {done.id}")
-    again = StudyStore(ExperimentFolder, Executor(1), store, "1")
-    assert again.unreadable("mine") == {done.id: "Its data are gone."}
-
-
-def test_a_folder_that_cannot_be_deleted_is_named(
-    book: Book, done: StudyJob[Experiment], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(path: Path) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("acvb_core.store.studies.shutil.rmtree", refuse)
-    with pytest.raises(StoreError, match="cannot be deleted: Permission denied"):
-        book.remove("mine", done.id)
 
 
 def test_a_book_that_closes_stops_what_is_under_way(book: Book) -> None:

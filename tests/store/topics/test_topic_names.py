@@ -14,6 +14,7 @@ from acvb_core.engine.result import Result
 from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
 from acvb_core.store.topic_names import MOST_CHARACTERS, TopicNames
+from tests.loops import for_each
 
 WORDS = np.arange(12).reshape(3, 4)
 
@@ -66,13 +67,6 @@ def test_two_people_who_name_topics_at_once_lose_no_name(
     assert names.names("run", WORDS) == ("low", "high", None)
 
 
-def test_a_name_of_a_topic_that_is_gone_is_kept(names: TopicNames) -> None:
-    names.rename("run", WORDS, 3, "high")
-    names.rename("run", WORDS[:2], 1, "low")
-    assert names.names("run", WORDS[:2]) == ("low", None)
-    assert names.names("run", WORDS) == ("low", None, "high")
-
-
 def test_topics_with_the_same_words_are_told_apart_by_number(names: TopicNames) -> None:
     same = np.zeros((3, 4), dtype=int) + np.arange(4)
     names.rename("run", same, 2, "middle")
@@ -85,13 +79,6 @@ def test_long_names_are_cut(names: TopicNames) -> None:
     assert names.rename("run", WORDS, 1, "x" * 500)[0] == "x" * MOST_CHARACTERS
 
 
-def test_a_run_can_be_forgotten(names: TopicNames) -> None:
-    names.rename("run", WORDS, 1, "one")
-    names.forget("run")
-    names.forget("run")
-    assert names.names("run", WORDS) == (None, None, None)
-
-
 def test_what_is_refused(names: TopicNames) -> None:
     with pytest.raises(ParameterError, match="no topic 4, only 3"):
         names.rename("run", WORDS, 4, "four")
@@ -99,11 +86,9 @@ def test_what_is_refused(names: TopicNames) -> None:
         names.rename("../run", WORDS, 1, "out")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"version": 1, "names": [{}]}', '{"version": 2, "names": []}']
-)
+@for_each("text", ["", "{", "[]", '{"version": 1, "names": [{}]}', '{"version": 2, "names": []}'])
 def test_a_damaged_file_is_told(names: TopicNames, text: str) -> None:
-    names.rename("run", WORDS, 1, "one")
+    names.folder.mkdir(parents=True, exist_ok=True)
     (names.folder / "run.json").write_text(text)
     with pytest.raises(StoreError, match=r"run\.json"):
         names.names("run", WORDS)

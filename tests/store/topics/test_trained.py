@@ -1,10 +1,9 @@
-"""Trained topics as a file: training goes on from it as from the topics themselves; what is no such file is named."""
+"""Trained topics as a file: training continues from it as from the topics themselves; what is no such file is named."""
 
 from __future__ import annotations
 
-import io
 import json
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +23,13 @@ from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import write_run
 from acvb_core.store.files import StoreError
 from acvb_core.store.topics import VERSION, load_model, load_topics, model_arrays, save_model
-from tests.store.support import SMALL, WOMEN, odd_corpus
+from tests.loops import for_each
+from tests.store.support import SMALL, WOMEN
 
 BARS = load_sample("bars").corpus
 #: Other documents: some of the words under other numbers, and a new one.
 NEW = Corpus.build(
-    BARS.counts[:40, 5:].toarray()[:, ::-1],
-    vocabulary=["new", *BARS.vocabulary[6:][::-1]],
-    name="later",
+    BARS.counts[:40, 5:].toarray()[:, ::-1], vocabulary=["new", *BARS.vocabulary[6:][::-1]], name="later"
 )
 
 
@@ -59,7 +57,7 @@ def assert_same(one: TrainedTopics, other: TrainedTopics) -> None:
             assert mine == its, name
 
 
-@pytest.mark.parametrize("method", [row.name for row in methods_of("lda")])
+@for_each("method", [row.name for row in methods_of("lda")])
 def test_everything_comes_back(tmp_path: Path, method: str) -> None:
     trained = trained_topics(found(method))
     save_model(trained, tmp_path / "m.npz")
@@ -67,15 +65,8 @@ def test_everything_comes_back(tmp_path: Path, method: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["m.npz"]
 
 
-def test_odd_words_names_and_settings_come_back(tmp_path: Path) -> None:
-    trained = trained_topics(fit(odd_corpus(), "cvb0", k=2, max_sweeps=3))
-    save_model(trained, tmp_path / "m.npz")
-    assert trained.tokeniser is not None
-    assert_same(trained, load_model(tmp_path / "m.npz"))
-
-
-@pytest.mark.parametrize("then", ["sdm", "scvb0", "svb", "asdm", "cvb0", "acvb"])
-@pytest.mark.parametrize("first", ["sdm", "scvb0", "cvb0"])
+@for_each("then", ["sdm", "scvb0", "svb", "asdm", "cvb0", "acvb"])
+@for_each("first", ["sdm", "scvb0", "cvb0"])
 def test_training_goes_on_from_the_file_bit_for_bit(tmp_path: Path, first: str, then: str) -> None:
     result = found(first)
     acvb_core.save_model(result, tmp_path / "m.npz")
@@ -112,16 +103,6 @@ def test_a_result_topics_and_whatever_gives_topics_can_be_saved(tmp_path: Path) 
     assert not (tmp_path / "wrong.npz").exists()
 
 
-def test_open_files_will_do(tmp_path: Path) -> None:
-    trained = trained_topics(found("scvb0"))
-    buffer = io.BytesIO()
-    save_model(trained, buffer)
-    buffer.seek(0)
-    assert_same(trained, load_model(buffer))
-    with pytest.raises(StoreError, match=r"mine\.npz holds no trained topics"):
-        load_model(io.BytesIO(b"PK no"), name="mine.npz")
-
-
 def test_the_folder_of_a_run_has_its_model(tmp_path: Path) -> None:
     result = found("sdm")
     write_run(result, tmp_path / "run")
@@ -149,7 +130,7 @@ def test_a_file_of_a_newer_version_says_so(tmp_path: Path) -> None:
         load_model(tmp_path / "m.npz")
 
 
-@pytest.mark.parametrize("kind", ["gone", "text", "array", "other npz", "results", "stored run", "folder"])
+@for_each("kind", ["gone", "text", "array", "other npz", "results", "stored run", "folder"])
 def test_what_holds_no_topics_is_named(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "m.npz"
     if kind == "text":
@@ -182,9 +163,7 @@ def test_a_file_cut_short_or_changed_is_damaged(tmp_path: Path) -> None:
             load_model(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong", "why"),
-    [
+@for_each("name, wrong, why", [
         ("vocabulary", lambda a: a["vocabulary"][:0], "damaged"),
         ("vocabulary", lambda a: np.frombuffer(json.dumps(["a"] * 25).encode(), np.uint8), "different words"),
         ("vocabulary", lambda a: np.frombuffer(b'["a","b"]', np.uint8), "2 words, but counts of the shape"),
@@ -199,8 +178,7 @@ def test_a_file_cut_short_or_changed_is_damaged(tmp_path: Path) -> None:
         ("about", lambda a: about(a, documents="many"), "damaged"),
         ("about", lambda a: about(a, tokeniser={"magic": 1}), "this version does not know"),
         ("about", lambda a: about(a, posterior={}), "damaged"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_arrays_that_contradict_each_other_are_refused(
     tmp_path: Path, name: str, wrong: Any, why: str
 ) -> None:
@@ -209,14 +187,3 @@ def test_arrays_that_contradict_each_other_are_refused(
     np.savez(tmp_path / "m.npz", **stored)
     with pytest.raises(StoreError, match=why):
         load_model(tmp_path / "m.npz")
-
-
-def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="cannot be written"):
-        save_model(found("sdm"), tmp_path / "nowhere" / "m.npz")
-
-
-def test_topics_without_settings_can_be_saved(tmp_path: Path) -> None:
-    bare = replace(trained_topics(found("sdm")), values=None, tokeniser=None)
-    save_model(bare, tmp_path / "m.npz")
-    assert_same(bare, load_model(tmp_path / "m.npz"))

@@ -1,0 +1,312 @@
+"""Data sets of every kind come back from disk with everything that they contain, and damage is named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.names import mend_text
+from acvb_core.data.relation import Network, Relation
+from acvb_core.data.table import Image, Table
+from acvb_core.samples.planted_mixtures import block_images
+from acvb_core.store import datasets, files
+from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES
+from acvb_core.store.datasets import dataset_key
+from acvb_core.store.files import StoreError, labels_bytes, text_bytes
+from acvb_core.store.runs import RunStore
+from tests.loops import for_each
+from tests.store.support import (
+    ODD_LABELS,
+    SURVEY,
+    WOMEN,
+    assert_same_corpus,
+    assert_same_relation,
+    assert_same_table,
+    network,
+    odd_corpus,
+    odd_relation,
+    odd_table,
+)
+
+NETWORKS = [(directed, self_links) for directed in (True, False) for self_links in (True, False)]
+SETTINGS = {"source": "öl.zip", "tokeniser": Tokeniser().to_dict(), "image": [2, 2]}
+
+
+def plain_corpus() -> Corpus:
+    """Counts, and nothing that a reader of texts would know."""
+    return Corpus.build(np.array([[1, 2], [0, 0], [3, 0]]))
+
+
+def plain_table() -> Table:
+    return Table.build([[1.0, 2.0], [0.0, 5.0], [np.nan, 2.5]])
+
+
+def with_odd_labels(relation: Relation) -> Relation:
+    values = [mend_text(ODD_LABELS[i % len(ODD_LABELS)]) for i in range(relation.shape[0])]
+    labels = {"日 =a": np.array(values, dtype=object), "": np.array(values[::-1], dtype=object)}
+    return replace(relation, attributes=labels)
+
+
+def assert_same(one: Any, other: Any) -> None:
+    compare = {Relation: assert_same_relation, Corpus: assert_same_corpus, Table: assert_same_table}
+    compare[type(one)](one, other)
+
+
+def assert_comes_back(store: RunStore, workspace: str, data: Any) -> None:
+    loaded = store.load_dataset(workspace)
+    assert loaded is not None
+    assert_same(data, loaded[0])
+
+
+@for_each(
+    "data",
+    {
+        "odd relation": odd_relation(),
+        **{f"network {kind}": network(*kind) for kind in NETWORKS},
+        "labels of a relation": with_odd_labels(WOMEN),
+        "labels of a network": with_odd_labels(network(True, False)),
+        "odd corpus": odd_corpus(),
+        "plain corpus": plain_corpus(),
+        "odd table": odd_table(),
+        "plain table": plain_table(),
+        "pictures": block_images(60, noise=0.3, seed=0).table,
+    },
+)
+def test_a_data_set_comes_back(tmp_path: Path, data: Any) -> None:
+    store = RunStore(tmp_path)
+    assert store.load_dataset("mine") is None
+    store.save_dataset("mine", data, ["Read 3 lines.", "日本"], SETTINGS)
+    loaded = RunStore(tmp_path).load_dataset("mine")
+    assert loaded is not None
+    assert_same(data, loaded[0])
+    assert loaded[1:] == (["Read 3 lines.", "日本"], SETTINGS)
+
+
+TABLE = odd_table()
+assert TABLE.image is not None
+assert TABLE.labels is not None
+CHANGES: list[tuple[Any, dict[str, Any]]] = [
+    (odd_relation(), {"row_labels": odd_relation("other").row_labels}),
+    (odd_corpus(), {"counts": Corpus.build(np.eye(15, 4, dtype=int)).counts}),
+    (odd_corpus(), {"vocabulary": np.array(["", "=a", "日本", "other"], dtype=object)}),
+    (odd_corpus(), {"documents": odd_corpus("other").documents}),
+    (odd_corpus(), {"name": "other"}),
+    (odd_corpus(), {"texts": None}),
+    (odd_corpus(), {"texts": (*(odd_corpus().texts or ())[:-1], "other")}),
+    (odd_corpus(), {"labels": None}),
+    (odd_corpus(), {"labels": np.array(["same"] * 14 + ["other"], dtype=object)}),
+    (odd_corpus(), {"tokeniser": None}),
+    (odd_corpus(), {"tokeniser": Tokeniser()}),
+    (TABLE, {"values": np.where(np.isnan(TABLE.values), 0.5, TABLE.values)}),
+    (TABLE, {"rows": odd_table("other").rows}),
+    (TABLE, {"columns": np.array(["", "=a", "other"], dtype=object)}),
+    (TABLE, {"name": "other"}),
+    (TABLE, {"standardise": True}),
+    (TABLE, {"labels": None}),
+    (TABLE, {"labels": np.array([*TABLE.labels[:-1], "other"], dtype=object)}),
+    (TABLE, {"image": None}),
+    (TABLE, {"image": replace(TABLE.image, pixels=np.array([0, 3, 1]))}),
+    (TABLE, {"image": Image(1, 4, TABLE.image.pixels, TABLE.image.background)}),
+    (TABLE, {"image": replace(TABLE.image, background=np.array([np.nan, np.nan, 8.0, np.nan]))}),
+]
+
+
+@for_each("one, change", CHANGES)
+def test_data_that_differ_are_kept_apart(tmp_path: Path, one: Any, change: dict[str, Any]) -> None:
+    other, store = replace(one, **change), RunStore(tmp_path)
+    assert dataset_key(one) == dataset_key(replace(one)) != dataset_key(other)
+    for workspace, data in (("a", one), ("b", other)):
+        store.save_dataset(workspace, data, [], {})
+    for workspace, data in (("a", one), ("b", other)):
+        assert_comes_back(store, workspace, data)
+
+
+def test_each_kind_of_network_and_each_label_has_its_own_key() -> None:
+    links = np.zeros((4, 4), dtype=bool)
+    links[[0, 1, 2, 3], [1, 0, 3, 2]] = True  # either way round, so that all kinds have the same ones
+    plain = Relation.build(links)
+    found = [plain, *(Relation.build(links, network=Network(*kind)) for kind in NETWORKS)]
+    for attributes in ({"a": "wxyz"}, {"b": "wxyz"}, {"a": "wxy "}, {"a": "wxyz", "b": "wxyz"}):
+        given = {name: np.array(list(values), dtype=object) for name, values in attributes.items()}
+        found += [replace(plain, attributes=given), replace(found[1], attributes=given)]
+    keys = [dataset_key(relation) for relation in found]
+    assert len(set(keys)) == len(keys)
+
+
+def test_texts_and_labels_that_change_places_have_other_keys() -> None:
+    words = ("a", "b", "c")
+    with_texts = replace(plain_corpus(), texts=words)
+    with_labels = replace(plain_corpus(), labels=np.array(words, dtype=object))
+    assert CORPORA.key(with_texts) != CORPORA.key(with_labels)
+    parts = [{"a": b"fire", "b": b"fly"}, {"a": b"fir", "b": b"efly"}, {"a": b"firefly", "b": b""}]
+    keys = {
+        files.texts_key("same", {name: np.frombuffer(text, np.uint8) for name, text in part.items()})
+        for part in parts
+    }
+    assert len(keys) == len(parts)
+
+
+@for_each("data", [odd_corpus(), odd_table()])
+def test_a_key_is_made_once(monkeypatch: pytest.MonkeyPatch, data: Any) -> None:
+    key = dataset_key(data)
+    monkeypatch.setattr("acvb_core.store.codecs.texts_key", None)
+    assert dataset_key(data) == key
+
+
+def test_a_workspace_may_change_from_one_kind_to_another_and_back(store: RunStore) -> None:
+    for data, kept in ((odd_corpus(), "corpora"), (SURVEY, "relations"), (odd_corpus(), "corpora")):
+        store.save_dataset("mine", data, [], {})
+        assert_comes_back(RunStore(store.folder), "mine", data)
+        folders = [path.parent.name for path in store.folder.glob("*/*.npz")]
+        assert folders == [kept]
+
+
+def test_other_objects_and_unknown_kinds_are_refused(store: RunStore) -> None:
+    with pytest.raises(StoreError, match="a dict cannot be stored; relations, corpora and tables can"):
+        store.save_dataset("mine", {}, [], {})
+    with pytest.raises(StoreError, match="kind 'graph' cannot be read by this version"):
+        datasets.find_kind("graph")
+
+
+def about_table(**changes: Any) -> dict[str, Any]:
+    return {"about": text_bytes({"name": "odd", "standardise": True, "image": [2, 2], **changes})}
+
+
+def about_network(**changes: Any) -> dict[str, Any]:
+    about = {"network": {"directed": True, "self_links": False}, "attributes": {}} | changes
+    return {"about": text_bytes({name: value for name, value in about.items() if value is not ...})}
+
+
+#: A codec, data, and arrays in the file that contradict the rest of it.
+FAULTS: list[tuple[Any, Any, dict[str, Any]]] = [
+    *((RELATIONS, WOMEN, {"shape": np.array(shape)}) for shape in ([3 + 1j, 2], [3.0, 2], [3, 2, 1])),
+    (RELATIONS, WOMEN, {"names": text_bytes([{}, "row", "column"])}),
+    *((RELATIONS, network(True, False), about_network(network=value)) for value in (
+        ..., {"directed": "yes", "self_links": False}, {"directed": True}, [True, False], "directed",
+        {"directed": True, "self_links": False, "weighted": True},
+    )),
+    *((RELATIONS, network(True, False), about_network(attributes=value)) for value in (
+        ..., None, {"group": ["too", "few"]}, {"group": list(range(24))}, {"group": "n" * 24}, [["group"] * 24],
+    )),
+    *((CORPORA, plain_corpus(), change) for change in (
+        {"counts": np.array([-1, 1, 1], dtype=np.int32)},
+        {"counts": np.array([0.5, 1, 1])},
+        {"indices": np.array([0, 1, 7], dtype=np.int32)},
+        {"indptr": np.array([0, 3, 1, 3], dtype=np.int32)},
+        {"vocabulary": labels_bytes(["a"])},
+        {"vocabulary": labels_bytes(["a", "a"])},
+        {"texts": labels_bytes(["a"])},
+        {"texts": text_bytes([1, 2])},
+        {"labels": labels_bytes(["a"] * 4)},
+        {"about": np.frombuffer(b"{", dtype=np.uint8)},
+        {"about": text_bytes({"tokeniser": None})},
+        {"about": text_bytes([])},
+        {"about": text_bytes({"name": {}, "tokeniser": None})},
+        {"metadata": text_bytes({"day": ["integer", [1, 2]]})},
+    )),
+    *((TABLES, TABLE, change) for change in (
+        {"values": np.array([[1.0, np.inf, 3.0]] * 15)},
+        {"values": np.ones((15, 3))},
+        {"values": np.arange(45).reshape(15, 3)},
+        {"values": np.arange(42.0).reshape(14, 3)},
+        {"values": np.arange(45.0)},
+        {"rows": labels_bytes(["a"] * 15)},
+        {"columns": labels_bytes(["a", "b"])},
+        {"labels": labels_bytes(["a"] * 16)},
+        {"image_pixels": np.array([0, 0, 1])},
+        {"image_pixels": np.array([0.0, 1.0, 2.0])},
+        {"image_background": np.zeros(3)},
+        about_table(image="2x2"),
+        about_table(image=[4]),
+        about_table(standardise="yes"),
+        {"about": np.frombuffer(b"{", dtype=np.uint8)},
+        {"about": text_bytes([])},
+    )),
+]  # fmt: skip
+
+
+@for_each("codec, data, change", FAULTS)
+def test_contents_that_contradict_each_other_are_damage(
+    tmp_path: Path, codec: Any, data: Any, change: dict[str, Any]
+) -> None:
+    path = tmp_path / "data.npz"
+    codec.write(path, data)
+    arrays = files.read_arrays(path, version=codec.version)
+    files.write_arrays(path, arrays | change, version=int(files.read_npz(path)["version"]))
+    with pytest.raises(StoreError, match=r"data\.npz is damaged"):
+        codec.read(path)
+
+
+def test_a_tokeniser_of_another_version_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.npz"
+    CORPORA.write(path, plain_corpus())
+    about = text_bytes({"name": "new", "tokeniser": {"magic": True}})
+    arrays = files.read_arrays(path, version=CORPORA.version)
+    files.write_arrays(path, arrays | {"about": about}, version=CORPORA.version)
+    with pytest.raises(StoreError, match=r"corpus\.npz holds a corpus that .* no setting 'magic'"):
+        CORPORA.read(path)
+
+
+@for_each(
+    "codec, data, other, noun",
+    [
+        (RELATIONS, network(True, False), replace(network(True, False), attributes={}), "relation"),
+        (CORPORA, odd_corpus(), plain_corpus(), "corpus"),
+        (TABLES, odd_table(), plain_table(), "table"),
+    ],
+)
+def test_a_file_in_the_place_of_another_is_noticed(
+    tmp_path: Path, codec: Any, data: Any, other: Any, noun: str
+) -> None:
+    RunStore(tmp_path).save_dataset("mine", data, [], {})
+    (path,) = tmp_path.glob("*/*.npz")
+    codec.write(path, other)
+    with pytest.raises(StoreError, match=f"not the {noun} it was stored as"):
+        RunStore(tmp_path).load_dataset("mine")
+    path.unlink()
+    with pytest.raises(StoreError, match=path.name):
+        RunStore(tmp_path).load_dataset("mine")
+
+
+@for_each("relation, version", [(WOMEN, 1), (odd_relation(), 1), (network(False, False), RELATIONS.version)])
+def test_earlier_programs_read_what_they_understand(tmp_path: Path, relation: Relation, version: int) -> None:
+    RELATIONS.write(tmp_path / "data.npz", relation)
+    arrays = files.read_npz(tmp_path / "data.npz")
+    assert int(arrays["version"]) == version
+    assert ("about" in arrays) == (version > 1)
+
+
+def test_an_undirected_network_takes_half_the_room(tmp_path: Path) -> None:
+    n = 400
+    relation = Relation.build(np.ones((n, n)) - np.eye(n), network=Network(directed=False))
+    RELATIONS.write(tmp_path / "net.npz", relation)
+    both = sum(pattern.nnz * 4 for pattern in (relation.ones, relation.missing))
+    assert (tmp_path / "net.npz").stat().st_size < 0.52 * both + 8 * n + 10_000
+    assert_same_relation(relation, RELATIONS.read(tmp_path / "net.npz"))
+
+
+def test_long_texts_cost_their_length_and_no_more(tmp_path: Path) -> None:
+    """A text far longer than the others is stored at its own length; eight times as many take about as much longer."""
+    texts = ["word " * 400_000, *("short" for _ in range(3000))]
+    corpus = Corpus.build(np.ones((len(texts), 1), dtype=int), texts=texts)
+    CORPORA.write(tmp_path / "c.npz", corpus)
+    assert (tmp_path / "c.npz").stat().st_size < 2_300_000
+    assert_same_corpus(CORPORA.read(tmp_path / "c.npz"), corpus)
+    labels = ["x" * 500_000, *(str(i) for i in range(2000))]
+    relation = Relation.build(np.eye(len(labels), 1, dtype=bool), row_labels=labels)
+    RELATIONS.write(tmp_path / "r.npz", relation)
+    assert (tmp_path / "r.npz").stat().st_size < 700_000
+    seconds = []
+    for n in (20_000, 160_000):
+        many = Corpus.build(np.ones((n, 1), dtype=int), texts=["a few words"] * n)
+        begin = process_time()
+        CORPORA.key(many)
+        seconds.append(process_time() - begin)
+    assert seconds[1] < 40 * max(seconds[0], 0.005), "quadratic would be 64 times"
