@@ -1,4 +1,4 @@
-"""Files of a run of LDA beside its tables: topics as arrays, for pyLDAvis, and those of all documents."""
+"""Files of a run of LDA: topics as arrays and for pyLDAvis, and the topics of all documents."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.pyldavis import pyldavis_data
-from acvb_core.models.lda.topics import build_topics, document_table, word_probability
+from acvb_core.evaluate.ranking import distributions, top_words
+from acvb_core.models.lda.topics import build_topics, document_table, topic_map, word_probability
 from acvb_core.models.lda.transform import fold_in
 from acvb_core.store.export import csv_text, has_heading
 from acvb_core.store.files import labels_bytes
 from acvb_core.store.topics import MODEL, is_model, save_model
 
-#: Documents whose topics are worked out at a time.
+Floats = NDArray[np.float64]
+#: Documents whose topics are computed at a time.
 CHUNK = 5_000
-#: Files that a run may leave, and how each is recognised.
+#: Files of a run, and how each is recognised.
 OWN_FILES = (
     ("topics.csv", has_heading("topic", "rank", "word", "probability")),
     ("documents.csv", has_heading("document", "tokens", "topic_1")),
@@ -41,8 +42,8 @@ def arrays(result: Result) -> dict[str, Any]:
     theta, shape (D, K): share of topic k in each document, in column k - 1; phi, shape (K, V): probability of each
     word in each topic, rows sum to one; document_counts, shape (D, K), and word_counts, shape (V, K): expected tokens
     of each topic in each document, and of each word; alpha, shape (K,); beta; vocabulary, document_names: names
-    (`labels_bytes`). The K topics are those in use, so counts lack the part of a word that each empty topic holds. Of a
-    corpus on disk the documents are a sample.
+    (`labels_bytes`). The K topics are those in use, so counts lack the small parts of empty topics. For a corpus on
+    disk the documents are a sample.
     """
     posterior, shown = result.posterior, _shown_corpus(result)
     topics = build_topics(posterior)
@@ -59,21 +60,129 @@ def arrays(result: Result) -> dict[str, Any]:
 
 
 def pyldavis_json(result: Result, n_words: int = 30) -> str:
-    """Return the topics as the JSON that pyLDAvis's front-end draws.
+    """Return the topics as the JSON that the front-end of pyLDAvis draws.
 
-    Lengths of documents are those of the training corpus, without the words that were held out; of a corpus on disk,
-    those of a sample of it.
+    Document lengths are those of the training corpus, without held-out words; for a corpus on disk, those of a sample.
 
-    Raises ParameterError: the run is of a model without topics.
+    Raises ParameterError: the model of the run has no topics.
     """
     if result.prepared.spec.model != "lda":
         raise ParameterError(f"model {result.prepared.spec.model!r} has no topics that pyLDAvis could draw.")
-    topics = build_topics(result.posterior)
-    shown = _shown_corpus(result)
-    shares = topics.word_probability, topics.document_share
-    # Not sorted anew: a topic has the number that it has everywhere.
-    data = pyldavis_data(*shares, shown.lengths, shown.vocabulary, n_words=n_words, sort=False)
+    topics, shown = build_topics(result.posterior), _shown_corpus(result)
+    phi, theta = (distributions(rows) for rows in (topics.word_probability, topics.document_share))
+    tokens = np.asarray(shown.lengths, dtype=np.float64) @ theta
+    data = pyldavis_data(phi, tokens, shown.vocabulary, n_words)
     return json.dumps(data, allow_nan=False) + "\n"
+
+
+#: Step of the slider for lambda in pyLDAvis.
+LAMBDA_STEP = 0.01
+#: Words are searched for in this many intervals of lambda.
+_INTERVALS = 10
+
+
+def pyldavis_data(phi: Floats, tokens: Floats, words: NDArray[Any], n_words: int) -> dict[str, Any]:
+    """Return the result of pyLDAvis's `PreparedData.to_dict()` as plain lists.
+
+    Topics keep their numbers. Word frequencies are expected ones, so that the parts of each bar add up to it (pyLDAvis
+    does the same). The map uses `topic_map`, whose distance is a metric: the square root of pyLDAvis's divergence.
+
+    `phi`: shape (K, V); `tokens`: shape (K,), expected tokens of each topic; `words`: shape (V,).
+    `n_words`: bars shown at a time.
+    Reference: Sievert and Shirley 2014. Chuang, Manning and Heer 2012, eq. 1-2 (saliency).
+    """
+    numbers, shown = list(range(1, len(phi) + 1)), min(n_words, len(words))
+    # Expected tokens of each word.
+    expected = tokens @ phi
+    log_p = np.log(np.where(expected > 0.0, expected, np.nan) / expected.sum())
+    salient = top_words(np.nan_to_num(_saliency(phi, tokens, expected)), shown)
+    frequency, ranks = np.floor(expected[salient]), np.arange(shown, 0, -1, dtype=np.float64)
+    bars = [_bars("Default", words[salient], frequency, frequency, ranks, ranks)]
+    seen = [salient]
+    for number, row, size in zip(numbers, phi, tokens, strict=True):
+        with np.errstate(divide="ignore"):
+            log_phi = np.log(row)
+        best = _ever_shown(log_phi, log_p, shown)
+        logs = log_phi[best].round(4), (log_phi[best] - log_p[best]).round(4)
+        bars.append(_bars(f"Topic{number}", words[best], size * row[best], expected[best], *logs))
+        seen.append(best)
+    places = topic_map(phi).positions
+    return {
+        "mdsDat": {
+            "x": places[:, 0].tolist(),
+            "y": places[:, 1].tolist(),
+            "topics": numbers,
+            "cluster": [1] * len(phi),
+            "Freq": (100.0 * tokens / tokens.sum()).tolist(),
+        },
+        "tinfo": pd.concat(bars).to_dict("list"),
+        "token.table": _token_table(phi, tokens, expected, words, np.unique(np.concatenate(seen))),
+        "R": shown,
+        "lambda.step": LAMBDA_STEP,
+        "plot.opts": {"xlab": "PC1", "ylab": "PC2"},
+        "topic.order": numbers,
+    }
+
+
+def _bars(
+    category: str, terms: NDArray[Any], part: Floats, total: Floats, logprob: Floats, loglift: Floats
+) -> pd.DataFrame:
+    """Return the bars of a topic, or those without a chosen topic."""
+    return pd.DataFrame(
+        {
+            "Term": terms,
+            "Freq": part,
+            "Total": total,
+            "Category": category,
+            "logprob": logprob,
+            "loglift": loglift,
+        }
+    )
+
+
+def _saliency(phi: Floats, tokens: Floats, expected: Floats) -> Floats:
+    """Return p(w) times the divergence of p(topic | w) from p(topic): sum of p(topic, w) log p(w | topic) / p(w)."""
+    total = expected.sum()
+    out = np.zeros(phi.shape[1])
+    share = expected / total
+    for row, size in zip(phi, tokens, strict=True):
+        used = row > 0.0
+        out[used] += size / total * row[used] * np.log(row[used] / share[used])
+    return out
+
+
+def _ever_shown(log_phi: Floats, log_p: Floats, shown: int) -> NDArray[np.int64]:
+    """Return the words among the `shown` most relevant ones at some lambda, those of small lambda first.
+
+    Relevance is linear in lambda, so in an interval it is between its values at the two ends. A word is never shown
+    there if `shown` words have a smaller end above its larger end.
+    """
+    used = np.flatnonzero(np.isfinite(log_phi) & np.isfinite(log_p))
+    log_phi, log_p = log_phi[used], log_p[used]
+    top = []
+    for piece in np.array_split(np.linspace(0.0, 1.0, round(1.0 / LAMBDA_STEP) + 1), _INTERVALS):
+        ends = log_phi - (1.0 - piece[[0, -1]])[:, None] * log_p
+        least, most = ends.min(axis=0), ends.max(axis=0)
+        near = np.flatnonzero(most >= np.sort(least)[-min(shown, len(least)) :][0])
+        scores = log_phi[near] - (1.0 - piece)[:, None] * log_p[near]
+        top.append(near[top_words(scores, shown)].ravel())
+    _, first = np.unique(np.concatenate(top), return_index=True)
+    return used[np.concatenate(top)[np.sort(first)]]
+
+
+def _token_table(
+    phi: Floats, tokens: Floats, expected: Floats, words: NDArray[Any], seen: NDArray[np.int64]
+) -> dict[str, list[Any]]:
+    """Return the shares of the topics in each word, without parts below half a token."""
+    parts = tokens[:, None] * phi[:, seen]
+    by_name = np.argsort(words[seen].astype(str), kind="stable")
+    word, topic = np.nonzero(parts.T[by_name] >= 0.5)
+    word = by_name[word]
+    return {
+        "Topic": (topic + 1).tolist(),
+        "Freq": (parts[topic, word].round() / expected[seen[word]]).tolist(),
+        "Term": words[seen[word]].tolist(),
+    }
 
 
 def _shown_corpus(result: Result) -> Corpus:
@@ -83,7 +192,7 @@ def _shown_corpus(result: Result) -> Corpus:
 
 
 def facts(result: Result) -> dict[str, Any]:
-    """Return what run.json tells of the documents whose topics are given: how many of how many, and if of all."""
+    """Return, for run.json, how many documents have topics in the files, and of how many."""
     shown, trained = _shown_corpus(result).n_documents, result.prepared.train.n_documents
     return {"documents_shown": shown, "documents_trained": trained, "documents_are_a_sample": shown < trained}
 
@@ -98,11 +207,11 @@ def files(result: Result, folder: Path) -> list[Path]:
 def name_columns(
     documents: pd.DataFrame, names: Sequence[str | None], labels: Iterable[str] | None = None
 ) -> pd.DataFrame:
-    """Return a table of documents with the topics' names in its heading ("topic_1: sport") and the known labels.
+    """Return a table of documents with the topics' names in its heading ("topic_1: sport").
 
     `documents`: document, tokens, topic_1 ….
     `names`: the user's name of each topic, topic 1 first.
-    `labels`: the known label of each document, which becomes the second column.
+    `labels`: the known label of each document, for a second column.
     """
     headings = {f"topic_{k}": f"topic_{k}: {name}" for k, name in enumerate(names, 1) if name}
     table = documents.rename(columns=headings)
@@ -117,14 +226,14 @@ def write_document_topics(
     progress: Callable[[float], None] | None = None,
     names: Sequence[str | None] | None = None,
 ) -> None:
-    """Write the topic shares of all documents as CSV, as in documents.csv; of a corpus on disk chunk by chunk.
+    """Write the topic shares of all documents as documents.csv; a corpus on disk is read in chunks.
 
-    All documents of a corpus on disk are those that were held out, too; their topics follow from the trained ones.
+    For a corpus on disk this includes held-out documents, whose shares follow from the trained topics.
 
-    `path`: a file that is there is replaced, whole or not at all.
-    `progress`: called with the share that is done; it may raise to give up.
-    `names`: the topics' names; with them the table carries names and known labels (`name_columns`).
-    Raises ParameterError: the run is of a model without topics.
+    `path`: an existing file is replaced only when the new one is complete.
+    `progress`: called with the finished share; it may raise to stop.
+    `names`: the topics' names; with them the table has names and known labels (`name_columns`).
+    Raises ParameterError: the model of the run has no topics.
     Raises OSError: the file cannot be written.
     """
     if result.prepared.spec.model != "lda":
@@ -135,7 +244,7 @@ def write_document_topics(
             for part in _document_tables(result):
                 frame = part.frame if names is None else name_columns(part.frame, names, part.labels)
                 text = csv_text(frame)
-                # The heading is one line: a name has no line breaks.
+                # The heading is one line, as names have no line breaks.
                 file.write(text if part.begin == 0 else text.partition("\n")[2])
                 if progress is not None:
                     progress(part.end / part.of)

@@ -1,4 +1,4 @@
-"""A grid over the number of topics: the same run with each number, and its scores."""
+"""A grid over the number of topics: the same run with each number, and the scores."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.parameters import check_whole_number
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import Watcher, compute_results, list_seeds, read_data, solve
@@ -19,7 +20,7 @@ from acvb_core.engine.machine import refuse_too_large
 from acvb_core.engine.prepared import PreparedRun, RunSpec, memory_needed, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import top_words
-from acvb_core.models.lda.topics import coherence, topic_diversity
+from acvb_core.models.lda.topics import coherence, finite_mean, topic_diversity
 from acvb_core.registry import method_row, model_row
 
 MODEL = "lda"
@@ -42,35 +43,35 @@ def grid(
     executor: Executor | None = None,
     **options: Any,
 ) -> Grid:
-    """Fit one method with several numbers of topics, each from several seeds, on the same held-out split.
+    """Fit one method with several numbers of topics and several seeds on the same held-out split.
 
     Parameters
     ----------
     data
-        As for `fit`: a corpus, or what is read as one.
+        As for `fit`: a corpus, or data that are read as a corpus.
     ks : iterable of int
-        Numbers of topics; one given twice counts once.
+        Numbers of topics; repetitions are ignored.
     method : str
         Name in the registry.
     seeds : int or iterable of int
-        A number n stands for 0 … n - 1.
+        A number n means 0 … n - 1.
     heldout : float
-        Share of each document's words that is held out and scored, 0 for none.
+        Share of the words of each document that is held out and scored; 0 for none.
     watch, poll : callable, optional
-        As for `fit`; a run that the poll stops is the last one.
+        As for `fit`; a run that the poll stops is the last.
     executor : Executor, optional
-        As for `fit`; a `DaskExecutor` computes the runs side by side.
+        As for `fit`; a `DaskExecutor` computes the runs in parallel.
     **options
-        `heldout_seed`; `heldout_documents`, share of whole documents that is held out in place of `heldout`;
-        `check_memory`, as for `fit`; and the method's settings.
+        `heldout_seed`; `heldout_documents`, share of whole documents that is held out instead of words;
+        `check_memory`, as for `fit`; and the settings of the method.
 
     Raises
     ------
     ParameterError
-        No number of topics or no seed is given, a setting is unknown or out of range, or the largest number of topics
-        needs more memory than is free: before anything is run.
+        Before the first run: no number of topics or no seed is given, a setting is unknown or out of range, or the
+        largest number of topics needs more memory than is free.
     StopRun
-        The poll ended the first run before there was anything to keep.
+        The poll stopped the first run before its first sweep.
 
     Examples
     --------
@@ -81,12 +82,8 @@ def grid(
     [5, 10]
     """
     prepared_runs = prepare_grid(data, ks, method, seeds, heldout, **options)
-    calls = (partial(_solve_one, prepared, watch, executor) for prepared in prepared_runs)
+    calls = (partial(solve, prepared, watch, executor=executor) for prepared in prepared_runs)
     return Grid(compute_results(calls, poll, executor))
-
-
-def _solve_one(prepared: PreparedRun, watch: Watcher | None, executor: Executor | None, poll: Poll) -> Result:
-    return solve(prepared, watch, poll, executor=executor)
 
 
 def prepare_grid(
@@ -101,11 +98,11 @@ def prepare_grid(
     check_memory: bool = True,
     **values: Any,
 ) -> Iterator[PreparedRun]:
-    """Yield the runs of a grid, not started: all numbers of topics, then the next seed.
+    """Yield the runs of a grid, not started, seed by seed; parameters and errors as for `grid`.
 
-    Settings are checked before the first run is built; parameters and errors as for `grid`.
+    Settings are checked before the first run is built.
     """
-    counts = sorted({_whole(k, "A number of topics") for k in ks})
+    counts = sorted({check_whole_number("k", k, 1) for k in ks})
     seed_list = list_seeds(seeds)
     if not counts:
         raise ParameterError("No number of topics is given. Give at least one.")
@@ -131,12 +128,6 @@ def prepare_grid(
     )
 
 
-def _whole(value: Any, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ParameterError(f"{what} is a whole number, not {value!r}.")
-    return int(value)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Grid:
     """Results that differ in the number of topics and the seed."""
@@ -148,7 +139,7 @@ class Grid:
         return f"Grid(k {counts} on {self.results[0].prepared.data!r})"
 
     def table(self) -> pd.DataFrame:
-        """Return one row a run, the fewest topics first.
+        """Return one row per run, the fewest topics first.
 
         Columns: k (as set), seed, verdict, sweeps, cpu_seconds, loo_perplexity (of the training words),
         heldout_perplexity, npmi and u_mass (mean over the topics, of their ten most probable words over the whole
@@ -180,21 +171,15 @@ def grid_row(result: Result) -> dict[str, Any]:
         "cpu_seconds": last.cpu_seconds,
         "loo_perplexity": last.extras.get("loo_perplexity", math.nan),
         "heldout_perplexity": math.nan if last.heldout is None else float(last.heldout.perplexity),
-        "npmi": _mean(coherent.npmi),
-        "u_mass": _mean(coherent.u_mass),
+        "npmi": finite_mean(coherent.npmi),
+        "u_mass": finite_mean(coherent.u_mass),
         "diversity": topic_diversity(words),
         "effective_k": int(last.effective_k["topics"]),
     }
 
 
-def _mean(values: np.ndarray) -> float:
-    """Return the mean over the topics that have a value."""
-    finite = values[np.isfinite(values)]
-    return float(finite.mean()) if len(finite) else math.nan
-
-
 def settings_without_k(settings: RunSpec) -> Hashable:
-    """Return a key that the runs of one grid share: they differ in the number of topics and the seed alone."""
+    """Return a key of all settings except the number of topics and the seed; the runs of a grid share it."""
     shared = {name: value for name, value in settings.values.items() if name != "k"}
     split = settings.heldout, settings.heldout_seed, settings.heldout_documents
     return settings.model, settings.method, *split, settings.start, tuple(sorted(shared.items()))

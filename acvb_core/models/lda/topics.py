@@ -1,4 +1,4 @@
-"""Topics as probabilities, and what is measured of them: documents, coherence, a map, agreement between runs."""
+"""Topics as probabilities, and their measures: documents, coherence, a map, agreement between runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.core.clusters import Order, order_by_size
-from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
@@ -22,7 +22,7 @@ from acvb_core.evaluate.ranking import check_topics, jensen_shannon, top_words
 
 #: Words of each topic in the table of topics.
 TABLE_WORDS = 50
-#: A topic that is expected to hold fewer words of the data is empty: what it says of words comes from the prior alone.
+#: A topic with fewer expected words of the data is empty: its probabilities come from the prior alone.
 LEAST_TOKENS = 1.0
 
 
@@ -41,18 +41,18 @@ def build_topics(posterior: Posterior) -> Topics:
 
 
 def topics_in_use(posterior: Posterior) -> Order:
-    """Return the topics (0-based) that are expected to hold a word of the data, largest first; at least the largest."""
+    """Return the topics (0-based) with at least one expected word of the data, largest first; at least the largest."""
     masses = posterior.masses()["topics"]
-    # The counts of a stream may add up to another number than the words that they stand for.
+    # The counts of a stream may have another sum than the words that they represent.
     tokens = float(posterior["sizes"].sum() if "sizes" in posterior.arrays else masses.sum())
-    # A topic of one word may have lost a little of it by rounding.
+    # Rounding may have reduced a topic of one word.
     return order_by_size(masses, (LEAST_TOKENS - 1e-4) / max(tokens, LEAST_TOKENS))
 
 
 def topic_share(posterior: Posterior) -> Array:
     """Return the share of each topic in all tokens, shape (K,)."""
     totals = posterior.masses()["topics"]
-    # A stream may have no counts: of words that all stand once there are none but the one left out.
+    # A stream may have no counts: it leaves one token of each word out.
     return np.asarray(totals / totals.sum() if totals.any() else np.full(len(totals), 1.0 / len(totals)))
 
 
@@ -67,9 +67,9 @@ def document_share(posterior: Posterior) -> Array:
 
 
 def _shares(weights: Array) -> Array:
-    """Return weights divided by the sums of their rows, in the weights' own precision.
+    """Return weights divided by the sums of their rows, in the precision of the weights.
 
-    The sums are in double precision: in single precision, adding up a large vocabulary loses parts in a thousand.
+    Sums are in double precision; with a large vocabulary, single precision would lose a thousandth.
     """
     return np.asarray(weights / weights.sum(axis=1, keepdims=True, dtype=np.float64), dtype=weights.dtype)
 
@@ -77,12 +77,9 @@ def _shares(weights: Array) -> Array:
 def word_table(
     probability: Array, vocabulary: NDArray[np.object_], n_words: int = TABLE_WORDS
 ) -> pd.DataFrame:
-    """Return the most probable words of each topic.
+    """Return the `n_words` most probable words of each topic: topic (from 1), rank (from 1), word, probability.
 
-    `probability`: shape (K, V).
-    `vocabulary`: shape (V,).
-    `n_words`: most words of a topic.
-    Returns: topic (from 1, largest first), rank (from 1), word, probability.
+    `probability`: shape (K, V), largest topic first; `vocabulary`: shape (V,).
     """
     n_topics, size = probability.shape
     shown = min(n_words, size)
@@ -100,7 +97,7 @@ def word_table(
 def document_table(document_share: Array, corpus: Corpus) -> pd.DataFrame:
     """Return the share of each topic in each document: columns document, tokens, topic_1 … topic_K.
 
-    A document without words has no shares (NaN): they would be those of the prior.
+    A document without words has no shares (NaN), as its posterior is the prior.
     """
     frame = pd.DataFrame(document_share, columns=[f"topic_{k + 1}" for k in range(document_share.shape[1])])
     frame[corpus.lengths == 0] = np.nan
@@ -121,17 +118,17 @@ def top_documents(
     by: DocumentOrder = "share",
     min_length: int = 1,
 ) -> pd.DataFrame:
-    """Return the documents that have most of a topic.
+    """Return the documents with the largest share of a topic, or the most tokens of it.
 
-    `document_share`: shape (D, K); share of each topic in each document.
+    `document_share`: shape (D, K).
     `lengths`: shape (D,); number of tokens of each document.
     `topic`: 0-based.
-    `n`: at most so many documents.
-    `by`: the share of the topic in the document, or the number of tokens expected of it. Short documents are quickly
-      of one topic alone; long ones lead by tokens.
+    `n`: most documents to return.
+    `by`: share of the topic in the document, or expected tokens of it. Short documents often have one topic alone;
+      ordering by tokens prefers long ones.
     `min_length`: documents with fewer tokens are left out.
-    Returns: one row for each document, the one with most first, ties in the order of the corpus: document (0-based),
-      share (NaN if it has no tokens), tokens (expected), length.
+    Returns: one row a document, ties in the order of the corpus: document (0-based), share (NaN without tokens),
+      tokens (expected), length.
     """
     shares = np.asarray(document_share)
     length = np.asarray(lengths)
@@ -153,12 +150,12 @@ def top_documents(
     )
 
 
-#: Places along an axis that differ by less than this share of its length count as equally far out.
+#: Positions on an axis that differ by less than this share of its length count as equally far out.
 _TIE = 1e-6
 
 
 class TopicMap(NamedTuple):
-    """Places of topics on a plane."""
+    """Positions of topics on a plane."""
 
     #: Shape (K, 2); in units of the Jensen-Shannon distance (base 2); the mean is at the origin.
     positions: NDArray[np.float64]
@@ -172,146 +169,110 @@ def topic_map(word_probability: ArrayLike) -> TopicMap:
     `word_probability`: shape (K, V); distribution of each topic over words.
     """
     distances = jensen_shannon(word_probability)
-    positions, shown = classical_scaling(distances)
-    return TopicMap(positions, shown, distances)
+    return TopicMap(*classical_scaling(distances), distances)
 
 
-def classical_scaling(
-    distances: NDArray[np.float64], dimensions: int = 2
-) -> tuple[NDArray[np.float64], float]:
-    """Return points whose Euclidean distances come close to the ones given (Torgerson 1952).
+def classical_scaling(distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Return points on a plane whose Euclidean distances approximate the given ones (Torgerson 1952).
 
     `distances`: shape (K, K); symmetric, zero on the diagonal.
-    `dimensions`: axes beyond those the points need are zero.
-    Returns `positions`: shape (K, dimensions); principal axes, the longest first, the mean at the origin. On each axis
-      the point farthest out (the first of several) lies on the positive side, so that the same distances give the same
-      picture.
-    Returns `shown`: sum of the eigenvalues shown over the sum of all positive ones; 1 when all points are in one
-      place.
+    Returns `positions`: shape (K, 2); principal axes, the longer first, with mean zero. On each axis, the first of the
+      points farthest out is positive, so that equal distances give equal positions.
+    Returns `shown`: sum of the two largest eigenvalues over the sum of all positive ones; 1 if all points are equal.
     """
-    n = len(distances)
-    squared = distances**2
+    n, squared = len(distances), distances**2
     centred = squared - squared.mean(axis=0) - squared.mean(axis=1)[:, None] + squared.mean()
     values, vectors = np.linalg.eigh(-0.5 * centred)
     values, vectors = values[::-1], vectors[:, ::-1]
-    # What rounding leaves of an eigenvalue of zero is no axis.
+    # Rounding leaves a little of eigenvalues that are zero.
     values = np.where(values > n * np.finfo(np.float64).eps * max(float(squared.max()), 0.0), values, 0.0)
-    used = min(dimensions, n)
-    positions = np.zeros((n, dimensions))
-    positions[:, :used] = vectors[:, :used] * np.sqrt(values[:used])
+    positions = np.zeros((n, 2))
+    positions[:, :n] = vectors[:, :2] * np.sqrt(values[:2])
     for axis in positions.T:
         reach = np.abs(axis)
         if axis[int((reach >= reach.max() * (1.0 - _TIE)).argmax())] < 0.0:
             axis *= -1.0
     positions += 0.0  # no negative zeros
     total = float(values.sum())
-    return positions, float(values[:used].sum()) / total if total > 0.0 else 1.0
+    return positions, float(values[:2].sum()) / total if total > 0.0 else 1.0
 
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Coherence:
-    """How often the top words of each topic stand in the same documents."""
+class Coherence(NamedTuple):
+    """Measures of how often the top words of each topic are in the same documents; NaN if there is no pair of words."""
 
     #: Shape (K,); mean normalised pointwise mutual information of the pairs of top words, from -1 (never in the same
-    #: document) over 0 (independent) to 1 (always together). NaN where there is no pair.
+    #: document) through 0 (independent) to 1 (always together).
     npmi: Floats
-    #: Shape (K,); mean over the pairs of log((D(v, u) + 1) / D(u)), u the word that ranks higher; nats. NaN where
-    #: there is no pair.
+    #: Shape (K,); mean over the pairs of log((D(v, u) + 1) / D(u)), where u ranks higher; nats.
     u_mass: Floats
-    #: Shape (K,); number of top words that stand in no document; they are in no pair.
-    unused: NDArray[np.int64]
 
 
-def coherence(
-    counts: Any, words: ArrayLike, *, npmi_smoothing: float = 0.0, u_mass_smoothing: float = 1.0
-) -> Coherence:
-    """Measure the coherence of topics over a corpus: two words go together when documents use both.
+def coherence(counts: Any, words: ArrayLike) -> Coherence:
+    """Measure the coherence of topics over a corpus: two words belong together if documents use both.
 
-    `counts`: shape (D, V); word counts of documents; only whether a word is there counts. All D documents are the
-      population, empty ones included.
-    `words`: shape (K, n); top words of each topic, best first (`ranking.top_words`).
-    `npmi_smoothing`: added to the probability that a document has both words. With 0 a pair that is never together has
-      the limit, -1; with the 1e-12 of Röder, Both and Hinneburg 2015 -1 + log(p1 p2) / log(1e-12), some -0.5: the
-      rarer the words, the less it costs them.
-    `u_mass_smoothing`: number of documents added to those that have both words.
-    Returns: means over the pairs, so that figures for different n can be compared (Mimno et al. take the sum).
+    `counts`: shape (D, V); word counts of documents, including empty ones; only the presence of a word matters.
+    `words`: shape (K, n); top words of each topic, best first (`ranking.top_words`). Words in no document are ignored.
+    Returns: means over the pairs, so that different n are comparable (Mimno et al. take the sum).
     Reference: Bouma 2009; Lau, Newman and Baldwin 2014 (NPMI). Mimno et al. 2011, eq. 1 (u_mass).
     """
-    top = _check_words(counts, words)
+    top = np.asarray(words, dtype=np.int64)
     used, place = np.unique(top, return_inverse=True)
     # Only the columns of top words; column by column, since each topic needs a few of them.
     columns = sparse.csc_array(sparse.csr_array(counts)[:, used])
     columns.eliminate_zeros()
-    npmi, u_mass, unused = [], [], []
+    npmi, u_mass = [], []
     for at in place.reshape(top.shape):
-        # Dense: top words stand in many documents, and single precision counts these exactly up to 2^24.
+        # Dense: top words are in many documents, and single precision counts these exactly up to 2^24.
         chosen = np.zeros((columns.shape[0], len(at)), dtype=np.float32)
         for position, word in enumerate(at):
             chosen[columns.indices[columns.indptr[word] : columns.indptr[word + 1]], position] = 1.0
         together = (chosen.T @ chosen).astype(np.float64)
         alone = together.diagonal()
-        # Pairs (higher, lower) of words that the corpus uses.
         higher, lower = np.triu_indices(len(at), 1)
         there = (alone[higher] > 0) & (alone[lower] > 0)
         higher, lower = higher[there], lower[there]
         both = together[higher, lower]
         share = np.array([alone[higher], alone[lower], both]) / columns.shape[0]
-        npmi.append(_mean(_npmi(share[0], share[1], share[2], npmi_smoothing)))
-        u_mass.append(_mean(_log(both + u_mass_smoothing) - np.log(alone[higher])))
-        unused.append(int((alone == 0).sum()))
-    return Coherence(np.array(npmi), np.array(u_mass), np.array(unused, dtype=np.int64))
+        npmi.append(_mean(_npmi(*share)))
+        u_mass.append(_mean(np.log(both + 1.0) - np.log(alone[higher])))
+    return Coherence(np.array(npmi), np.array(u_mass))
 
 
-def _npmi(one: Floats, other: Floats, both: Floats, smoothing: float) -> Floats:
+def _npmi(one: Floats, other: Floats, both: Floats) -> Floats:
     """Return log(p12 / (p1 p2)) / -log p12 of each pair."""
-    joint = both + smoothing
-    out = np.full(len(joint), -1.0)
-    # Two words that every document has are together by necessity: that says nothing, like independence.
-    out[joint >= 1.0] = 0.0
-    inside = (joint > 0.0) & (joint < 1.0)
-    log_joint = np.log(joint[inside])
+    out = np.full(len(both), -1.0)
+    # Two words of every document are always together: this is no evidence, like independence.
+    out[both >= 1.0] = 0.0
+    inside = (both > 0.0) & (both < 1.0)
+    log_joint = np.log(both[inside])
     out[inside] = (log_joint - np.log(one[inside]) - np.log(other[inside])) / -log_joint
     return out
-
-
-def _log(x: Floats) -> Floats:
-    """Return log x, minus infinity at 0."""
-    return np.log(x, out=np.full_like(x, -np.inf), where=x > 0.0)
 
 
 def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
 
-def _check_words(counts: Any, words: ArrayLike) -> NDArray[np.int64]:
-    top = np.asarray(words, dtype=np.int64)
-    n_words = counts.shape[1]
-    if top.ndim != 2 or 0 in top.shape:
-        raise ParameterError(f"Top words must be an array (topics, words), not one of the shape {top.shape}.")
-    if top.min() < 0 or top.max() >= n_words:
-        raise DataError(
-            "a top word is not in the vocabulary of the corpus",
-            value=str(int(top.min() if top.min() < 0 else top.max())),
-            remedy=f"Give numbers of words from 0 to {n_words - 1:,}.",
-        )
-    return top
+def finite_mean(values: Floats) -> float:
+    """Return the mean of the finite values, NaN if there is none."""
+    return _mean(values[np.isfinite(values)])
 
 
 def topic_diversity(words: ArrayLike) -> float:
-    """Return the share of different words among the top words of all topics (Dieng, Ruiz and Blei 2020).
+    """Return the share of distinct words among the top words of all topics (Dieng, Ruiz and Blei 2020).
 
     `words`: shape (K, n).
-    Returns: 1 when no word is among the top words of two topics, 1 / K when all topics have the same ones.
+    Returns: from 1 / K (all topics have the same top words) to 1 (no two topics share a top word).
     """
     top = np.asarray(words)
     return len(np.unique(top)) / top.size
 
 
 def uniqueness(words: ArrayLike) -> Floats:
-    """Return for each topic the mean over its top words of 1 / number of topics that have it among theirs, shape (K,).
+    """Return, for each topic, the mean over its top words of 1 / number of topics with this top word, shape (K,).
 
     `words`: shape (K, n); no word twice in a topic.
     Reference: Nan et al. 2019 ("topic uniqueness"). Its mean over the topics is `topic_diversity`.
@@ -323,10 +284,9 @@ def uniqueness(words: ArrayLike) -> Floats:
 
 
 def mean_exclusivity(word_probability: ArrayLike, words: ArrayLike) -> Floats:
-    """Return for each topic the mean over its top words of phi over the sum of phi of all topics, shape (K,).
+    """Return, for each topic, the mean over its top words of phi relative to the sum over topics, shape (K,).
 
-    `word_probability`: shape (K, V).
-    `words`: shape (K, n).
+    `word_probability`: shape (K, V); `words`: shape (K, n).
     """
     phi, top = np.asarray(word_probability, dtype=np.float64), np.asarray(words)
     own, total = np.take_along_axis(phi, top, axis=1), phi.sum(axis=0)[top]
@@ -334,20 +294,19 @@ def mean_exclusivity(word_probability: ArrayLike, words: ArrayLike) -> Floats:
     return out
 
 
-#: Similarity of topics that count as the same: about half of their top words are, and more of the frequent ones.
+#: Similarity of topics of two runs that count as the same; about half of their top words agree.
 ALIKE = 0.6
-#: Bhattacharyya coefficient of two topics of one run from which on they are one topic twice: a similarity of 0.95. The
-#: second is not found again anywhere.
+#: Least Bhattacharyya coefficient (a similarity of 0.95) of a topic that repeats another topic of its run.
 SAME = 0.998
-#: Top words of a topic that are looked for in other runs.
+#: Top words of a topic that are searched for in other runs.
 TOP_WORDS = 10
 
 
 def count_alike_topics(posteriors: Sequence[Posterior]) -> tuple[int, int]:
-    """Return how many topics of the first run come back in all the others, and how many it has.
+    """Return how many topics of the first run are in all the others, and how many topics it has.
 
-    Empty topics do not count. Of topics that are all but the same (`SAME`), only the largest comes back. Topics over
-    different words cannot be compared: that gives (0, 0).
+    Empty topics, and topics that repeat a larger one (`SAME`), are not counted as found. Topics over different
+    vocabularies cannot be compared and give (0, 0).
     """
     topics = [_read(posterior)[0] for posterior in posteriors]
     if len({one.shape[1] for one in topics}) > 1:
@@ -357,22 +316,22 @@ def count_alike_topics(posteriors: Sequence[Posterior]) -> tuple[int, int]:
 
 
 def count_repeats(posterior: Posterior) -> int:
-    """Return how many topics in use are all but the same as a larger one (`SAME`)."""
+    """Return how many topics in use repeat a larger one (`SAME`)."""
     return int(_find_repeats(_read(posterior)[0]).sum())
 
 
 def measure_spread(posteriors: Sequence[Posterior], vocabulary: NDArray[Any]) -> dict[str, pd.DataFrame]:
-    """Return how far the topics of the first run depend on the run, as the frames `topics` and `words`.
+    """Return how the topics of the first run vary between runs, as the frames `topics` and `words`.
 
     topics: topic (from 1, largest first), share, low, high, found, runs.
     words: topic, rank, word, probability, low, high, in_top_ten, for the ten most probable words of each topic.
 
-    A topic is found in a run that has a topic with a similarity of `ALIKE` or more; `found` counts these runs, the
-    first included, of the number in `runs`. A topic that repeats a larger one of its run (`SAME`) is found nowhere
-    else. `low` and `high` are the least and the largest value over the runs that have the topic; NaN where no other run
-    has it. `in_top_ten` counts the runs in which the topic has the word among its ten most probable ones.
+    A run has a topic if one of its topics has a similarity of at least `ALIKE`; `found` counts these of all `runs`,
+    including the first. A topic that repeats a larger one (`SAME`) is not found in other runs. `low` and `high` are the
+    range over the runs that have the topic; NaN if no other run has it. `in_top_ten` counts the runs in which the word
+    is one of the topic's ten most probable words.
 
-    `posteriors`: of runs on the same words, as their methods gave them; one or more.
+    `posteriors`: one or more, of runs on the same vocabulary.
     """
     phi, share = _read(posteriors[0])
     top, repeats = top_words(phi, TOP_WORDS), _find_repeats(phi)
@@ -410,24 +369,24 @@ def _read(posterior: Posterior) -> tuple[Array, Array]:
 
 
 def _find_repeats(phi: Array) -> NDArray[np.bool_]:
-    """Return which topics, shape (K, V), are all but the same as one before them, shape (K,)."""
+    """Return which topics, shape (K, V), repeat an earlier one, shape (K,)."""
     root = np.sqrt(phi)
     return np.asarray((np.tril(root @ root.T, -1) >= SAME).any(axis=1))
 
 
 def _range_over_runs(values: Sequence[Array], known: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Return the least and the largest value over runs, NaN where it is not known."""
+    """Return the least and the largest value over runs; NaN for unknown ones."""
     low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
-#: Top words that the measures of a topic look at, and those that identify a topic which the user has named.
+#: Number of top words in the measures of a topic, and in the identification of a topic with a user's name.
 MEASURED, IDENTIFYING = 10, 20
 
 
 @dataclass(frozen=True, eq=False)
 class TopicQuality:
-    """The quality of each topic, shape (K,) each, and the share of different words among all top words."""
+    """The quality of each topic, arrays of shape (K,), and the share of distinct words among all top words."""
 
     npmi: NDArray[np.float64]
     u_mass: NDArray[np.float64]
@@ -441,7 +400,7 @@ class TopicAnswer:
     """The topics of one posterior; topics are numbered from 1, words and documents from 0."""
 
     topics: Topics
-    corpus: Corpus  #: the documents that can be looked at: all, or some of those on disk or held out
+    corpus: Corpus  #: the documents that can be shown: all, or some of those on disk or held out
     data: Corpus | DiskCorpus  #: all documents of the run
 
     @property
@@ -456,12 +415,12 @@ class TopicAnswer:
 
     @property
     def is_partial(self) -> bool:
-        """The run has more documents than can be looked at."""
+        """True if some documents of the run cannot be shown."""
         return self.corpus.n_documents < self.data.n_documents
 
     @cached_property
     def identifying_words(self) -> NDArray[np.int64]:
-        """Words that a topic's name goes with, shape (K, n)."""
+        """Words that identify each topic, shape (K, n)."""
         return top_words(self.topics.word_probability, IDENTIFYING)
 
     @cached_property
@@ -476,12 +435,10 @@ class TopicAnswer:
 
     @cached_property
     def quality(self) -> TopicQuality:
-        """Coherence over the documents that can be looked at, and how the topics differ."""
+        """Coherence over the shown documents, and differences between the topics."""
         words = self.identifying_words[:, :MEASURED]
-        coherent = coherence(self.corpus.counts, words)
         return TopicQuality(
-            coherent.npmi,
-            coherent.u_mass,
+            *coherence(self.corpus.counts, words),
             uniqueness(words),
             mean_exclusivity(self.topics.word_probability, words),
             topic_diversity(words),
@@ -489,9 +446,7 @@ class TopicAnswer:
 
     def mean_quality(self, name: str) -> float:
         """Return the mean over the topics of a measure of `TopicQuality`, NaN if no topic has a finite value."""
-        values = getattr(self.quality, name)
-        finite = values[np.isfinite(values)]
-        return float(finite.mean()) if len(finite) else float("nan")
+        return finite_mean(getattr(self.quality, name))
 
     def list_top_words(self, n: int) -> list[list[str]]:
         """Return the `n` most probable words of each topic."""
@@ -500,17 +455,10 @@ class TopicAnswer:
 
     def find_words(self, text: str, most: int) -> list[int]:
         """Return at most `most` words that contain a text: the word itself first, then the most frequent ones."""
-        low = text.lower()
-        words = (
-            [number for number, word in enumerate(self.corpus.vocabulary) if low in word.lower()]
-            if low
-            else []
-        )
-        other = [self.corpus.vocabulary[number].lower() != low for number in words]
-        if not words:
-            return []
-        order = np.lexsort((-self.data.frequencies[words], other))
-        return [words[at] for at in order[:most]]
+        low, vocabulary = text.lower(), self.corpus.vocabulary.tolist()
+        words = [number for number, word in enumerate(vocabulary) if low and low in word.lower()]
+        words.sort(key=lambda number: (vocabulary[number].lower() != low, -self.data.frequencies[number]))
+        return words[:most]
 
     def topics_of_word(self, word: int, least: float) -> list[tuple[int, float, float]]:
         """Return the topics with at least a share `least` of a word's tokens, largest share first.
@@ -524,14 +472,11 @@ class TopicAnswer:
         return [(int(k) + 1, float(share[k]), float(probability[k])) for k in order if share[k] >= least]
 
     def document_words(self, document: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the words of a document, the most frequent first, and how often each stands there."""
+        """Return the words of a document, the most frequent first, and their counts."""
         return frequent_words(self.corpus, document)
 
     def find_documents(self, topic: int, n: int, by: DocumentOrder, text: str = "") -> pd.DataFrame:
-        """Return the `n` documents with most of a topic, among those whose name contains a text.
-
-        Returns: as `top_documents` gives it; the document with that very name comes first.
-        """
+        """Return the rows of `top_documents` for documents whose name contains a text, an exact match first."""
         shares, lengths = self.topics.document_share, self.corpus.lengths
         if not text:
             return top_documents(shares, lengths, topic - 1, n, by=by)
@@ -546,7 +491,7 @@ class TopicAnswer:
 
     @cached_property
     def label_shares(self) -> pd.DataFrame:
-        """Share of each topic in the words of each known label's documents: topics by labels, largest label first."""
+        """Share of each topic in the words of the documents of each known label; the largest label comes first."""
         labels: Any = self.corpus.labels
         shares = pd.DataFrame(self.topics.document_share * self.corpus.lengths[:, None])
         shares.columns = np.arange(1, self.n_topics + 1)
@@ -558,7 +503,7 @@ class TopicAnswer:
 
 
 def frequent_words(corpus: Corpus, document: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the words (0-based) of a document, the most frequent first, and how often each stands there."""
+    """Return the words (0-based) of a document, the most frequent first, and their counts."""
     counts = corpus.counts
     begin, end = counts.indptr[document], counts.indptr[document + 1]
     words, times = counts.indices[begin:end], counts.data[begin:end]
@@ -567,6 +512,6 @@ def frequent_words(corpus: Corpus, document: int) -> tuple[NDArray[np.int64], ND
 
 
 def share_vocabulary(answers: Sequence[TopicAnswer]) -> bool:
-    """Return whether the topics of several answers are distributions over the same words."""
+    """Return whether the topics of several answers have the same vocabulary."""
     first = answers[0].corpus.vocabulary
     return all(np.array_equal(answer.corpus.vocabulary, first) for answer in answers[1:])

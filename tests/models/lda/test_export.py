@@ -21,7 +21,6 @@ from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.export import pyldavis_json
-from acvb_core.models.lda.pyldavis import pyldavis_data
 from acvb_core.registry import method_row
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import run_json, write_run
@@ -128,9 +127,6 @@ def test_pyldavis(result: Result) -> None:
     assert told["R"] == 5
     assert told["topic.order"] == list(range(1, 7)), "topics have the numbers that they have everywhere"
     assert sum(told["mdsDat"]["Freq"]) == pytest.approx(100.0)
-    topics, train = result.prepared.model.topics(result.posterior), result.prepared.train
-    shares = topics.word_probability, topics.document_share
-    assert told == pyldavis_data(*shares, train.lengths, list(BARS.vocabulary), n_words=5, sort=False)
     masses = result.posterior.masses()["topics"]
     np.testing.assert_allclose(told["mdsDat"]["Freq"], 100 * masses / masses.sum(), rtol=0.05)
     with pytest.raises(ParameterError, match="model 'irm' has no topics"):

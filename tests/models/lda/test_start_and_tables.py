@@ -10,7 +10,6 @@ from acvb_core.models.lda import start
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.start import draw_noisy_counts, random_responsibilities, warm_responsibilities
 from acvb_core.models.lda.state import Tokens
-from acvb_core.models.lda.topics import TABLE_WORDS, Topics, document_table, word_table
 from acvb_core.models.lda.transform import fold_in
 from acvb_core.samples.planted_mixtures import planted_topics
 
@@ -78,21 +77,3 @@ def test_pieces_of_a_pass_cover_every_document_once(monkeypatch: pytest.MonkeyPa
         assert [d for begin, end in pieces for d in range(begin, end)] == list(range(9))
         for begin, end in pieces:
             assert end == begin + 1 or tokens.pointers[end] - tokens.pointers[begin] <= length
-
-
-def test_tables() -> None:
-    rng = np.random.default_rng(0)
-    phi, theta = rng.dirichlet(np.full(90, 0.1), size=4), rng.dirichlet(np.ones(4), size=30)
-    topics = Topics(phi, theta, phi.sum(axis=1) / 4)
-    table = word_table(topics.word_probability, CORPUS.vocabulary)
-    assert len(table) == 4 * TABLE_WORDS
-    for k in range(4):
-        rows = table[table["topic"] == k + 1]
-        wanted = np.sort(phi[k])[::-1][:TABLE_WORDS]
-        np.testing.assert_array_equal(rows["probability"], wanted)
-        place = {word: w for w, word in enumerate(CORPUS.vocabulary)}
-        np.testing.assert_array_equal(phi[k][[place[word] for word in rows["word"]]], wanted)
-    assert len(word_table(topics.word_probability, CORPUS.vocabulary, 3)) == 12
-    shares = document_table(topics.document_share, CORPUS)
-    np.testing.assert_array_equal(shares[[f"topic_{k}" for k in range(1, 5)]], theta)
-    assert shares["document"].tolist() == CORPUS.documents.tolist()
