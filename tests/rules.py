@@ -1,13 +1,10 @@
-"""Rules of size and of names, and what breaks them: `python -m tests.rules` prints it.
-
-`exceptions.txt` has what still broke a rule when the rule came. The list may only get shorter.
-"""
+"""Rules of size and of names, and what breaks them."""
 
 from __future__ import annotations
 
 import ast
 import re
-import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -16,7 +13,6 @@ import acvb_core
 from acvb_core.registry import MODELS
 
 ROOT = Path(__file__).resolve().parents[1]
-EXCEPTIONS = Path(__file__).with_name("exceptions.txt")
 
 MOST_LINES = 700
 #: Its docstring is not counted: a public reader, or `fit`, describes each of its options, which makes no code longer.
@@ -27,7 +23,16 @@ MOST_PARAMETERS = 10
 #: object, as in `heldout=HeldOut(documents=0.1, seed=3)`, would be a second vocabulary, and longer to type. So the
 #: keywords of these functions are not counted.
 TYPED_BY_USERS = frozenset(acvb_core.__all__)
-MOST_FILES = 20
+MOST_FILES = 15
+#: Folders that have more files, and how many. The list may only get shorter, and the numbers smaller.
+KNOWN_FOLDERS: dict[str, int] = {
+    "acvb_core/data": 17,
+    "acvb_core/models/irm": 18,
+    "acvb_core/models/lda": 19,
+    "pages/ui/irm": 17,
+    "pages/ui/lda": 20,
+    "pages/ui/shared": 18,
+}
 
 #: Decorators of compiled functions, which may be longer than a screen.
 COMPILERS = ("njit", "jit", "vectorize", "guvectorize")
@@ -155,10 +160,8 @@ EVERYWHERE: dict[str, Callable[[str], list[str]]] = {
     "a function is named by a verb, a class by a noun": bare_participles,
     "a docstring begins with what the thing is or does": docstring_starts,
 }
-FOLDERS = f"a folder has at most {MOST_FILES} modules"
 MODELS_RULE = "a model is named in its own rooms only"
 PAGES_RULE = "pages do not compute"
-TITLES = (*EVERYWHERE, FOLDERS, MODELS_RULE, PAGES_RULE)
 
 
 def modules(*places: str) -> Iterator[tuple[str, str]]:
@@ -173,9 +176,10 @@ def is_in(path: str, rooms: tuple[str, ...]) -> bool:
     return any(path == room or path.startswith(f"{room}/") for room in rooms)
 
 
-def large_folders(paths: list[str]) -> list[str]:
-    folders = [path.rpartition("/")[0] for path in paths if not path.endswith("/__init__.py")]
-    return sorted({folder for folder in folders if folders.count(folder) > MOST_FILES})
+def large_folders(paths: list[str]) -> dict[str, int]:
+    """Return the folders with too many files, `__init__.py` not counted, and their numbers of files."""
+    folders = Counter(path.rpartition("/")[0] for path in paths if not path.endswith("/__init__.py"))
+    return {folder: count for folder, count in folders.items() if count > MOST_FILES}
 
 
 def foreign_names(path: str, source: str) -> list[str]:
@@ -185,7 +189,6 @@ def foreign_names(path: str, source: str) -> list[str]:
     return [n for n in model_names(source) if not (n == DATA_WORD and is_in(path, DATA_ROOMS))]
 
 
-@cache
 def violations() -> dict[str, set[str]]:
     """Return for each rule what breaks it in this checkout: `path: name`."""
     code = list(modules("app.py", "pages", "acvb_core"))
@@ -193,26 +196,8 @@ def violations() -> dict[str, set[str]]:
         title: {f"{path}: {name}" for path, source in code for name in rule(source)}
         for title, rule in EVERYWHERE.items()
     }
-    broken[FOLDERS] = set(large_folders([path for path, _ in [*code, *modules("tests", "benchmarks")]]))
     broken[MODELS_RULE] = {f"{path}: {name}" for path, source in code for name in foreign_names(path, source)}
     broken[PAGES_RULE] = {
         f"{path}: {name}" for path, source in modules("app.py", "pages") for name in numpy_imports(source)
     }
     return broken
-
-
-def listed_exceptions() -> dict[str, set[str]]:
-    """Read the exceptions: a rule after `#`, then what may still break it, one a line."""
-    listed: dict[str, set[str]] = {title: set() for title in TITLES}
-    title = ""
-    for line in EXCEPTIONS.read_text().splitlines():
-        if line.startswith("# "):
-            title = line.removeprefix("# ")
-        elif line:
-            listed[title].add(line)
-    return listed
-
-
-if __name__ == "__main__":
-    parts = ("\n".join([f"# {title}", *sorted(names)]) for title, names in violations().items())
-    sys.stdout.write("\n\n".join(parts) + "\n")
