@@ -9,7 +9,6 @@ with the bits that it had, or be named with the reason why not.
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from acvb_core.engine.executor import Executor, Status
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
+from benchmarks.harness import make_parser
 from benchmarks.kill_runs import end_of, name_of, prepared_runs, uninterrupted
 
 _SECONDS = 300
@@ -143,11 +143,7 @@ def _mount(folder: Path, kilobytes: int) -> Iterator[Path]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--faults", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = make_parser(__doc__, faults=200, seed=0)
     parser.add_argument("--without-disk", action="store_true", help="leave the full disk out")
     given = parser.parse_args()
     observer.WRITE_EVERY, observer.WRITE_RATIO = 0.02, 2.0

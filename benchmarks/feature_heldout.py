@@ -13,14 +13,11 @@ variances predict.
 
 from __future__ import annotations
 
-import argparse
-import os
 import statistics
 import time
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn import datasets
 from sklearn.decomposition import FactorAnalysis
 
@@ -28,7 +25,9 @@ from acvb_core import fit, load_table
 from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore, score_cells
 from acvb_core.evaluate.split import Split, hold_out_cells
-from benchmarks.peers.factors import ROUNDS, SIZES, conditional_cells
+from benchmarks.harness import make_parser, print_rows
+from benchmarks.peers.factors import ROUNDS, SIZES, fit_rounds
+from benchmarks.peers.trials import Trial, standardise_heldout
 
 SHARE = 0.3
 #: What a method's name here stands for.
@@ -73,18 +72,12 @@ def by_factors(table: Table, seed: int) -> CellScore:
 
 def score_factors(split: Split, size: int, rounds: int) -> dict[tuple[int, int], CellScore]:
     """Return the scores after each of some fits with a number of factors, by this number and that of the fits."""
-    train, held = split.train, split.heldout
-    values = train.moments.apply(train.values)
-    truth = (held.values - train.moments.mean[held.columns]) / train.moments.sd[held.columns]
-    scores, guess = {}, np.zeros_like(values)
-    for number in range(1, rounds + 1):
-        model = FactorAnalysis(size).fit(np.where(np.isnan(values), guess, values))
-        guess, variance = conditional_cells(values, model.mean_, model.get_covariance())
-        mean, spread = guess[held.rows, held.columns], variance[held.rows, held.columns]
-        log_density = -0.5 * (np.log(2 * np.pi * spread) + (truth - mean) ** 2 / spread)
-        density = np.exp(log_density.astype(np.longdouble))
-        scores[size, number] = score_cells(np.stack([density, mean], axis=1), truth)
-    return scores
+    trial = Trial("features", split.train, split.heldout)
+    truth = standardise_heldout(trial)
+    fits = fit_rounds(
+        FactorAnalysis(size), trial.train.moments.apply(trial.train.values), trial.heldout, truth, rounds
+    )
+    return {(size, number): score_cells(predicted, truth) for number, predicted in enumerate(fits, 1)}
 
 
 def line(table: Table, method: str, seeds: int) -> dict[str, Any]:
@@ -126,21 +119,13 @@ def line(table: Table, method: str, seeds: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = make_parser(
+        __doc__,
+        data=["digits", "wine", "breast_cancer"],
+        methods=["fab", "ica", "random", "paper", "em", "vb", "ibp", "sample", "meibp", "factors", "means"],
+        seeds=5,
     )
     parser.add_argument("files", nargs="*", metavar="FILE")
-    parser.add_argument(
-        "--data",
-        default="digits,wine,breast_cancer",
-        type=lambda text: [one for one in text.split(",") if one],
-    )
-    parser.add_argument(
-        "--methods",
-        default="fab,ica,random,paper,em,vb,ibp,sample,meibp,factors,means",
-        type=lambda text: text.split(","),
-    )
-    parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     tables = [load_table(file).data for file in options.files] + [named(name) for name in options.data]
     lines = []
@@ -148,11 +133,7 @@ def main() -> None:
         for method in options.methods:
             lines.append(line(table, method, options.seeds))
             print(lines[-1], flush=True)
-    with pd.option_context("display.width", 200, "display.max_columns", 20):
-        print(
-            pd.DataFrame(lines).to_string(index=False, na_rep="", float_format=lambda value: f"{value:.4g}")
-        )
-    print(f"load average {os.getloadavg()[0]:.2f}")
+    print_rows(lines)
 
 
 if __name__ == "__main__":

@@ -16,19 +16,17 @@ processor seconds with and without it, A B A B, and their ratio, medians of 8 se
 
 from __future__ import annotations
 
-import argparse
-import os
 import statistics
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.optimize import linear_sum_assignment
 
 from acvb_core import Result, fit
 from acvb_core.data.table import Table
 from acvb_core.samples.planted_mixtures import PlantedFeatures, block_images, planted_features
+from benchmarks.harness import make_parser, print_rows
 
 SIZES = (100, 250, 500, 1000, 2000)
 #: What a method's name here stands for.
@@ -128,15 +126,12 @@ def acceleration(init: str) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--trials", type=int, default=10)
-    parser.add_argument("--methods", default="fab,random,em", type=lambda text: text.split(","))
-    parser.add_argument(
-        "--cases", default="artificial,narrow,blocks,acceleration", type=lambda text: text.split(",")
-    )
-    options = parser.parse_args()
+    options = make_parser(
+        __doc__,
+        trials=10,
+        methods=["fab", "random", "em"],
+        cases=["artificial", "narrow", "blocks", "acceleration"],
+    ).parse_args()
     lines: list[dict[str, Any]] = []
     for method in options.methods:
         if "artificial" in options.cases:
@@ -147,11 +142,7 @@ def main() -> None:
             lines += blocks(method, options.trials)
     if "acceleration" in options.cases:
         lines += [*acceleration("random"), *acceleration("ica")]
-    with pd.option_context("display.width", 200, "display.max_columns", 20, "display.max_colwidth", 80):
-        print(
-            pd.DataFrame(lines).to_string(index=False, na_rep="", float_format=lambda value: f"{value:.3g}")
-        )
-    print(f"load average {os.getloadavg()[0]:.2f}")
+    print_rows(lines, ".3g")
 
 
 if __name__ == "__main__":

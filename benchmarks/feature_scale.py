@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import statistics
 import time
 
@@ -23,6 +22,7 @@ from acvb_core import fit
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run as sweeps
 from acvb_core.samples.planted_mixtures import planted_features
+from benchmarks.harness import make_parser, peak_bytes, print_load
 
 
 def recovered(found: np.ndarray, planted: np.ndarray) -> int:
@@ -61,7 +61,7 @@ def whole(options: argparse.Namespace) -> None:
         f"{last.verdict} after {last.sweep} sweeps: {last.effective_k['features']} features, "
         f"{recovered(result.posterior['objects'], planted.activations)} of {options.features} planted ones found; "
         f"{last.cpu_seconds:.0f} s of processor time, {time.monotonic() - before:.0f} s in all; peak memory "
-        f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GB, of which the table is "
+        f"{peak_bytes() / 2**30:.1f} GB, of which the table is "
         f"{table.values.nbytes / 2**30:.2f}; "
         f"load average {os.getloadavg()[0]:.2f}"
     )
@@ -89,20 +89,14 @@ def growth(options: argparse.Namespace) -> None:
     for what, sizes, times in (("objects", objects, by_objects), ("features", features, by_features)):
         shown = ", ".join(f"{size:,}: {took:.3f} s" for size, took in zip(sizes, times, strict=True))
         print(f"{what} {shown}; slope {slope(sizes, times):.2f}")
-    print(f"load average {os.getloadavg()[0]:.2f}")
+    print_load()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = make_parser(
+        __doc__, method="fab", objects=110000, columns=256, features=60, share=0.3, missing=0.0
     )
     parser.add_argument("what", choices=("run", "growth"))
-    parser.add_argument("--method", default="fab")
-    parser.add_argument("--objects", type=int, default=110_000)
-    parser.add_argument("--columns", type=int, default=256)
-    parser.add_argument("--features", type=int, default=60)
-    parser.add_argument("--share", type=float, default=0.3)
-    parser.add_argument("--missing", type=float, default=0.0)
     options = parser.parse_args()
     (whole if options.what == "run" else growth)(options)
 

@@ -7,22 +7,17 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import re
-import socket
-import subprocess
-import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
-_ROOT = Path(__file__).resolve().parents[1]
+from benchmarks.harness import make_parser, open_browser, serve_app
+
 _EXAMPLE = "Find the clusters of games"
 _SECONDS = 600.0
 #: Most points of a curve.
@@ -34,38 +29,13 @@ _POINTS = """() => {
 
 def time_first_curve(folder: Path, warm: bool) -> dict[str, float]:
     """Start the app with a home in `folder` and the example, and return the seconds until each was seen."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    home = {"ACVB_HOME": str(folder / "home")} | (
-        {} if warm else {"NUMBA_CACHE_DIR": str(folder / "kernels")}
-    )
+    kernels = {} if warm else {"NUMBA_CACHE_DIR": str(folder / "kernels")}
     begun = time.monotonic()
-    with (folder / "log").open("wb") as log:
-        app = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)],
-            cwd=_ROOT,
-            env={**os.environ, **home},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
-    try:
-        _wait(lambda: _answers(f"http://127.0.0.1:{port}"))
+    with serve_app(folder, environment=kernels) as (url, _, _):
         times = {"app answers": time.monotonic() - begun}
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=["--no-sandbox"]
-            )
-            page = browser.new_page(viewport={"width": 1440, "height": 900})
-            page.set_default_timeout(1000 * _SECONDS)
-            page.goto(f"http://127.0.0.1:{port}")
-            times |= start_example(page, begun)
-            browser.close()
-    finally:
-        app.terminate()
-        app.wait()
-    return times
+        with open_browser(_SECONDS) as page:
+            page.goto(url)
+            return times | start_example(page, begun)
 
 
 def start_example(page: Page, begun: float) -> dict[str, float]:
@@ -83,14 +53,6 @@ def start_example(page: Page, begun: float) -> dict[str, float]:
     return times | {"three runs converged": time.monotonic() - begun}
 
 
-def _answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
-            return bool(answer.read() == b"ok")
-    except OSError:
-        return False
-
-
 def _wait(reached: Callable[[], bool]) -> None:
     end = time.monotonic() + _SECONDS
     while not reached():
@@ -101,7 +63,7 @@ def _wait(reached: Callable[[], bool]) -> None:
 
 def main() -> None:
     """Measure once."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = make_parser(__doc__)
     parser.add_argument("--warm", action="store_true", help="keep the kernels that are compiled already")
     warm = parser.parse_args().warm
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:

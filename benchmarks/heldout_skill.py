@@ -15,8 +15,6 @@ the one with the highest bound (known without it), and their mean.
 
 from __future__ import annotations
 
-import argparse
-import os
 from typing import Any
 
 import numpy as np
@@ -27,6 +25,7 @@ from acvb_core.cli.settings import parse_setting
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.significance import compare_paired
 from acvb_core.registry import method_row
+from benchmarks.harness import make_parser, print_load
 
 
 def describe_run(split: int, result: Result) -> dict[str, Any]:
@@ -45,16 +44,9 @@ def describe_run(split: int, result: Result) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("file")
-    parser.add_argument("--shape")
+    parser = make_parser(__doc__, "file", shape=None, method="acvb0", splits=5, heldout=0.1)
     parser.add_argument("--domains", choices=("one", "two"), default="two")
     parser.add_argument("--pairs", action="store_true", help="hold out pairs of a network for either model")
-    parser.add_argument("--method", default="acvb0")
-    parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--heldout", type=float, default=0.1)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument(
         "--runs", type=int, default=1, help="runs on each split, whose predictions are averaged"
@@ -118,7 +110,7 @@ def main() -> None:
                 f"combined less the {name}: {tests.difference[number]:.4f}, 95 % from {tests.low[number]:.4f} to "
                 f"{tests.high[number]:.4f}, p = {tests.p_t[number]:.2g}"
             )
-    print(f"load average {os.getloadavg()[0]:.2f}")
+    print_load()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ be lost; every other must be found, and end with the same bits as one that was n
 
 from __future__ import annotations
 
-import argparse
 import signal
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
+from benchmarks.harness import make_parser
 
 _ROOT = Path(__file__).resolve().parents[1]
 _SECONDS = 300
@@ -131,12 +131,8 @@ def end_of(job: Job) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--runs", type=Path, help="start the runs in this folder, and go on until killed")
+    parser = make_parser(__doc__, kills=50, seed=0)
+    parser.add_argument("--runs", type=Path, help="start the runs in this folder, and continue until killed")
     given = parser.parse_args()
     if given.runs is not None:
         run_until_killed(given.runs)

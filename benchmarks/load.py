@@ -13,13 +13,10 @@ import argparse
 import asyncio
 import itertools
 import os
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +27,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-_ROOT = Path(__file__).resolve().parents[1]
+from benchmarks.harness import ask_health, make_parser, serve_app
+
 _WORKSPACES = 5
 #: Seconds between two drawings of the whole page in a session.
 _WHOLE_EVERY = 30.0
@@ -51,7 +49,7 @@ class Figures:
     errors: list[str] = field(default_factory=list)
 
 
-def serve(workspaces: list[str], running: int, waiting: int) -> None:
+def serve(workspaces: list[str], running: int, waiting: int, port: str) -> None:
     """Start the app in this process with runs of each workspace, and serve it until the process ends."""
     from streamlit.web import cli
 
@@ -65,7 +63,7 @@ def serve(workspaces: list[str], running: int, waiting: int) -> None:
     endless = {"k_rows": 20, "k_cols": 20, "max_sweeps": 100_000}
     for seed in range(running + waiting):
         book.add(next(owners), prepare_run(relation, "gibbs", endless, heldout=0.1, seed=seed))
-    sys.argv = ["streamlit", "run", "app.py", "--server.port", os.environ["PORT"]]
+    sys.argv = ["streamlit", "run", "app.py", "--server.port", port]
     cli.main()
 
 
@@ -134,23 +132,10 @@ async def _watch_server(port: int, process: int, figures: Figures, until: float)
         pages = Path(f"/proc/{process}/statm").read_text().split()[1]
         figures.memory.append(int(pages) * os.sysconf("SC_PAGE_SIZE") / 2**20)
         for _ in range(10):
-            begun = time.monotonic()
-            await asyncio.to_thread(_ask_health, port)
-            figures.health.append(time.monotonic() - begun)
+            seconds = await asyncio.to_thread(ask_health, f"http://127.0.0.1:{port}")
+            figures.health += [] if seconds is None else [seconds]
+            figures.errors += [] if seconds is not None else ["no answer to a health check"]
             await asyncio.sleep(1.0)
-
-
-def _answers(port: int) -> bool:
-    try:
-        _ask_health(port)
-    except OSError:
-        return False
-    return True
-
-
-def _ask_health(port: int) -> None:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=60) as answer:
-        assert answer.status == 200
 
 
 async def _measure(port: int, process: int, workspaces: list[str], sessions: int, minutes: float) -> Figures:
@@ -181,53 +166,24 @@ def report(figures: Figures) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--sessions", type=int, default=20)
-    parser.add_argument("--running", type=int, default=4)
-    parser.add_argument("--waiting", type=int, default=100)
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser = make_parser(__doc__, sessions=20, running=4, waiting=100, minutes=10.0)
     parser.add_argument("--serve", help=argparse.SUPPRESS)
+    parser.add_argument("--port", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:
-        serve(given.serve.split(","), given.running, given.waiting)
+        serve(given.serve.split(","), given.running, given.waiting, given.port)
         return
     workspaces = [uuid.uuid4().hex for _ in range(_WORKSPACES)]
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        log = folder / "log"
-        command = [sys.executable, "-m", "benchmarks.load", "--serve", ",".join(workspaces)]
-        command += ["--running", str(given.running), "--waiting", str(given.waiting)]
-        with log.open("wb") as out:
-            server = subprocess.Popen(
-                command,
-                cwd=_ROOT,
-                env={
-                    **os.environ,
-                    "ACVB_HOME": str(folder / "home"),
-                    "ACVB_RUNS": str(given.running),
-                    "PORT": str(port),
-                },
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-            )
-        try:
-            while not _answers(port):
-                if server.poll() is not None:
-                    sys.exit(f"The app did not start:\n{log.read_text()}")
-                time.sleep(0.2)
-            figures = asyncio.run(_measure(port, server.pid, workspaces, given.sessions, given.minutes))
-        finally:
-            server.kill()
-            server.wait()
-        figures.errors += [
-            line for line in log.read_text().splitlines() if "Error" in line or "Traceback" in line
-        ]
+    command = ["benchmarks.load", "--serve", ",".join(workspaces)]
+    command += ["--running", str(given.running), "--waiting", str(given.waiting), "--port"]
+    with (
+        tempfile.TemporaryDirectory() as name,
+        serve_app(Path(name), command, environment={"ACVB_RUNS": str(given.running)}) as (url, process, log),
+    ):
+        port = int(url.rpartition(":")[2])
+        figures = asyncio.run(_measure(port, process, workspaces, given.sessions, given.minutes))
+        lines = log.read_text().splitlines()
+        figures.errors += [line for line in lines if "Error" in line or "Traceback" in line]
     report(figures)
     sys.exit(bool(figures.errors))
 

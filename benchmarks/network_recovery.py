@@ -15,9 +15,6 @@ bound. "truth" is the same method started from the planted groups, without moves
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import os
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -33,6 +30,9 @@ from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.split import hold_out
 from acvb_core.models.irm.state import block_counts
 from acvb_core.samples.planted_relations import synth2
+from benchmarks.harness import make_parser, print_rows
+from benchmarks.peers.answers import PeerAbsentError
+from benchmarks.peers.communities import ask_graph_tool
 
 Truth = dict[str, np.ndarray]
 
@@ -104,24 +104,16 @@ def from_truth(
 
 
 def graph_tool(relation: Relation, truth: Truth) -> dict[str, Any] | None:
-    """Return graph-tool's best of 5 on the training links, None where it is not installed."""
-    if importlib.util.find_spec("graph_tool") is None:
+    """Return graph-tool's best of 5 on the training links; None if it is not installed."""
+    try:
+        reply = ask_graph_tool(hold_out(relation, 0.1, 0).train, 0)
+    except PeerAbsentError:
         return None
-    import graph_tool.all as gt
-
-    train = hold_out(relation, 0.1, 0).train
-    graph = gt.Graph(directed=False)
-    graph.add_vertex(train.shape[0])
-    rows, cols = train.ones.nonzero()
-    graph.add_edge_list(np.stack([rows, cols], axis=1)[rows < cols])
-    before = time.process_time()
-    states = [gt.minimize_blockmodel_dl(graph, state_args={"deg_corr": False}) for _ in range(5)]
-    seconds = time.process_time() - before
-    labels = np.array(min(states, key=lambda state: state.entropy()).get_blocks().a)
+    labels = reply["labels"]
     return {
         "case": "net8",
         "run": "graph-tool, best of 5",
-        "cpu_seconds": seconds,
+        "cpu_seconds": reply["cpu_seconds"],
         "clusters": len(set(labels)),
         "ari_rows": agreement(truth["rows"], labels)["ari"],
     }
@@ -166,24 +158,13 @@ def runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = make_parser(
+        __doc__, draws=5, seeds=5, init="gibbs", method="acvb0", cases=["net8", "sparse", "bip"]
     )
-    parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--init", default="gibbs")
-    parser.add_argument("--method", default="acvb0")
-    parser.add_argument("--cases", default="net8,sparse,bip", type=lambda text: text.split(","))
     frame = pd.DataFrame(runs(parser.parse_args()))
-    with pd.option_context("display.width", 200, "display.max_columns", 20):
-        print(frame.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.5g}"))
-        summary = frame[frame["run"] != "truth"].groupby("case", sort=False)
-        print(
-            summary[["cpu_seconds"]]
-            .sum()
-            .join(summary[["ari_rows", "heldout_clusters", "lower_bound"]].min())
-        )
-    print(f"load average {os.getloadavg()[0]:.2f}")
+    print_rows(frame, ".5g")
+    summary = frame[frame["run"] != "truth"].groupby("case", sort=False)
+    print(summary[["cpu_seconds"]].sum().join(summary[["ari_rows", "heldout_clusters", "lower_bound"]].min()))
 
 
 if __name__ == "__main__":

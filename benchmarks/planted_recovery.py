@@ -9,12 +9,9 @@ held-out entries as zeros. One table on standard output.
 
 from __future__ import annotations
 
-import argparse
-import os
 import time
 
 import numpy as np
-import pandas as pd
 from sklearn.cluster import SpectralBiclustering
 
 from acvb_core import fit
@@ -23,6 +20,7 @@ from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.split import hold_out
 from acvb_core.registry import methods_of
 from acvb_core.samples.planted_relations import PlantedRelation, synth2
+from benchmarks.harness import make_parser, print_rows
 
 
 def ours(
@@ -62,13 +60,7 @@ def peer(planted: PlantedRelation, seed: int, heldout: float) -> dict[str, objec
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--draws", type=int, default=3)
-    parser.add_argument("--clusters", type=int, default=20)
-    parser.add_argument("--heldout", type=float, default=0.1)
-    options = parser.parse_args()
+    options = make_parser(__doc__, draws=3, clusters=20, heldout=0.1).parse_args()
     ours(synth2(99), "cvb0", 0, 5, options.heldout)  # nothing is compiled inside a measured run
     rows = []
     for draw in range(options.draws):
@@ -76,8 +68,7 @@ def main() -> None:
         for method in methods_of("irm"):
             rows.append({"draw": draw, **ours(planted, method.name, draw, options.clusters, options.heldout)})
         rows.append({"draw": draw, **peer(planted, draw, options.heldout)})
-    print(pd.DataFrame(rows).to_string(index=False, float_format=lambda value: f"{value:.4f}"))
-    print(f"load average {os.getloadavg()[0]:.2f}")
+    print_rows(rows, ".4f")
 
 
 if __name__ == "__main__":

@@ -8,17 +8,15 @@ compared with what it held before (interpreter, libraries and compiled loops war
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+
+from benchmarks.harness import make_parser, peak_bytes, run_module
 
 
 def write_edges(path: Path, n_lines: int, n_rows: int, n_columns: int, seed: int = 0) -> None:
@@ -32,11 +30,6 @@ def write_edges(path: Path, n_lines: int, n_rows: int, n_columns: int, seed: int
             n = min(1_000_000, n_lines - start)
             pairs = row_names[rng.integers(n_rows, size=n)] + column_names[rng.integers(n_columns, size=n)]
             out.write("".join(pairs.tolist()))
-
-
-def peak_bytes() -> int:
-    """Return the highest resident memory of this process so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def measure(path: Path) -> dict[str, float]:
@@ -61,12 +54,7 @@ def measure(path: Path) -> dict[str, float]:
 
 def main() -> None:
     """Make the file, read it in a fresh process, print one JSON line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--lines", type=int, default=20_000_000)
-    parser.add_argument("--rows", type=int, default=5_000)
-    parser.add_argument("--columns", type=int, default=50_000)
+    parser = make_parser(__doc__, lines=20000000, rows=5000, columns=50000)
     parser.add_argument("--read", type=Path, help="only read this file (what the fresh process does)")
     chosen = parser.parse_args()
     if chosen.read is not None:
@@ -75,10 +63,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "edges.csv.gz"
         write_edges(path, chosen.lines, chosen.rows, chosen.columns)
-        root = Path(__file__).resolve().parent.parent
-        subprocess.run(
-            [sys.executable, "-m", "benchmarks.read_edges", "--read", str(path)], cwd=root, check=True
-        )
+        print(json.dumps(run_module(["benchmarks.read_edges", "--read", str(path)])))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ Compare on one machine: other processors and libraries round otherwise.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import sys
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import acvb_core
+from benchmarks.harness import make_parser
 
 #: By model: a sample, what it holds, and sizes. The runs are long enough for moves, merges and burn-in to happen.
 RUNS: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -67,9 +67,7 @@ def run_digests() -> dict[str, str]:
 
 def main() -> int:
     """Write the digests as JSON, or compare them with those of another version."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--out", type=Path, metavar="FILE", help="where the digests go, else standard output")
     parser.add_argument("--compare", type=Path, metavar="FILE", help="digests that another version wrote")
     chosen = parser.parse_args()

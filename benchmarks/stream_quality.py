@@ -25,6 +25,7 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import solve
 from acvb_core.engine.prepared import PreparedRun, prepare_run
+from benchmarks.harness import make_parser
 
 EPOCHS = (1, 5)
 #: Name of a line -> method and its settings.
@@ -90,15 +91,9 @@ def fit_gensim(prepared: PreparedRun, k: int, seed: int) -> Posterior:
 
 def main() -> int:
     """Run the comparison and print a table, then JSON."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("file")
-    parser.add_argument("--vocabulary")
+    parser = make_parser(__doc__, "file", vocabulary=None, k=100, alpha=0.01, beta=0.01, seeds=3)
     parser.add_argument("--texts", action="store_true", help="FILE holds texts, not counts")
     parser.add_argument("--stop-words", action="store_true", help="keep the stop words of the texts")
-    parser.add_argument("--k", type=int, default=100)
-    parser.add_argument("--alpha", type=float, default=0.01)
-    parser.add_argument("--beta", type=float, default=0.01)
-    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--sweeps", type=int, default=100, help="of batch CVB0")
     parser.add_argument("--tune", type=int, default=0, help="trials to tune the steps of SCVB0 and SVB with")
     parser.add_argument("--gensim", action="store_true", help="one epoch beside gensim, defaults throughout")

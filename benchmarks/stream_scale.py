@@ -11,13 +11,10 @@ CPU time a document at each size of the vocabulary relative to the first, median
 
 from __future__ import annotations
 
-import argparse
 import json
-import resource
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +26,7 @@ import acvb_core
 from acvb_core.data.disk import DiskCorpus, Shard
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run as sweeps
+from benchmarks.harness import MemoryWatch, make_parser
 
 PIECE = 20_000
 
@@ -64,47 +62,17 @@ def make(folder: Path, documents: int, words: int, topics: int, length: int) -> 
     )
 
 
-class Watch:
-    """Highest resident memory while it is on, bytes."""
-
-    def __init__(self) -> None:
-        self.base = self.peak = self.now()
-        self._on = True
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self._thread.start()
-
-    @staticmethod
-    def now() -> int:
-        """Return anonymous resident memory: pages of mapped files are the system's to take back."""
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("RssAnon"):
-                return int(line.split()[1]) * 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-    def _look(self) -> None:
-        while self._on:
-            self.peak = max(self.peak, self.now())
-            time.sleep(0.05)
-
-    def stop(self) -> int:
-        """Return how far memory rose."""
-        self._on = False
-        self._thread.join()
-        return self.peak - self.base
-
-
 def one_pass(folder: Path, method: str, k: int, values: dict[str, Any]) -> None:
     """Go once through a corpus on disk, and print what it took."""
     corpus = DiskCorpus.open(folder)
     warm = acvb_core.load_sample("bars").corpus
     acvb_core.fit(warm, method, k=3, epochs=1.0)  # compiled before memory and time are looked at
-    watch = Watch()
-    prepared = prepare_run(corpus, method, {"k": k, "epochs": 1.0, **values}, heldout_documents=0.001)
-    history = [(0.0, 0.0, 0.0)]
-    last = None
-    for last in sweeps(prepared):
-        history.append((last.passes * prepared.train.n_documents, last.cpu_seconds, last.wall_seconds))
-    rise = watch.stop()
+    with MemoryWatch(seconds=0.05) as watch:
+        prepared = prepare_run(corpus, method, {"k": k, "epochs": 1.0, **values}, heldout_documents=0.001)
+        history = [(0.0, 0.0, 0.0)]
+        last = None
+        for last in sweeps(prepared):
+            history.append((last.passes * prepared.train.n_documents, last.cpu_seconds, last.wall_seconds))
     assert last is not None
     seen, cpu, wall = (np.array(column) for column in zip(*history, strict=True))
     slope = float(np.polyfit(np.log(seen[len(seen) // 10 :]), np.log(cpu[len(cpu) // 10 :]), 1)[0])
@@ -121,9 +89,9 @@ def one_pass(folder: Path, method: str, k: int, values: dict[str, Any]) -> None:
         "ns_per_word_and_topic": cpu[-1] / corpus.n_pairs / k * 1e9,
         "slope": slope,
         "rate_by_tenths": [round(rate) for rate in rates],
-        "memory_rise_mb": rise / 1e6,
+        "memory_rise_mb": watch.rise / 1e6,
         "topics_mb": topics / 1e6,
-        "above_topics_mb": (rise - topics) / 1e6,
+        "above_topics_mb": (watch.rise - topics) / 1e6,
         "completion_perplexity": last.heldout.perplexity,
         "loo_perplexity": last.extras["loo_perplexity"],
     }
@@ -159,17 +127,19 @@ def over_vocabulary(documents: int, k: int, length: int, repeats: int, methods: 
 
 def main() -> int:
     """Do what the command line says."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = make_parser(
+        __doc__,
+        documents=1000000,
+        words=50000,
+        topics=100,
+        length=60,
+        k=100,
+        prior="left_to_right",
+        repeats=5,
+    )
     parser.add_argument("what", choices=("corpus", "run", "vocabulary"))
     parser.add_argument("folder", nargs="?", type=Path)
-    parser.add_argument("--documents", type=int, default=1_000_000)
-    parser.add_argument("--words", type=int, default=50_000)
-    parser.add_argument("--topics", type=int, default=100)
-    parser.add_argument("--length", type=int, default=60)
-    parser.add_argument("--k", type=int, default=100)
     parser.add_argument("--method", default="sdm", help="with vocabulary: several, with commas")
-    parser.add_argument("--prior", default="left_to_right")
-    parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     if options.what == "corpus":
         begun = time.monotonic()

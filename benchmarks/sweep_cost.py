@@ -9,12 +9,7 @@ it. Peak memory counts from the moment the relation and its transpose are loaded
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import resource
 import statistics
-import threading
 import time
 
 import numpy as np
@@ -24,45 +19,13 @@ from acvb_core.engine.machine import one_thread
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.samples.planted_relations import large_relation
-
-
-def resident_mb() -> float:
-    """Resident memory of this process in MB."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-class PeakWatch:
-    """Highest resident memory while it is open, sampled every 2 ms."""
-
-    def __enter__(self) -> PeakWatch:
-        self.peak = self.start = resident_mb()
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-        return self
-
-    def _watch(self) -> None:
-        while not self._done.wait(0.002):
-            self.peak = max(self.peak, resident_mb())
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
+from benchmarks.harness import MemoryWatch, make_parser, print_figures
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rows", type=int, default=10_681)
-    parser.add_argument("--cols", type=int, default=69_878)
-    parser.add_argument("--ones", type=int, default=10_000_000)
-    parser.add_argument("--clusters", type=int, default=20)
-    parser.add_argument("--sweeps", type=int, default=12)
-    parser.add_argument("--method", default="cvb0")
-    parser.add_argument("--init", default="spectral")
-    options = parser.parse_args()
+    options = make_parser(
+        __doc__, rows=10681, cols=69878, ones=10000000, clusters=20, sweeps=12, method="cvb0", init="spectral"
+    ).parse_args()
 
     planted = large_relation(options.rows, options.cols, options.ones, 15, 20, 1)
     relation = planted.relation
@@ -86,7 +49,7 @@ def main() -> None:
         state = warm.algorithm.init(rng)
         warm.algorithm.sweep(state, rng)
         products, sweeps = [], []
-        with PeakWatch() as memory:
+        with MemoryWatch(seconds=0.002) as memory:
             before = time.thread_time()
             state = prepared.algorithm.init(np.random.default_rng([0, 0]))
             start_seconds = time.thread_time() - before
@@ -99,30 +62,25 @@ def main() -> None:
                 sweeps.append(time.thread_time() - before)
     ratios = [one / other for one, other in zip(sweeps, products, strict=True)]
     posterior = prepared.algorithm.posterior(state)
-    print(
-        json.dumps(
-            {
-                "shape": list(relation.shape),
-                "ones": relation.n_ones,
-                "clusters": options.clusters,
-                "method": options.method,
-                "ratio_first_sweep": ratios[0],
-                "ratio_median": statistics.median(ratios),
-                "ratio_worst": max(ratios),
-                "sweep_seconds": sweeps,
-                "products_seconds": statistics.median(products),
-                "start_seconds": start_seconds,
-                "csr_csc_mb": csr_bytes / 2**20,
-                "peak_beyond_data_mb": memory.peak - memory.start,
-                "estimated_mb": prepared.memory_bytes / 2**20,
-                "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-                "effective_k": posterior.n_clusters(),
-                "ari_rows": agreement(planted.row_clusters, posterior.labels("rows"))["ari"],
-                "ari_cols": agreement(planted.column_clusters, posterior.labels("cols"))["ari"],
-                "load_average": os.getloadavg()[0],
-            },
-            indent=1,
-        )
+    print_figures(
+        {
+            "shape": list(relation.shape),
+            "ones": relation.n_ones,
+            "clusters": options.clusters,
+            "method": options.method,
+            "ratio_first_sweep": ratios[0],
+            "ratio_median": statistics.median(ratios),
+            "ratio_worst": max(ratios),
+            "sweep_seconds": sweeps,
+            "products_seconds": statistics.median(products),
+            "start_seconds": start_seconds,
+            "csr_csc_mb": csr_bytes / 2**20,
+            "peak_beyond_data_mb": memory.rise / 2**20,
+            "estimated_mb": prepared.memory_bytes / 2**20,
+            "effective_k": posterior.n_clusters(),
+            "ari_rows": agreement(planted.row_clusters, posterior.labels("rows"))["ari"],
+            "ari_cols": agreement(planted.column_clusters, posterior.labels("cols"))["ari"],
+        }
     )
 
 

@@ -7,22 +7,13 @@ Default settings, CVB0, 10 % of each document's tokens held out; means over the 
 
 from __future__ import annotations
 
-import argparse
-import os
-
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.models.lda.grid import grid
+from benchmarks.harness import make_parser, print_load
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("file")
-    parser.add_argument("--vocab")
-    parser.add_argument("--k", default="5,10,20,40,80,160,320")
-    parser.add_argument("--seeds", type=int, default=2)
-    given = parser.parse_args()
+    given = make_parser(__doc__, "file", vocab=None, k="5,10,20,40,80,160,320", seeds=2).parse_args()
     corpus = load_corpus(given.file, vocabulary=given.vocab).data
     print(f"{corpus.name}: {corpus.size_text}")
     found = grid(corpus, [int(k) for k in given.k.split(",")], "cvb0", seeds=given.seeds, heldout=0.1)
@@ -39,7 +30,7 @@ def main() -> None:
     print(means.to_string(float_format=lambda value: f"{value:,.3f}" if abs(value) < 10 else f"{value:,.0f}"))
     for column, best in (("loo_perplexity", "idxmin"), ("heldout_perplexity", "idxmin"), ("npmi", "idxmax")):
         print(f"best by {column}: K = {getattr(means[column], best)()}")
-    print(f"load average {os.getloadavg()[0]:.2f}")
+    print_load()
 
 
 if __name__ == "__main__":

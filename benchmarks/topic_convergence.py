@@ -2,28 +2,19 @@
 
     python -m benchmarks.topic_convergence docword.kos.txt.gz --vocab vocab.kos.txt --k 8,50,200 [--hyper fixed]
 
-Both begin from the same seed, with 10 % of each document's tokens held out and default settings; CVB0 goes on for as
+Both begin from the same seed, with 10 % of each document's tokens held out and default settings; CVB0 continues for as
 many sweeps as ACVB0 did, and its best held-out perplexity of all sweeps that were scored (every fifth) is taken.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.engine.fitting import fit
+from benchmarks.harness import make_parser, print_load
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("file")
-    parser.add_argument("--vocab")
-    parser.add_argument("--k", default="8,50,200")
-    parser.add_argument("--alpha", type=float, default=0.1)
-    parser.add_argument("--beta", type=float, default=0.1)
+    parser = make_parser(__doc__, "file", vocab=None, k="8,50,200", alpha=0.1, beta=0.1)
     parser.add_argument("--hyper", default="fixed", choices=("fixed", "minka"))
     given = parser.parse_args()
     corpus = load_corpus(given.file, vocabulary=given.vocab).data
@@ -42,7 +33,7 @@ def main() -> None:
             f"{best:10.1f} {at:9,}  ({last.heldout.perplexity / best - 1:+.2%})",
             flush=True,
         )
-    print(f"load average {os.getloadavg()[0]:.2f}")
+    print_load()
 
 
 if __name__ == "__main__":

@@ -10,31 +10,30 @@ the order of Teh, Newman and Welling (2007), Figure 1, on every seed: VB < CVB <
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.engine.fitting import fit
+from benchmarks.harness import make_parser
 
 KEPT_SAMPLES = 20
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("file")
-    parser.add_argument("--vocab")
-    parser.add_argument("--k", type=int, default=8)
-    parser.add_argument("--alpha", type=float, default=0.1)
-    parser.add_argument("--beta", type=float, default=0.1)
-    parser.add_argument("--sweeps", type=int, default=300)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--heldout", type=float, default=0.1)
     # Exact expectations take hours on a corpus of this size.
-    parser.add_argument("--methods", default="acvb0,acvb,cvb0,cvb,vb,gibbs")
-    given = parser.parse_args()
+    given = make_parser(
+        __doc__,
+        "file",
+        vocab=None,
+        k=8,
+        alpha=0.1,
+        beta=0.1,
+        sweeps=300,
+        seeds=5,
+        heldout=0.1,
+        methods="acvb0,acvb,cvb0,cvb,vb,gibbs",
+    ).parse_args()
     corpus = load_corpus(given.file, vocabulary=given.vocab).data
     found: dict[str, list[float]] = {}
     for seed in range(given.seeds):

@@ -29,9 +29,9 @@ from benchmarks.peers.gibbs_topics import word_probability
 from benchmarks.peers.report import compare_times, find_best, summarise_runs, write_table
 from benchmarks.peers.runner import Run, run_cases, start_worker
 from benchmarks.peers.scores import judge
-from benchmarks.peers.svg import draw_curves
 from benchmarks.peers.trials import Trial, find_files, find_labels
 from benchmarks.peers.worker import solve_case
+from tests.loops import for_each
 
 ROOT = Path(__file__).resolve().parents[1]
 FACTS = {"command": "script/bench", "machine": "2 cores", "load": [1.0, 2.0], "versions": {"lda": "3.0.2"}}
@@ -124,7 +124,7 @@ def test_degrees_predict_as_karrer_and_newman() -> None:
     assert predicted == pytest.approx([1 - math.exp(-3 * 1 * 6 / 36), 1 - math.exp(-1 * 1 * 6 / 36)])
 
 
-@pytest.mark.parametrize(("predict_by", "expected"), [("clusters", 1.0), ("samples", 0.5)])
+@for_each("predict_by, expected", [("clusters", 1.0), ("samples", 0.5)])
 def test_graph_tool_predicts_by_its_groups_or_by_its_samples(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, predict_by: str, expected: float
 ) -> None:
@@ -222,12 +222,6 @@ def test_files_agree_and_name_what_is_missing(tmp_path: Path) -> None:
     assert "CVB0" in picture
 
 
-def test_curves_stay_inside_the_picture() -> None:
-    picture = draw_curves("a < b", "perplexity", {"one": [(0.1, 100.0), (1.0, 50.0)], "two": [(0.5, 70.0)]})
-    assert "a &lt; b" in picture
-    assert 'points="70.0,40.0 610.0,370.0"' in picture
-
-
 def test_a_worker_says_why_there_is_no_answer() -> None:
     absent = solve_case(Case("networks", "karate", "x", "no_such_peer:fit"), 0)
     assert absent == {"absent": "no_such_peer is not installed"}
@@ -235,8 +229,8 @@ def test_a_worker_says_why_there_is_no_answer() -> None:
     assert broken["failed"].startswith("AttributeError")
 
 
-@pytest.mark.parametrize(
-    ("body", "limit", "reason"),
+@for_each(
+    "body, limit, reason",
     [
         ("import os; os._exit(3)", 60.0, "its process ended with 3: without a word"),
         ("import subprocess; subprocess.run(['sleep', '60'])", 0.2, "not done in 0.2 s"),
@@ -327,7 +321,7 @@ def test_every_wait_names_a_function_that_takes_its_settings() -> None:
 
 
 def test_the_script_installs_the_peers_one_by_one(tmp_path: Path) -> None:
-    """A stand-in for Python that cannot install lda: the rest goes on, and lda is tried again the next time."""
+    """A stand-in for Python that cannot install lda: the rest continues, and lda is tried again the next time."""
     for name in ("script", "requirements.txt", "requirements-bench.txt"):
         os.symlink(ROOT / name, tmp_path / name)
     python = tmp_path / ".venv-bench/bin/python"

@@ -13,6 +13,7 @@ import pytest
 from acvb_core.cli.listings import methods_markdown, papers_markdown
 from pages.ui.irm.words_relation import RELATION
 from pages.ui.lfm.words_table import TABLES
+from tests.loops import for_each
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -77,7 +78,7 @@ def _read_skills(text: str) -> dict[str, list[str]]:
     return {row[0].partition(",")[0]: row[1:4] for row in rows}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+@for_each("page", list(PAGES))
 def test_links_pictures_and_files_exist(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", PAGES[page]):
         path, _, heading = target.partition("#")
@@ -103,7 +104,8 @@ BENCHMARKS = {
     "page_times.many_runs": ROOT / "benchmarks" / "page_times" / "many_runs.py",
     "uncertainty.mixing": ROOT / "benchmarks" / "uncertainty" / "mixing.py",
 }
-del BENCHMARKS["peers"]  # has an environment of its own, and is run by `script/bench`
+# Peers have an environment of their own, and are run by `script/bench`; the harness is what benchmarks share.
+del BENCHMARKS["peers"], BENCHMARKS["harness"]
 
 #: Takes commands, runs each as far as its arguments are read, and fails with the first one that cannot be run so.
 START = """
@@ -155,7 +157,7 @@ def test_printed_commands_start() -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(("name", "path"), BENCHMARKS.items(), ids=list(BENCHMARKS))
+@for_each("name, path", BENCHMARKS.items())
 def test_benchmarks_say_how_they_are_run(name: str, path: Path) -> None:
     """A file run by its path does not see the package: only as a module does it start in a fresh checkout."""
     assert f"\n    python -m benchmarks.{name}" in path.read_text()

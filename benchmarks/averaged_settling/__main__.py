@@ -19,6 +19,7 @@ import acvb_core
 from acvb_core.core.averaging import align_arrays, averaged_arrays
 from acvb_core.core.clusters import mean_l1_change
 from acvb_core.engine.prepared import prepare_run
+from benchmarks.harness import make_parser
 
 RULES = ("paper", "tied", "fixed")
 
@@ -36,7 +37,7 @@ def follow_sweeps(relation: Any, options: argparse.Namespace, rule: str) -> str:
         samples = state.samples
         state, info = algorithm.sweep(state, rng)
         now = algorithm.current(state)
-        old = align_arrays(averaged_arrays(before), info.order, now)
+        old = align_arrays(averaged_arrays(before), info.cluster_permutation, now)
         changes.append(mean_l1_change(averaged_arrays(now), old))
         again += 0 < state.samples <= samples
     last = changes[-len(changes) // 3 :]
@@ -47,11 +48,7 @@ def follow_sweeps(relation: Any, options: argparse.Namespace, rule: str) -> str:
 
 def main() -> int:
     """Print a line for each rule."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("file")
-    parser.add_argument("--method", default="acvb")
-    parser.add_argument("--k", type=int, default=20)
-    parser.add_argument("--sweeps", type=int, default=600)
+    parser = make_parser(__doc__, "file", method="acvb", k=20, sweeps=600)
     parser.add_argument("--schedule", choices=("paper", "domains"), default="paper")
     options = parser.parse_args()
     relation = acvb_core.load_relation(options.file, domains="two").data

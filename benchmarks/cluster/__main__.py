@@ -3,13 +3,12 @@
     python -m benchmarks.cluster
     python -m benchmarks.cluster --runs 50 --seconds 10
 
-Prints for each number of runs that go on at once: processor time a second of the process that watches them; seconds
+Prints for each number of runs that run at once: processor time a second of the process that watches them; seconds
 between two snapshots of a run; and how long it takes to stop all of them.
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import subprocess
 import sys
@@ -19,12 +18,12 @@ from acvb_core.cluster.backend import DaskExecutor
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.samples.catalogue import load_sample
+from benchmarks.harness import make_parser
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = make_parser(__doc__, seconds=30.0)
     parser.add_argument("--runs", type=int, nargs="+", default=[1, 20])
-    parser.add_argument("--seconds", type=float, default=30.0)
     given = parser.parse_args()
     port = "18786"
     command = [sys.executable, "-m", "acvb_core", "cluster", "--workers", "2", "--port", port]

@@ -12,7 +12,6 @@ refused. Prints how many runs were lost, and the largest distance of a held-out 
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import signal
@@ -45,6 +44,7 @@ from benchmarks.cluster.machines import (
     make_network,
     small_disk,
 )
+from benchmarks.harness import make_parser
 
 _CUT = 20.0
 _PATIENCE = 600.0  # on a busy machine
@@ -208,8 +208,7 @@ def try_fault(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--times", type=int, default=10)
+    parser = make_parser(__doc__, times=10)
     faults = ("kill", "cut", "slow", "disk", "scheduler", "version")
     parser.add_argument("--faults", nargs="+", choices=faults, default=faults)
     parser.add_argument(

@@ -10,8 +10,6 @@ corrected t-test, adjusted for the number of files by Holm's method.
 
 from __future__ import annotations
 
-import argparse
-import os
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +18,7 @@ import pandas as pd
 from acvb_core import experiment, load_relation
 from acvb_core.engine.experiments.plan import HELD_OUT
 from acvb_core.evaluate.significance import PairedTests, adjust_holm, compare_paired
+from benchmarks.harness import make_parser, print_load
 
 #: Columns of the table, and the score of one side and of the other.
 _DEFAULT, _SPECTRAL, _GIBBS = "gibbs", "spectral", "sampler"
@@ -81,11 +80,8 @@ def write_table(table: pd.DataFrame) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__, splits=20)
     parser.add_argument("files", nargs="+")
-    parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--shape", action="append", default=[], metavar="FILE=NxM")
     parser.add_argument("--out", type=Path, help="the table so far, written after every file")
     options = parser.parse_args()
@@ -104,7 +100,7 @@ def main() -> None:
             options.out.write_text(text + "\n")
         print(text.splitlines()[-1], flush=True)
     print(text)
-    print(f"load average {os.getloadavg()[0]:.2f}")
+    print_load()
 
 
 if __name__ == "__main__":

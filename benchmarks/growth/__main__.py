@@ -10,10 +10,8 @@ Times are processor seconds of one thread. Writes a table (Markdown), all figure
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.harness import ROOT, make_parser, run_module
 from benchmarks.peers.__main__ import describe_machine
-from benchmarks.peers.runner import ROOT
-from benchmarks.peers.svg import draw_curves
+from benchmarks.peers.svg import Panel, Series, draw_panels
 
 
 @dataclass(frozen=True)
@@ -96,17 +94,6 @@ def choose_sizes(part: Part, largest: int, *, quick: bool) -> tuple[Part, tuple[
         return part, tuple(size for size in sizes if size <= largest)
     fixed = min(largest // 10, 3_000_000)
     return replace(part, title=f"{part.title}: {fixed:,}", command=partial(part.command, fixed)), sizes
-
-
-def run_module(arguments: Sequence[str]) -> dict[str, Any]:
-    """Run a module that prints one JSON object, and return the object; SystemExit where it fails."""
-    done = subprocess.run(
-        [sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        sys.exit(f"python -m {' '.join(arguments)} failed:\n{done.stderr}")
-    figures: dict[str, Any] = json.loads(done.stdout)
-    return figures
 
 
 def find_exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
@@ -191,9 +178,7 @@ def write_papers(runs: dict[str, dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     parser.add_argument(
         "--quick", action="store_true", help="two small sizes a part, and no run of a paper's size"
     )
@@ -238,8 +223,11 @@ def write_page(folder: Path, sections: Sequence[str], measured: dict[str, Any], 
     for name in ("ones", "tokens"):
         if name in measured:
             part = PARTS[name]
-            curve = {part.unit: [(row["size"], row["seconds"]) for row in measured[name]]}
-            picture = draw_curves(part.title, "CPU seconds of a sweep", curve, across=part.unit)
+            series = [Series(part.unit, [(row["size"], row["seconds"]) for row in measured[name]])]
+            panel = Panel(
+                part.title, part.unit, "CPU seconds of a sweep", series, log_across=True, log_up=True
+            )
+            picture = draw_panels([panel])
             (folder / f"growth-{name}.svg").write_text(picture)
             pictures.append(f"![{part.title}](growth-{name}.svg)")
     head = (

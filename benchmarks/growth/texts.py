@@ -5,10 +5,6 @@ python -m benchmarks.growth.texts --tokens 1000000 --k 50
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import resource
 import time
 
 import numpy as np
@@ -18,6 +14,7 @@ import acvb_core
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.machine import one_thread
 from acvb_core.engine.prepared import prepare_run
+from benchmarks.harness import make_parser, print_figures
 from benchmarks.stream_scale import pieces
 
 LENGTH, WORDS, TOPICS = 60, 50_000, 100
@@ -33,12 +30,8 @@ def draw_corpus(documents: int) -> Corpus:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__, k=50, sweeps=5)
     parser.add_argument("--tokens", type=int, required=True)
-    parser.add_argument("--k", type=int, default=50)
-    parser.add_argument("--sweeps", type=int, default=5)
     options = parser.parse_args()
     acvb_core.fit(
         acvb_core.load_sample("bars").corpus, "cvb0", k=3, max_sweeps=1
@@ -52,18 +45,15 @@ def main() -> None:
             begun = time.thread_time()
             state, _ = prepared.algorithm.sweep(state, np.random.default_rng([0, sweep]))
             sweeps.append(time.thread_time() - begun)
-    print(
-        json.dumps(
-            {
-                "tokens": corpus.n_tokens,
-                "pairs": corpus.n_pairs,
-                "k": options.k,
-                "sweep_seconds": sweeps,
-                "estimated_mb": prepared.memory_bytes / 2**20,
-                "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-                "load_average": os.getloadavg()[0],
-            }
-        )
+    print_figures(
+        {
+            "tokens": corpus.n_tokens,
+            "pairs": corpus.n_pairs,
+            "k": options.k,
+            "sweep_seconds": sweeps,
+            "estimated_mb": prepared.memory_bytes / 2**20,
+        },
+        indent=None,
     )
 
 

@@ -12,7 +12,6 @@ drawn alike; on a single data set one of them is truly better.
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.evaluate.significance import compare_paired
+from benchmarks.harness import make_parser
 
 Floats = NDArray[np.float64]
 
@@ -111,11 +111,8 @@ def _share_different(differences: Floats, ratio: float) -> tuple[float, float]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__, seed=0)
     parser.add_argument("--sets", type=int, default=3_000, help="data sets drawn for each line")
-    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     begin = time.process_time()
     print("| the methods are equal | tested | corrected t-test | paired t-test |")

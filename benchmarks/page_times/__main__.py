@@ -12,29 +12,22 @@ ends with 1 where a median is above its limit.
 
 from __future__ import annotations
 
-import argparse
-import os
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
+from benchmarks.harness import make_parser, open_browser, read_cpu, serve_app
 from benchmarks.page_times.serve import KEY, N_DOCUMENTS, start_keys
 
-_ROOT = Path(__file__).resolve().parents[2]
 _PAGES = (
     "home", "data", "run", "runs", "blocks", "features", "compare", "experiments", "how_many", "guide", "topics",
 )  # fmt: skip
 _LIMITS = dict.fromkeys(_PAGES, 2.0) | {"topics": 3.0, "pause": 0.4, "start": 2.0}
-_PATIENCE_MS = 120_000
+_PATIENCE = 120.0
 #: Those that show figures in this workspace.
 _WITH_FIGURES = {"home", "data", "run", "blocks", "features", "compare", "topics"}
 _PAINTED = """(withFigures) => {
@@ -64,48 +57,6 @@ _PRESS = """([button, reached]) => new Promise((done, fail) => {
 })"""
 
 
-@contextmanager
-def _served(n_starts: int) -> Iterator[tuple[str, int]]:
-    """Run the server, and give its address and its process."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    url = f"http://127.0.0.1:{port}"
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        log = Path(name) / "log"
-        with log.open("wb") as out:
-            server = subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.page_times.serve", str(port), str(n_starts)],
-                cwd=_ROOT,
-                env={**os.environ, "ACVB_HOME": str(Path(name) / "home")},
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-            )
-        try:
-            while not _answers(url):
-                if server.poll() is not None:
-                    sys.exit(f"The app did not start:\n{log.read_text()}")
-                time.sleep(0.2)
-            yield url, server.pid
-        finally:
-            server.kill()
-            server.wait()
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
-
-
-def _cpu_seconds(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def _paint(page: Page, url: str, name: str, key: str = KEY) -> float:
     """Open a page by its address, and return the seconds until it is painted."""
     # The heading of the page before must not count.
@@ -114,7 +65,7 @@ def _paint(page: Page, url: str, name: str, key: str = KEY) -> float:
     page.goto(f"{url}/{'' if name == 'home' else name}?ws={key}", wait_until="commit")
     with_figures = name in _WITH_FIGURES and key == KEY
     while not page.evaluate(_PAINTED, with_figures):
-        if time.monotonic() - begun > _PATIENCE_MS / 1000:
+        if time.monotonic() - begun > _PATIENCE:
             raise TimeoutError(f"{name} is not painted")
         time.sleep(0.01)
     return time.monotonic() - begun
@@ -164,30 +115,22 @@ def measure(page: Page, url: str, process: int, repeats: int) -> dict[str, tuple
             _turn(page, "resume", "running")
     cpu: dict[str, float] = {}
     for name in _PAGES:
-        before = _cpu_seconds(process)
+        before = read_cpu(process)
         for _ in range(repeats):
             _paint(page, url, name)
-        cpu[name] = (_cpu_seconds(process) - before) / repeats
+        cpu[name] = (read_cpu(process) - before) / repeats
     return {name: (some, cpu.get(name)) for name, some in seconds.items()}
 
 
 def main() -> None:
     """Measure, and print a line for each page and action."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--repeats", type=int, default=7)
-    repeats = parser.parse_args().repeats
-    with _served(repeats) as (url, process), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"),
-            args=["--no-sandbox", "--disable-gpu"],
-        )
-        # The app's content policy forbids scripts made of text, such as those that say what is waited for.
-        page = browser.new_context(viewport={"width": 1440, "height": 900}, bypass_csp=True).new_page()
-        page.set_default_timeout(_PATIENCE_MS)
+    repeats = make_parser(__doc__, repeats=7).parse_args().repeats
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        serve_app(Path(folder), ["benchmarks.page_times.serve", str(repeats)]) as (url, process, _),
+        open_browser(_PATIENCE) as page,
+    ):
         figures = measure(page, url, process, repeats)
-        browser.close()
     print(f"{'':12} {'median':>8} {'least':>8} {'most':>8} {'limit':>6}  CPU s of the server")
     late = False
     for name, (seconds, cpu) in figures.items():

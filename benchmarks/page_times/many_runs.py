@@ -12,20 +12,18 @@ from __future__ import annotations
 
 import argparse
 import os
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
+
+from benchmarks.harness import ROOT, ask_health, make_parser, open_browser, read_cpu, serve_app
 
 _KEY = "d" * 32
 _PATIENCE = 600.0
@@ -82,46 +80,6 @@ def fill_home(home: Path, n_runs: int) -> None:
     RunStore(home)  # as at an earlier start: it has seen the files
 
 
-@contextmanager
-def _served(app: Path, home: Path) -> Iterator[tuple[str, int]]:
-    """Run the app on a home, and give its address and its process."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    url, log = f"http://127.0.0.1:{port}", home.with_name("log")
-    with log.open("wb") as out:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)],
-            cwd=app, env={**os.environ, "ACVB_HOME": str(home)}, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-        )  # fmt: skip
-    try:
-        while _ask_health(url) is None:
-            if server.poll() is not None:
-                sys.exit(f"The app did not start:\n{log.read_text()}")
-            time.sleep(0.2)
-        yield url, server.pid
-    finally:
-        server.kill()
-        server.wait()
-        if "Traceback" in log.read_text():
-            sys.exit(log.read_text())
-
-
-def _ask_health(url: str) -> float | None:
-    """Return the seconds that an answer takes; None where there is none."""
-    begun = time.monotonic()
-    try:
-        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=_PATIENCE) as answer:
-            return time.monotonic() - begun if answer.status == 200 else None
-    except OSError:
-        return None
-
-
-def _cpu_seconds(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def _open(page: Page, url: str, name: str, process: int) -> tuple[float, float, float]:
     """Open a page, and return the seconds until it is drawn, the CPU seconds, and the longest wait of another one."""
     page.evaluate("document.querySelectorAll('h1').forEach((heading) => heading.remove())")
@@ -129,18 +87,18 @@ def _open(page: Page, url: str, name: str, process: int) -> tuple[float, float, 
 
     def watch() -> None:
         while not over.wait(0.02):
-            waits.append(_ask_health(url) or 0.0)
+            waits.append(ask_health(url, _PATIENCE) or 0.0)
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    begun, cpu = time.monotonic(), _cpu_seconds(process)
+    begun, cpu = time.monotonic(), read_cpu(process)
     try:
         page.goto(f"{url}/{name}?ws={_KEY}", wait_until="commit")
         while not page.evaluate(_IS_DRAWN, _DRAWN[name]):
             if time.monotonic() - begun > _PATIENCE:
                 raise TimeoutError(f"{name or 'home'} is not drawn")
             time.sleep(0.01)
-        return time.monotonic() - begun, _cpu_seconds(process) - cpu, max(waits)
+        return time.monotonic() - begun, read_cpu(process) - cpu, max(waits)
     finally:
         over.set()
         watcher.join()
@@ -154,14 +112,7 @@ def measure(app: Path, n_runs: int, repeats: int) -> None:
             [sys.executable, __file__, "--fill", str(home), "--runs", str(n_runs)],
             check=True, cwd=app, env={**os.environ, "PYTHONPATH": str(app)},
         )  # fmt: skip
-        with _served(app, home) as (url, process), sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"),
-                args=["--no-sandbox", "--disable-gpu"],
-            )
-            # The app's content policy forbids scripts made of text, such as the one that says what is waited for.
-            page = browser.new_context(viewport={"width": 1440, "height": 900}, bypass_csp=True).new_page()
-            page.set_default_timeout(1000 * _PATIENCE)
+        with serve_app(Path(name), app=app) as (url, process, log), open_browser(_PATIENCE) as page:
             page.goto(
                 f"{url}/guide?ws={'e' * 32}"
             )  # of another workspace: imports, and the browser's own start
@@ -175,17 +126,15 @@ def measure(app: Path, n_runs: int, repeats: int) -> None:
                 for drawn, cpu, wait in (first, again):
                     print(f"  {drawn:7.2f} {cpu:7.2f} {wait:6.2f}", end="")
                 print(flush=True)
-            browser.close()
+        if "Traceback" in log.read_text():
+            sys.exit(log.read_text())
 
 
 def main() -> None:
     """Measure each number of runs."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__, repeats=3)
     parser.add_argument("--runs", type=int, nargs="+", default=[34, 500, 5000])
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--app", type=Path, default=Path(__file__).resolve().parents[2], help="the checkout")
+    parser.add_argument("--app", type=Path, default=ROOT, help="the checkout")
     parser.add_argument("--fill", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.fill is not None:

@@ -73,12 +73,12 @@ def fill_store(store: RunStore, n_starts: int) -> None:
 
 
 def main() -> None:
-    """Serve the app until the process ends; the command line has the port and the number of runs to be started."""
+    """Serve the app until the process ends; the command line has the number of runs to be started, and the port."""
     from streamlit.web import cli
 
     from pages.ui.shared import services
 
-    port, n_starts = sys.argv[1], int(sys.argv[2])
+    n_starts, port = int(sys.argv[1]), sys.argv[2]
     fill_store(services.store(), n_starts)
     endless = {"k_rows": 20, "k_cols": 20, "max_sweeps": 1_000_000}
     services.job_manager().add(

@@ -3,7 +3,7 @@
     python -m benchmarks.papers PAPER [--data DIR] --out OUT [--only 'Table 5'] [--on Enron] [--k 40,60] [--splits 5]
 
 Writes a page (Markdown), all its figures (JSON), its pictures (SVG and PNG), and the claims of all papers in OUT. The
-runs are kept there: the same command goes on with them, and tables share the runs that they have in common.
+runs are kept there: the same command continues with them, and tables share the runs that they have in common.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _read_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add("paper", choices=PAPERS)
     text = "folder with data of the papers, searched below as well; without it samples stand in for them"
     add("--data", type=Path, metavar="DIR", help=text)
-    text = "folder to write to; the runs are kept there too, and the same command goes on with them"
+    text = "folder to write to; the runs are kept there too, and the same command continues with them"
     add("--out", type=Path, required=True, metavar="OUT", help=text)
     add("--only", default="", metavar="TABLE", help="only this table of the paper, such as 'Table 5'")
     add("--on", default="", metavar="NAME", help="only data with this in their name, such as Enron")
@@ -173,7 +173,7 @@ def make_runs(
 ) -> bool:
     """Make the missing runs of all parts; return False where they were interrupted.
 
-    The part that has had the least time goes on first, so that `seconds` are shared by all of them.
+    The part that has had the least time continues first, so that `seconds` are shared by all of them.
     """
     begin = time.process_time()
     while missing := [(part.seconds, one) for part in parts if (one := part.find_missing())]:

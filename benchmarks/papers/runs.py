@@ -44,13 +44,13 @@ _POINTS = 60
 _VISIBLE = 1e-3
 #: Share of its way from the first value to the last within which a quantity has all but arrived.
 _REACHED = 0.05
-#: Sweeps of an answer that is kept while a run goes on.
+#: Sweeps of an answer that is kept while a run continues.
 _EARLY_SWEEP = 5
 #: Files: what was kept of the runs beside their rows, in their folder; and which large data were made in full.
 _NOTES, _FULL = "notes.jsonl", "in_full.json"
 
 Floats = NDArray[np.float64]
-#: A quantity while a run goes on: points of `AXES` and the value.
+#: A quantity while a run continues: points of `AXES` and the value.
 Course = Sequence[Sequence[float]]
 #: The row of a run, with its courses, its answers, and the call that made it: command, machine, and when it began.
 Run = Mapping[str, Any]
@@ -198,7 +198,7 @@ class KeptRuns:
 
     @property
     def full(self) -> set[tuple[str, ...]]:
-        """The large data that have runs in full, by paper, table and name: pages go on showing these."""
+        """The large data that have runs in full, by paper, table and name: pages keep showing these."""
         path = self.folder / _FULL
         return set(map(tuple, json.loads(path.read_text("utf-8")))) if path.exists() else set()
 

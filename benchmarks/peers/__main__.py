@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks.peers.cases import Case, list_cases
 from benchmarks.peers.report import summarise_runs, write_table
 from benchmarks.peers.runner import ROOT, Run, run_cases, start_worker
-from benchmarks.peers.svg import draw_curves
+from benchmarks.peers.svg import Panel, Series, draw_panels
 
 PEERS = ("tomotopy", "lda", "scikit-learn", "gensim", "scikit-network", "leidenalg", "igraph", "sparsebm")
 
@@ -128,7 +128,9 @@ def write_report(runs: Sequence[Run], facts: dict[str, Any], folder: Path, name:
             short = Path(data).name.split(".")[0]
             picture = re.sub(r"[^\w.-]", "_", f"{name}-topics-{short}.svg")
             title = f"Topics, {short}: held-out perplexity while each method computes"
-            (folder / picture).write_text(draw_curves(title, "perplexity", curves))
+            series = [Series(name, curve) for name, curve in curves.items()]
+            panel = Panel(title, "CPU seconds", "perplexity", series, log_across=True, log_up=True)
+            (folder / picture).write_text(draw_panels([panel]))
             pictures.append(f"![{title}]({picture})")
     (folder / f"{name}.md").write_text("\n\n".join([write_table(rows, facts).rstrip(), *pictures]) + "\n")
 

@@ -7,10 +7,12 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from acvb_core.data.relation import Relation
 from benchmarks.peers.answers import Answer, Clock, PeerAbsentError
 from benchmarks.peers.blocks import block_probability, degree_corrected_probability
 from benchmarks.peers.trials import Trial
@@ -22,9 +24,9 @@ GRAPH_TOOL_PYTHON = os.environ.get("GRAPH_TOOL_PYTHON", "/usr/bin/python3")
 SAMPLES = 140
 
 
-def _edges(trial: Trial) -> list[tuple[int, int]]:
-    rows, columns = trial.train.ones.nonzero()
-    directed = trial.train.network.directed
+def _edges(train: Relation) -> list[tuple[int, int]]:
+    rows, columns = train.ones.nonzero()
+    directed = train.network is not None and train.network.directed
     return [(int(i), int(j)) for i, j in zip(rows, columns, strict=True) if directed or i <= j]
 
 
@@ -53,7 +55,7 @@ def fit_leiden(trial: Trial, seed: int) -> Iterator[Answer]:
     import igraph
     import leidenalg
 
-    graph = igraph.Graph(trial.train.shape[0], _edges(trial), directed=trial.train.network.directed)
+    graph = igraph.Graph(trial.train.shape[0], _edges(trial.train), directed=trial.train.network.directed)
     with Clock() as clock:
         found = leidenalg.find_partition(
             graph, leidenalg.ModularityVertexPartition, n_iterations=-1, seed=seed
@@ -67,14 +69,29 @@ def fit_graph_tool(trial: Trial, seed: int, *, degrees: bool, predict_by: str) -
 
     Predict by these groups, or by the mean of what samples of its posterior predict, which take further time.
     """
-    question = {
-        "n": trial.train.shape[0],
-        "edges": _edges(trial),
-        "directed": trial.train.network.directed,
-        "degrees": degrees,
-        "samples": SAMPLES if predict_by == "samples" else 0,
-        "seed": seed,
+    n_samples = SAMPLES if predict_by == "samples" else 0
+    reply = ask_graph_tool(trial.train, seed, degrees=degrees, n_samples=n_samples)
+    labels, held = reply["labels"], trial.heldout
+    predictions = [
+        degree_corrected_probability(trial.train, one, held)
+        if degrees
+        else block_probability(trial.train, one, one, held)
+        for one in reply["samples"] or [labels]
+    ]
+    step = f"{_count(labels)}, graph-tool {reply['version']}"
+    yield Answer(np.mean(predictions, axis=0), reply["cpu_seconds"], step, labels)
+
+
+def ask_graph_tool(
+    train: Relation, seed: int, *, degrees: bool = False, n_samples: int = 0
+) -> dict[str, Any]:
+    """Return what `graph_tool_script` finds, which another Python may run; PeerAbsentError without graph-tool."""
+    about = {
+        "n": train.shape[0],
+        "edges": _edges(train),
+        "directed": train.network is not None and train.network.directed,
     }
+    question = {**about, "degrees": degrees, "samples": n_samples, "seed": seed}
     script = Path(__file__).with_name("graph_tool_script.py")
     try:
         done = subprocess.run(
@@ -86,15 +103,5 @@ def fit_graph_tool(trial: Trial, seed: int, *, degrees: bool, predict_by: str) -
         raise PeerAbsentError(f"graph-tool is not installed for {GRAPH_TOOL_PYTHON} (python3-graph-tool)")
     if done.returncode:
         raise RuntimeError((done.stderr.strip().splitlines() or ["graph-tool said nothing"])[-1])
-    reply = json.loads(done.stdout.splitlines()[-1])
-    labels = reply["labels"]
-    predicted = np.mean(
-        [
-            degree_corrected_probability(trial.train, one, trial.heldout)
-            if degrees
-            else block_probability(trial.train, one, one, trial.heldout)
-            for one in reply["samples"] or [labels]
-        ],
-        axis=0,
-    )
-    yield Answer(predicted, reply["cpu_seconds"], f"{_count(labels)}, graph-tool {reply['version']}", labels)
+    reply: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return reply

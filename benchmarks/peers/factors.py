@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.peers.answers import Answer, Clock, Floats
 from benchmarks.peers.trials import Trial, standardise_heldout
@@ -30,26 +31,35 @@ def conditional_cells(values: Floats, mean: Floats, covariance: Floats) -> tuple
     return means, variances
 
 
-def fit_sklearn(trial: Trial, seed: int, *, name: str) -> Iterator[Answer]:
-    """Fit for several numbers of factors, and each up to five times; every fit is an answer.
+def fit_rounds(
+    model: Any, values: Floats, held: Any, truth: Floats, rounds: int
+) -> Iterator[NDArray[np.longdouble]]:
+    """Fit a model several times; yield density and mean of the held-out cells after each fit, shape (n, 2).
 
-    Unknown cells begin at the mean of their column; after a fit they are what the model expects of them.
+    `values`: shape (N, L); NaN if unknown: these begin at the mean of their column, and are predicted after a fit.
+    `truth`: the held-out cells, standardised.
     """
+    guess = np.zeros_like(values)
+    for _ in range(rounds):
+        model.fit(np.where(np.isnan(values), guess, values))
+        guess, variance = conditional_cells(values, model.mean_, model.get_covariance())
+        mean, spread = guess[held.rows, held.columns], variance[held.rows, held.columns]
+        log_density = -0.5 * (np.log(2 * np.pi * spread) + (truth - mean) ** 2 / spread)
+        yield np.stack([np.exp(log_density.astype(np.longdouble)), mean], axis=1)
+
+
+def fit_sklearn(trial: Trial, seed: int, *, name: str) -> Iterator[Answer]:
+    """Fit for several numbers of factors, and each up to five times; every fit is an answer."""
     from sklearn import decomposition
 
-    table, held = trial.train, trial.heldout
-    values, truth = table.moments.apply(table.values), standardise_heldout(trial)
+    values, truth = trial.train.moments.apply(trial.train.values), standardise_heldout(trial)
     for size in SIZES:
         if size >= values.shape[1]:
             break
         options = {"random_state": seed} if name == "PCA" else {}
         model: Any = getattr(decomposition, name)(size, **options)
-        clock, guess = Clock(), np.zeros_like(values)
+        clock, fits = Clock(), fit_rounds(model, values, trial.heldout, truth, ROUNDS)
         for number in range(1, ROUNDS + 1):
             with clock:
-                model.fit(np.where(np.isnan(values), guess, values))
-                guess, variance = conditional_cells(values, model.mean_, model.get_covariance())
-            mean, spread = guess[held.rows, held.columns], variance[held.rows, held.columns]
-            log_density = -0.5 * (np.log(2 * np.pi * spread) + (truth - mean) ** 2 / spread)
-            density = np.exp(log_density.astype(np.longdouble))
-            yield Answer(np.stack([density, mean], axis=1), clock.seconds, f"{size} factors, {number} fits")
+                predicted = next(fits)
+            yield Answer(predicted, clock.seconds, f"{size} factors, {number} fits")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-WIDTH, HEIGHT = 760, 420
-LEFT, RIGHT, TOP, BOTTOM = 70, 150, 40, 50
 #: Size of a panel, with room for its axes; height of a line of the legend.
 _PANEL, _LEGEND = (380, 270), 22
 _MARGINS = (62, 14, 34, 42)  # left, right, top, bottom
@@ -96,33 +94,6 @@ def _draw_panel(panel: Panel, names: Sequence[str]) -> list[str]:
         elif places:
             parts.append(_line(places, colour, 2))
     return parts
-
-
-def draw_curves(title: str, score: str, curves: Mapping[str, Curve], *, across: str = "CPU seconds") -> str:
-    """Return an SVG picture with one curve a method, both axes logarithmic; `across` names the other axis."""
-    points = [point for curve in curves.values() for point in curve]
-    seconds, scores = zip(*points, strict=True)
-    x = _scale(min(seconds), max(seconds), LEFT, WIDTH - RIGHT)
-    y = _scale(min(scores), max(scores), HEIGHT - BOTTOM, TOP)
-    parts = [
-        _begin(WIDTH, HEIGHT),
-        _text(LEFT, 20, title),
-        _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, across, "middle"),
-        _text(LEFT, TOP - 6, score),
-    ]
-    for tick in _ticks(min(seconds), max(seconds)):
-        parts.append(_line([(x(tick), TOP), (x(tick), HEIGHT - BOTTOM)], "#ddd", 1))
-        parts.append(_text(x(tick), HEIGHT - BOTTOM + 16, f"{tick:g}", "middle"))
-    for tick in _ticks(min(scores), max(scores)):
-        parts.append(_line([(LEFT, y(tick)), (WIDTH - RIGHT, y(tick))], "#ddd", 1))
-        parts.append(_text(LEFT - 6, y(tick) + 4, f"{tick:g}", "end"))
-    for number, (name, curve) in enumerate(curves.items()):
-        colour = COLOURS[number % len(COLOURS)]
-        parts.append(_line([(x(one), y(other)) for one, other in curve], colour, 2))
-        height = TOP + 18 * number
-        parts.append(_line([(WIDTH - RIGHT + 12, height), (WIDTH - RIGHT + 32, height)], colour, 3))
-        parts.append(_text(WIDTH - RIGHT + 38, height + 4, name))
-    return "\n".join([*parts, "</svg>", ""])
 
 
 def _begin(width: float, height: float) -> str:

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.growth.__main__ import PARTS, find_exponent, list_sweep_arguments, measure_part, run_module
+from benchmarks.growth.__main__ import PARTS, find_exponent, list_sweep_arguments, measure_part
+from benchmarks.harness import run_module
 from benchmarks.peers.answers import Answer, Clock, PeerAbsentError
 from benchmarks.peers.trials import Trial
 

@@ -11,12 +11,13 @@ faults run without any: all must pass.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
+
+from benchmarks.harness import make_parser
 
 from .faults import Fault, draw_faults, name_function
 from .trial import ROOT, Outcome, Trials
@@ -73,11 +74,7 @@ def show(number: int, fault: Fault, outcome: Outcome, reason: str | None) -> Non
 
 def main() -> int:
     """Return 1 where a fault was missed that is in no list, or a test fails without any fault."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--faults", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=1)
+    parser = make_parser(__doc__, faults=100, seed=1)
     parser.add_argument("--seconds", type=float, default=60.0, help="CPU seconds for each round of tests")
     parser.add_argument(
         "--rounds", type=int, choices=(1, 2, 3), default=3, help="1: tests of the module only"

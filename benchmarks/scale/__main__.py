@@ -13,13 +13,13 @@ without one, planted topics are drawn.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
 import acvb_core
 from acvb_core.data.corpus import Corpus
 from acvb_core.samples.planted_mixtures import planted_topics
+from benchmarks.harness import make_parser
 from benchmarks.scale import measure, parts, rotation, staleness, threads
 
 NUMBERS = [1, 2, 4, 8, 16]
@@ -34,20 +34,13 @@ def load(file: str | None, vocabulary: str | None = None) -> Corpus:
 
 def main() -> None:
     """Do what the command line says."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = make_parser(__doc__, method="cvb0", k=100, shards=4, workers=2, sweeps=24, save_every=0, seeds=1)
     parser.add_argument(
         "what",
         choices=("run", "shards", "streams", "threads", "parts", "rotation"),
     )
     parser.add_argument("source", nargs="?", metavar="FOLDER or FILE")
-    parser.add_argument("--method", default="cvb0")
-    parser.add_argument("--k", type=int, default=100)
-    parser.add_argument("--shards", type=int, default=4)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--sweeps", type=int, default=24)
     parser.add_argument("--short", action="store_true", help="keep responsibilities in half the memory")
-    parser.add_argument("--save-every", type=int, default=0)
-    parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--epochs", type=float, default=3.0, help="streams: passes over the documents")
     parser.add_argument("--window", type=int, default=0, help="streams: documents in a window")
     parser.add_argument("--vocab", help="of a FILE that has word numbers")

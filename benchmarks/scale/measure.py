@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,59 +24,21 @@ from acvb_core.engine.run import Schedule
 from acvb_core.engine.run import run as sweeps
 from acvb_core.models.lda.memory import driver_bytes, worker_bytes
 from acvb_core.models.lda.state import BEGINNING
-
-_TICKS = os.sysconf("SC_CLK_TCK")
-_LOOK_EVERY = 0.02
-
-
-def read_memory(pid: int | str) -> int:
-    """Return anonymous resident bytes of a process; 0 where it is gone."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon")), 0)
-
-
-def read_cpu(pid: int | str) -> float:
-    """Return the processor seconds of a process."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
-
-
-class Watch:
-    """Highest memory of this process and of its workers, by process id."""
-
-    def __init__(self, pids: list[int]) -> None:
-        self.pids = pids
-        self.peaks: dict[int, int] = {}
-        self._on = True
-        threading.Thread(target=self._look, daemon=True).start()
-
-    def _look(self) -> None:
-        while self._on:
-            for pid in [os.getpid(), *self.pids]:
-                self.peaks[pid] = max(self.peaks.get(pid, 0), read_memory(pid))
-            time.sleep(_LOOK_EVERY)
-
-    def stop(self) -> None:
-        """Look no more."""
-        self._on = False
+from benchmarks.harness import MemoryWatch, read_cpu, read_memory
 
 
 @contextmanager
-def watch_workers(workers: int, save_every: int) -> Iterator[Watch]:
+def watch_workers(workers: int, save_every: int) -> Iterator[MemoryWatch]:
     """Have shards held by workers of Dask whose memory is watched; the scheduler is a process of its own."""
     options: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
     options |= {"worker_kwargs": {"memory_limit": 0}}
     with SubprocessCluster(n_workers=workers, **options) as cluster, Client(cluster) as client:
         client.wait_for_workers(workers)
-        watch = Watch(list(client.run(os.getpid).values()))
-        try:
-            with acvb_core.shard_workers(client=client, save_every=save_every):
-                yield watch
-        finally:
-            watch.stop()
+        with (
+            MemoryWatch(list(client.run(os.getpid).values())) as watch,
+            acvb_core.shard_workers(client=client, save_every=save_every),
+        ):
+            yield watch
 
 
 def idle_memory(method: str, workers: int) -> tuple[int, int]:
@@ -85,7 +46,7 @@ def idle_memory(method: str, workers: int) -> tuple[int, int]:
     with watch_workers(workers, 0) as watch:
         small = acvb_core.load_sample("bars").corpus
         acvb_core.fit(small, method, k=3, shards=workers, max_sweeps=12, heldout_documents=0.1)
-    return read_memory(os.getpid()), max(watch.peaks[pid] for pid in watch.pids)
+    return read_memory(os.getpid()), max(watch.peaks[pid] for pid in watch.others)
 
 
 def measure(folder: Path, method: str, values: dict[str, Any], workers: int, save_every: int) -> None:
@@ -98,7 +59,7 @@ def measure(folder: Path, method: str, values: dict[str, Any], workers: int, sav
         cap = prepared.max_sweeps
         begun, marks, scores, last = time.monotonic(), [], [], None
         for last in sweeps(prepared, schedule=Schedule(cap, max(cap // 4, 1))):
-            cpu = [time.process_time(), *map(read_cpu, watch.pids)]
+            cpu = [time.process_time(), *map(read_cpu, watch.others)]
             marks.append((time.monotonic() - begun, *cpu))
             if last.heldout is not None:
                 scores.append((last.sweep, round(last.heldout.perplexity, 2)))
@@ -121,7 +82,7 @@ def measure(folder: Path, method: str, values: dict[str, Any], workers: int, sav
             "cpu_seconds_of_a_sweep_workers": [round(float(x), 2) for x in median[2:]],
             "critical_cpu_seconds": round(float(median[1] + median[2:].max()), 2),
             "worker_peak_mb": [
-                round((watch.peaks[pid] - worker_base) / 1e6) for pid in watch.pids if pid in watch.peaks
+                round((watch.peaks[pid] - worker_base) / 1e6) for pid in watch.others if pid in watch.peaks
             ],
             "worker_formula_mb": round(worker_bytes(prepared.train, values, workers) / 1e6),
             "driver_peak_mb": round((watch.peaks[os.getpid()] - driver_base) / 1e6),

@@ -11,7 +11,6 @@ memory allows one thread.
 from __future__ import annotations
 
 import cProfile
-import os
 import pstats
 import time
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from acvb_core.core.parallel import use_threads
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run
 from benchmarks.growth.texts import draw_corpus
+from benchmarks.harness import print_load
 
 #: Parts, and the functions (file, name) whose whole time, with what they call, is theirs.
 PARTS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -91,4 +91,4 @@ def print_parts(k: int, sweeps: int, burn_in: int) -> None:
         print(f"{part:30} {milliseconds:8.2f} ms a sweep {milliseconds / parts['whole']:6.1%}")
     for name, pace in time_memory(1_000_000 * k // 2).items():
         print(f"{name:30} {pace:8.1f} GB/s")
-    print(f"load average {os.getloadavg()[0]:.2f}")
+    print_load()

@@ -8,7 +8,6 @@ the clusters, and how often objects of one cluster are said to belong together, 
 
 from __future__ import annotations
 
-import argparse
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ import pandas as pd
 
 from acvb_core import fit
 from acvb_core.data.relation import Relation
+from benchmarks.harness import make_parser
 
 
 class Case(NamedTuple):
@@ -84,11 +84,7 @@ def measure_case(case: Case, draws: int) -> dict[str, object]:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--draws", type=int, default=40)
-    draws = parser.parse_args().draws
+    draws = make_parser(__doc__, draws=40).parse_args().draws
     table = pd.DataFrame([measure_case(case, draws) for case in CASES])
     print(table.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
 

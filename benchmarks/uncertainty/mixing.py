@@ -8,8 +8,6 @@ the bound and of the numbers of clusters is an interval; the long chains say how
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 import pandas as pd
 
@@ -19,6 +17,7 @@ from acvb_core.evaluate.chains import FEWEST_EFFECTIVE, MOST_R_HAT, ChainReport
 from acvb_core.models.irm import gibbs as chain
 from acvb_core.models.irm.scores import read_chain
 from acvb_core.samples.catalogue import load_sample
+from benchmarks.harness import make_parser
 
 DATA = (
     "southern_women", "florentine_families", "karate", "les_miserables", "network_directed", "network_groups",
@@ -57,9 +56,7 @@ def measure(name: str, seeds: int) -> list[dict[str, float | str]]:
 
 def main() -> None:
     """Print how many intervals are too narrow, over chains of like worth."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=25)
-    seeds = parser.parse_args().seeds
+    seeds = make_parser(__doc__, seeds=25).parse_args().seeds
     table = pd.DataFrame([line for name in DATA for line in measure(name, seeds)])
     print(table.groupby("data", sort=False).median().round(2).to_string(), "\n")
     mixed = (table["effective"] >= FEWEST_EFFECTIVE) & (table["r_hat"] <= MOST_R_HAT)

@@ -23,8 +23,8 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import load_labels, load_relation
 from acvb_core.data.sources.containers import inspect_choices
 from acvb_core.data.table_build import load_table
-from benchmarks.fuzzing import stored, structured
-from benchmarks.fuzzing.seeds import memory_folder, seeds_of
+from benchmarks.fuzz_readers import stored, structured
+from benchmarks.fuzz_readers.seeds import memory_folder, seeds_of
 
 _ENCODINGS = (None,) * 8 + ("utf-8", "latin-1", "utf-16", "cp1252")
 _DELIMITERS = (None,) * 6 + (",", ";", "\t", " ", "|")

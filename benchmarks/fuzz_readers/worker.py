@@ -71,8 +71,8 @@ def work(task: Task, note: Path, results: Connection) -> None:
     """Give inputs to a reader, and send reports; `note` holds the input that is being read."""
     if task.guided:
         _instrument()
-    from benchmarks.fuzzing.judge import faults_raised
-    from benchmarks.fuzzing.readers import READERS
+    from benchmarks.fuzz_readers.judge import faults_raised
+    from benchmarks.fuzz_readers.readers import READERS
 
     reader = next(one for one in READERS if one.name == task.reader)
     seeds = list(reader.seeds())
@@ -107,12 +107,13 @@ class _Trial:
         unseen: list[str],
         results: Connection,
     ) -> None:
-        from benchmarks.fuzzing.judge import MOST_MEMORY, judge, peak_memory
+        from benchmarks.fuzz_readers.judge import MOST_MEMORY, judge
+        from benchmarks.harness import peak_bytes
 
-        self.judge, self.peak, self.most = judge, peak_memory, MOST_MEMORY
+        self.judge, self.peak, self.most = judge, peak_bytes, MOST_MEMORY
         self.read, self.noted, self.unseen, self.results = read, noted, unseen, results
         self.rng = random.Random(f"{task.reader} {task.seed}")
-        self.left, self.start = task.inputs, peak_memory()
+        self.left, self.start = task.inputs, peak_bytes()
         self.began = time.process_time()
         self.report, self.forms = Report(), set[str]()
 
@@ -162,7 +163,7 @@ class _Trial:
 
 def _run_plain(trial: _Trial, reader: Any, seeds: list[bytes]) -> None:
     """Change seeds at random; what is answered in a new way becomes a seed."""
-    from benchmarks.fuzzing.mutations import MOST_BYTES, draw_input
+    from benchmarks.fuzz_readers.mutations import MOST_BYTES, draw_input
 
     rng, first = trial.rng, len(seeds)
     for content in list(seeds):
@@ -178,7 +179,7 @@ def _instrument() -> None:
     import atheris
 
     # The process has imported them when it read the main module, without counters.
-    for name in [name for name in sys.modules if name.startswith(("acvb_core", "benchmarks.fuzzing."))]:
+    for name in [name for name in sys.modules if name.startswith(("acvb_core", "benchmarks.fuzz_readers."))]:
         if name != __name__:
             del sys.modules[name]
     import acvb_core.data
@@ -204,7 +205,7 @@ def _run_guided(trial: _Trial, reader: Any, seeds: list[bytes], folder: Path) ->
     """Let atheris choose what to change by the branches that an input took; how it is changed is as without."""
     import atheris
 
-    from benchmarks.fuzzing.mutations import MOST_BYTES, draw_input
+    from benchmarks.fuzz_readers.mutations import MOST_BYTES, draw_input
 
     folder.mkdir(exist_ok=True)
     for i, content in enumerate(seeds):
@@ -218,7 +219,7 @@ def _run_guided(trial: _Trial, reader: Any, seeds: list[bytes], folder: Path) ->
             trial.give(content)
         except _EnoughInputs:
             trial.send(last=True)
-            os._exit(0)  # libFuzzer would go on
+            os._exit(0)  # libFuzzer would continue
 
     signals = [f"-handle_{name}=0" for name in ("segv", "bus", "abrt", "ill", "fpe", "int", "term", "xfsz")]
     limits = ["-timeout=0", "-rss_limit_mb=0", "-malloc_limit_mb=0", f"-max_len={MOST_BYTES}", "-verbosity=0"]

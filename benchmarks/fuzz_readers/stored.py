@@ -28,7 +28,7 @@ from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES, DataKind
 from acvb_core.store.results import RunIdentity, read_identity, read_result, read_state, write_result
 from acvb_core.store.studies import ExperimentFolder, SearchFolder, StudyFolder
 from acvb_core.store.topics import load_model, save_model
-from benchmarks.fuzzing.seeds import memory_folder, seeds_of
+from benchmarks.fuzz_readers.seeds import memory_folder, seeds_of
 
 _CODECS = (RELATIONS, CORPORA, TABLES)
 

@@ -13,7 +13,6 @@ gives it again. Where atheris is installed, --guided lets it choose inputs by th
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import multiprocessing
 import signal
@@ -27,10 +26,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.fuzzing.judge import faults_raised, judge
-from benchmarks.fuzzing.readers import READERS
-from benchmarks.fuzzing.seeds import memory_folder
-from benchmarks.fuzzing.worker import Report, Task, last_input, work
+from benchmarks.fuzz_readers.judge import faults_raised, judge
+from benchmarks.fuzz_readers.readers import READERS
+from benchmarks.fuzz_readers.seeds import memory_folder
+from benchmarks.fuzz_readers.worker import Report, Task, last_input, work
+from benchmarks.harness import make_parser
 
 #: Inputs that one process is given: what it keeps of them is bounded.
 PER_PROCESS = 20_000
@@ -132,7 +132,7 @@ def _line(name: str, report: Report) -> str:
 
 def run(tasks: list[Task], workers: int, tally: Tally) -> None:
     """Work on tasks in processes until none is left."""
-    multiprocessing.set_forkserver_preload(["benchmarks.fuzzing.readers"])
+    multiprocessing.set_forkserver_preload(["benchmarks.fuzz_readers.readers"])
     with TemporaryDirectory(dir=memory_folder()) as folder:
         waiting, running, number = tasks[::-1], dict[Any, Process](), 0
         while waiting or running:
@@ -167,10 +167,8 @@ def replay(paths: Sequence[Path]) -> int:
 def main() -> int:
     """Return 1 where there was a fault."""
     names = [reader.name for reader in READERS]
-    parser = argparse.ArgumentParser(description="Give random inputs to every reader of files.")
-    parser.add_argument("--inputs", type=int, default=10_000)
+    parser = make_parser(__doc__, inputs=10000, seed=0)
     parser.add_argument("--reader", action="append", choices=names, help="only this one; may be given again")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=multiprocessing.cpu_count())
     parser.add_argument("--guided", action="store_true", help="by atheris, which must be installed")
     parser.add_argument(

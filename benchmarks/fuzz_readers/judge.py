@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import resource
 import sys
 import time
 import traceback
@@ -82,12 +81,6 @@ def faults_raised() -> Iterator[list[str]]:
             yield unseen
     finally:
         sys.unraisablehook = hook
-
-
-def peak_memory() -> int:
-    """Return the most bytes of memory that this process has had."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return int(peak) if sys.platform == "darwin" else int(peak) * 1024
 
 
 def check_data(data: Any) -> str:
