@@ -58,10 +58,9 @@ else:
     from pages.ui.shared.model_pages import all_model_pages, answer_pages
     from pages.ui.shared.refresh import follow_browser
     from pages.ui.shared.services import places, start_warm_up, store
-    from pages.ui.shared.sidebar import show_sidebar
+    from pages.ui.shared.sidebar import show_arrival, show_sidebar
     from pages.ui.shared.style import apply_style
     from pages.ui.workspace.entrance import enter_workspace, name_address
-    from pages.ui.workspace.links import show_arrival
 
     require_guard()
     require_sign_in()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from pages.ui.running import live_plot
+from pages.ui.running import live
 from tests.browser.steps import (
     POINTS,
     WAIT_MS,
@@ -91,7 +91,7 @@ def upload(page: Page, file: Path) -> None:
 
 
 def start_endless(page: Page) -> None:
-    """Start three runs that go on until they are stopped."""
+    """Start three runs that continue until they are stopped."""
     visit(page, "Run")
     choose_methods(page, "ACVB0", "ACVB", "Gibbs")
     for methods in ("ACVB0, ACVB", "Gibbs"):
@@ -183,7 +183,7 @@ def test_upload_run_zoom_click_stop_and_come_back(
     wait_for(page, f"before => ({LAST_X})() > before + 10", arg=before)
     wait_for(page, f"({RANGE})()[1] > {before + 9}")
 
-    # One node from first to last, and the zoom stays while they go on growing.
+    # One node from first to last, and the zoom stays while they keep growing.
     page.evaluate("document.querySelector('.st-key-curves .js-plotly-plot').mark = 'same'")
     zoomed = zoom(page)
     assert zoomed[1] < page.evaluate(LAST_X)
@@ -192,8 +192,8 @@ def test_upload_run_zoom_click_stop_and_come_back(
     assert page.evaluate(RANGE) == zoomed
     assert page.evaluate("document.querySelector('.st-key-curves .js-plotly-plot').mark") == "same"
 
-    assert page.evaluate(OVERTAKE, live_plot.SCRIPT)
-    assert page.evaluate(FAIL, live_plot.SCRIPT).startswith("The curves cannot be drawn: ")
+    assert page.evaluate(OVERTAKE, live.SCRIPT)
+    assert page.evaluate(FAIL, live.SCRIPT).startswith("The curves cannot be drawn: ")
 
     # Nothing offers to send the figure anywhere.
     titles = page.locator(".modebar-btn").evaluate_all("found => found.map((one) => one.dataset.title)")

@@ -17,7 +17,7 @@ import importlib.machinery, sys
 
 FAULTS = {
     "pages.ui.shared.guide_page": "show_guide",
-    "pages.ui.upload.preview": "show_schema",
+    "pages.ui.upload.form": "show_schema",
     "pages.ui.workspace.kept_data": "DataShelf.remove",
 }
 

@@ -15,8 +15,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.runs import RunStore
 from acvb_core.store.studies import ExperimentFolder, StudyStore
-from acvb_core.views.dark import DARK_PAPER, dark_colour
-from acvb_core.views.theme import TEXT
+from acvb_core.views.theme import DARK_PAPER, TEXT, dark_colour
 from tests.browser.conftest import running_app
 from tests.browser.steps import OpenPage, names_of_pages, settled, visit, wait_for
 from tests.pages.lda import topics

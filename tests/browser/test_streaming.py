@@ -1,4 +1,4 @@
-"""Texts that stay on disk, in a real browser: read, streamed, looked at, taken away as a model, and gone on from."""
+"""Texts that stay on disk, in a real browser: read, streamed, looked at, taken away as a model, and continued from."""
 
 from __future__ import annotations
 

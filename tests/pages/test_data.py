@@ -19,7 +19,7 @@ REMOTE = "![x](http://example.invalid/x.png)"
 
 def test_no_more_is_promised_than_is_held_out(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     large = replace(model_row("irm"), observed=lambda _: 540_000_000)
-    monkeypatch.setattr("pages.ui.shared.overview.model_row", lambda _: large)
+    monkeypatch.setattr("pages.ui.upload.data_page.model_row", lambda _: large)
     app = open_app("data")
     app.selectbox(key="sample").select("southern_women").run()
     press(app, "use_sample")

@@ -22,8 +22,7 @@ from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.fitting import fit
 from acvb_core.samples.catalogue import load_sample
-from acvb_core.views.dark import dark_colour
-from acvb_core.views.theme import TEXT
+from acvb_core.views.theme import TEXT, dark_colour
 from pages.ui.shared import services
 from pages.ui.shared.failures import contain_failure, show_crash
 from pages.ui.shared.model_pages import ModelPages
@@ -172,7 +171,7 @@ def test_every_figure_passes_the_wrapper() -> None:
     drawing = {
         str(path.relative_to(pages)) for path in pages.rglob("*.py") if "plotly_chart(" in path.read_text()
     }
-    assert drawing == {"ui/shared/charts.py", "ui/running/live_plot.py"}
+    assert drawing == {"ui/shared/charts.py", "ui/running/live.py"}
 
 
 def test_figures_suit_a_dark_page(open_app: Open) -> None:

@@ -253,7 +253,7 @@ def test_buttons_without_text_have_names(with_sample: AppTest) -> None:
     named = labels(with_sample)
     assert named[f"stop_{one.id}"] == "Stop CVB0 · K 3 × 3 · seed 0"
     assert named[f"remove_{one.id}"] == "Delete CVB0 · K 3 × 3 · seed 0"
-    assert named[f"extend_{one.id}"] == "Go on with CVB0 · K 3 × 3 · seed 0"
+    assert named[f"extend_{one.id}"] == "Continue with CVB0 · K 3 × 3 · seed 0"
     assert "\u200b" not in named.values()
 
 

@@ -15,15 +15,14 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.engine.fitting import fit
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import services
-from pages.ui.shared.workspace import Workspace
+from pages.ui.shared.workspace import Workspace, view_id
 from pages.ui.workspace.kept_data import shelf_of
-from pages.ui.workspace.viewing import view_id
 from tests.pages.lda.topics import small_corpus
 from tests.pages.session import OTHER, WORKSPACE, Open, drawn, jobs_of, keys, press, share_links, texts
 
 
 def use(app: AppTest, sample: str) -> AppTest:
-    """Choose a sample on the Data page, and go on to Run."""
+    """Choose a sample on the Data page, and continue to Run."""
     app.selectbox(key="sample").select(sample).run()
     return drawn(press(app, "use_sample"), "run")
 

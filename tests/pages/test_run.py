@@ -18,7 +18,7 @@ from acvb_core.engine.race import race as engine_race
 from acvb_core.registry import methods_of
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.views.convergence import live_figure
-from pages.ui.running import costs, live
+from pages.ui.running import live, setup
 from pages.ui.running.forms import build_fields, select_values, show_preset
 from pages.ui.running.setup import methods_key
 from pages.ui.shared import picking, services
@@ -39,7 +39,7 @@ def enter(app: AppTest, **values: object) -> AppTest:
 
 
 def endless(app: AppTest, *methods: str) -> AppTest:
-    """Start runs that go on until they are stopped."""
+    """Start runs that continue until they are stopped."""
     app.pills(key=of_data(app, "methods_irm")).set_value(list(methods)).run()
     enter(app, tol=1e-12, max_sweeps=1_000_000)
     return press(app, "start")
@@ -179,7 +179,7 @@ def test_the_same_run_twice_is_said_before_it_starts(with_sample: AppTest) -> No
 
 
 def test_too_little_memory_is_warned_of_first(with_sample: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(costs, "available_memory", lambda: 1000)
+    monkeypatch.setattr(setup, "available_memory", lambda: 1000)
     with_sample.run()
     assert "is free" in texts(with_sample)
     assert with_sample.button(key="start").disabled
@@ -211,7 +211,7 @@ def test_a_run_goes_ahead_without_room_only_where_the_user_wants_it(
     assert all("GB of memory, and" in (job.inspect().error or "") for job in refused)
     assert "GB of memory, and" in texts(app.run())
 
-    monkeypatch.setattr(costs, "available_memory", lambda: 1000)
+    monkeypatch.setattr(setup, "available_memory", lambda: 1000)
     app.run()
     app.checkbox(key=of_data(app, "nevertheless")).check().run()
     press(app, "start")
@@ -222,7 +222,7 @@ def test_a_run_goes_ahead_without_room_only_where_the_user_wants_it(
 
 
 def test_available_memory_is_plausible() -> None:
-    free = costs.available_memory()
+    free = setup.available_memory()
     assert free is None or free > 1_000_000
 
 

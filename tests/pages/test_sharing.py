@@ -21,8 +21,7 @@ from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.studies import StudyStore
 from pages.ui.shared import services
-from pages.ui.shared.workspace import Workspace
-from pages.ui.workspace.viewing import READABLE, ViewedHandle, ViewedStore, ViewOnlyError, view_id
+from pages.ui.shared.workspace import READABLE, ViewedHandle, ViewedStore, ViewOnlyError, Workspace, view_id
 from tests.pages.lda.topics import small_corpus
 from tests.pages.lfm.tables import small_table
 from tests.pages.session import OTHER, WORKSPACE, Open, bring, jobs_of, keys, press, share_links, texts
@@ -176,7 +175,7 @@ def test_pages_reach_what_can_be_changed_through_their_workspace_alone() -> None
         "pages/ui/workspace/kept_data.py",
         "pages/ui/workspace/entrance.py",  # finds the workspaces of links
         "pages/ui/running/archives.py",  # an import begins with `check_owner`, and so does a loading
-        "pages/ui/upload/loading.py",
+        "pages/ui/upload/form.py",
         "pages/ui/lda/upload_texts.py",  # a folder outside all workspaces
     }
     paths = [Path("app.py"), *Path("pages").rglob("*.py")]

@@ -44,19 +44,19 @@ def labels(app: AppTest) -> list[str]:
 @pytest.mark.parametrize("page", ["", "run", "runs", "data"])
 def test_who_has_not_signed_in_sees_a_button_and_nothing_else(page: str) -> None:
     app = visit(NOBODY, page, ws=OTHER)
-    assert labels(app) == ["Sign in to go on"]
+    assert labels(app) == ["Sign in to continue"]
     assert [title.value for title in app.title] == ["ACVB"]
     assert not app.sidebar.children
     assert "ws" not in app.session_state
 
 
 def test_an_empty_section_does_not_let_everybody_in() -> None:
-    assert labels(visit({}, auth={})) == ["Sign in to go on"]
+    assert labels(visit({}, auth={})) == ["Sign in to continue"]
 
 
 def test_named_providers_have_a_button_each() -> None:
     both = {"redirect_uri": AUTH["redirect_uri"], "cookie_secret": "x", "google": PROVIDER, "okta": PROVIDER}
-    assert labels(visit(NOBODY, auth=both)) == ["Sign in with Google to go on", "Sign in with Okta to go on"]
+    assert labels(visit(NOBODY, auth=both)) == ["Sign in with Google to continue", "Sign in with Okta to continue"]
 
 
 def test_a_server_without_authlib_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +150,7 @@ def test_the_sidebar_names_who_has_signed_in_and_the_way_out() -> None:
     app = visit(person("ada"))
     assert "ada@example.org" in [text.value for text in app.sidebar.text]
     app.button(key="sign_out").click().run()
-    assert labels(visit(app.user)) == ["Sign in to go on"]
+    assert labels(visit(app.user)) == ["Sign in to continue"]
 
 
 def test_nobody_is_asked_without_a_provider() -> None:

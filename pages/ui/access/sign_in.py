@@ -85,11 +85,11 @@ def _show_sign_in() -> None:
     auth = _auth() or {}
     named = [name for name, part in auth.items() if isinstance(part, Mapping) and "client_id" in part]
     if "client_id" in auth or not named:
-        if st.button("Sign in to go on", type="primary", key="sign_in"):
+        if st.button("Sign in to continue", type="primary", key="sign_in"):
             st.login()
         return
     for name in named:
-        if st.button(f"Sign in with {name.capitalize()} to go on", key=f"sign_in_{name}"):
+        if st.button(f"Sign in with {name.capitalize()} to continue", key=f"sign_in_{name}"):
             st.login(name)
 
 

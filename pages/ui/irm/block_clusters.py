@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
-from acvb_core.models.irm.figures.cluster_table import cluster_table
 
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.figures.arrangement import Arrangement, Side
+from acvb_core.models.irm.figures.arrangement import Arrangement, Side, cluster_table
 
 #: Objects that are named.
 _NAMED = 8

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.export import responsibilities_frame
-from acvb_core.models.irm.figures.arrangement import Arrangement, Window
-from acvb_core.models.irm.figures.block_png import block_png
-from acvb_core.models.irm.figures.blocks import block_figure
-from acvb_core.models.irm.figures.cluster_table import cluster_table
+from acvb_core.models.irm.figures.arrangement import Arrangement, Window, cluster_table
+from acvb_core.models.irm.figures.blocks import block_figure, block_png
 from acvb_core.models.irm.figures.network_layout import why_too_large
 from acvb_core.store import export
 from acvb_core.store.export import add_known_labels, compare_known_labels, csv_text
@@ -29,7 +27,7 @@ def list_files(key: Key, result: Result, arrangement: Arrangement, window: Windo
         return to_html(block_figure(arrangement, window=window, height=900), title)
 
     def picture() -> bytes:
-        return block_png(arrangement, title=title, window=window)
+        return block_png(arrangement, window=window)
 
     def rows() -> str:
         return csv_text(add_known_labels(result))

@@ -8,7 +8,7 @@ import streamlit as st
 
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import LabelAgreement, attribute_agreement
-from acvb_core.models.irm.figures.known_labels import MOST_ANNOTATED, MOST_LABELS, MOST_NARROW, label_figure
+from acvb_core.models.irm.figures.summaries import MOST_ANNOTATED, MOST_LABELS, MOST_NARROW, label_figure
 from acvb_core.store.export import csv_text
 from pages.ui.irm.known_labels import upload_labels
 from pages.ui.shared.charts import name_width, show_figure

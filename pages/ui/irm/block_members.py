@@ -8,7 +8,7 @@ import streamlit as st
 
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.arrangement import Arrangement
-from acvb_core.models.irm.figures.company import company_figure
+from acvb_core.models.irm.figures.summaries import company_figure
 from acvb_core.models.irm.scores import count_samples, range_of_clusters
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width, show_figure

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import streamlit as st
-from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
+from acvb_core.models.irm.figures.summaries import size_figure, strength_figure
 from acvb_core.registry import model_row
 from pages.ui.irm.block_clusters import show_clusters
 from pages.ui.irm.block_files import list_files

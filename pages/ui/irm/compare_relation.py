@@ -10,8 +10,8 @@ from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.arrangement import arrange_result
 from acvb_core.models.irm.figures.blocks import block_figures
 from acvb_core.views.theme import Figure
+from pages.ui.shared.answer_page import ComparedRuns
 from pages.ui.shared.charts import show_figure
-from pages.ui.shared.compared_runs import ComparedRuns
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.arrangement import arrange_result
-from acvb_core.models.irm.figures.before_after import arrange_sample, before_after_figures
+from acvb_core.models.irm.figures.blocks import arrange_sample, before_after_figures
 from acvb_core.samples.catalogue import SAMPLES, load_sample
 from pages.ui.shared.model_pages import Picture
 

@@ -16,7 +16,7 @@ from acvb_core.data.relation_readers import load_labels
 from acvb_core.data.report import ReadReport
 from acvb_core.engine.result import Result
 from pages.ui.shared.workspace import Workspace, current_workspace
-from pages.ui.upload.problem import show_error
+from pages.ui.upload.form import show_error
 
 #: In the session: labels of relations that are not in use, by fingerprint.
 _KEPT = "labels_kept"

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.figures.overview import degree_histograms, thumbnail
+from acvb_core.models.irm.figures.summaries import degree_histograms, thumbnail
 from acvb_core.models.irm.scores import links_of
 from acvb_core.views.theme import Figure
 from pages.ui.irm.known_labels import show_known_labels

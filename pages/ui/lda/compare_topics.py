@@ -9,15 +9,15 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.evaluate.alignment import Alignment, Stability, align_topics, stability
-from acvb_core.models.lda.figures.topic_pairs import pair_distance_figure
+from acvb_core.models.lda.figures.topics import pair_distance_figure
 from acvb_core.models.lda.topics import ALIKE, count_alike_topics, share_vocabulary
+from acvb_core.views.comparison import similarity_figure
 from acvb_core.views.conclusion import describe_found, order_compared
-from acvb_core.views.labels import plain_name
-from acvb_core.views.similarity import similarity_figure
+from acvb_core.views.parts import plain_name
 from pages.ui.lda.topic_view import TopicView, build_view, read_names
 from pages.ui.shared import format as say
+from pages.ui.shared.answer_page import ComparedRuns, choose_pair
 from pages.ui.shared.charts import show_figure
-from pages.ui.shared.compared_runs import ComparedRuns, choose_pair
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
 

@@ -16,7 +16,7 @@ from acvb_core.engine.job import Job
 from acvb_core.models.lda.grid import MODEL, prepare_grid, settings_without_k
 from acvb_core.registry import method_row, methods_for, model_row
 from pages.ui.lda.how_many_runs import find_jobs
-from pages.ui.running.costs import find_free_memory
+from pages.ui.running.setup import find_free_memory
 from pages.ui.shared import format as say
 from pages.ui.shared.services import places
 from pages.ui.shared.workspace import Workspace
@@ -66,7 +66,7 @@ class GridPlan:
         return len(self.ks) * self.seeds
 
     def memory_bytes(self, corpus: Corpus | DiskCorpus) -> int:
-        """Peak memory of the runs that go on at the same time, beyond the data."""
+        """Peak memory of the runs that run at the same time, beyond the data."""
         row = method_row(MODEL, self.method)
         each = [
             model_row(MODEL).memory(corpus, self.method, row.values({"k": k, **self.length}))

@@ -11,8 +11,8 @@ from acvb_core.core.display import write_number
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.job import Job
-from acvb_core.models.lda.figures.topic_choice import MEASURES, best_k, choose_k_figure
-from acvb_core.views.narrow import stack_panels
+from acvb_core.models.lda.figures.topics import MEASURES, best_k, choose_k_figure
+from acvb_core.views.parts import stack_panels
 from pages.ui.lda.how_many_form import show_form
 from pages.ui.lda.how_many_runs import (
     build_table,
@@ -99,7 +99,7 @@ def show_nothing_to_try(workspace: Workspace) -> None:
 
 
 def show_measures(group: list[Job]) -> None:
-    """Draw the progress and the measures of the runs, again and again while they go on."""
+    """Draw the progress and the measures of the runs, again and again while they run."""
     busy = any(job.inspect().status.active for job in group)
 
     def panel() -> None:
@@ -113,7 +113,7 @@ def show_measures(group: list[Job]) -> None:
             with contain_failure():
                 figure = choose_k_figure(table, height=330)
                 if is_narrow():
-                    figure["layout"] = stack_panels(figure)
+                    figure.layout = stack_panels(figure)
                 show_figure(figure, "grid_figure", "Measures by number of topics.")
             warn_at_edge(table)
             explain_measures(group)

@@ -7,9 +7,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from acvb_core.views.dark import css_colour
-from acvb_core.views.labels import ink_on
-from acvb_core.views.theme import MUTED, cluster_colour
+from acvb_core.views.theme import MUTED, cluster_colour, css_colour, ink_on
 
 _HTML = '<div class="topic-cards" role="list"></div>'
 _CSS = f"""

@@ -7,19 +7,18 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from acvb_core.views.labels import plain_name, user_name
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import depends_on_seed
-from acvb_core.models.lda.figures.topic_bars import quality_figure, quality_table, topic_shares_figure
+from acvb_core.models.lda.figures.topics import quality_figure, quality_table, topic_shares_figure
 from acvb_core.models.lda.topics import ALIKE
 from acvb_core.store.export import csv_text
 from acvb_core.store.topic_names import Names
+from acvb_core.views.parts import plain_name, user_name
 from pages.ui.lda.topic_cards import Card, show_topic_cards
 from pages.ui.lda.topic_view import TOPIC, TopicView, WordOrder, format_measure
-from pages.ui.running.repeats import MORE_SEEDS
 from pages.ui.shared import format as say
-from pages.ui.shared.answer_page import measure_seeds
+from pages.ui.shared.answer_page import MORE_SEEDS, measure_seeds
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import FileOffer, choose_one, show_download

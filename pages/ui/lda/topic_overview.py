@@ -9,10 +9,9 @@ import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.evaluate.ranking import Ranking
-from acvb_core.models.lda.figures.topic_bars import topic_bars
-from acvb_core.models.lda.figures.topic_map import topic_map_figure
+from acvb_core.models.lda.figures.topics import topic_bars, topic_map_figure
 from acvb_core.store.topic_names import MOST_CHARACTERS, Names
-from acvb_core.views.labels import plain_name, user_name
+from acvb_core.views.parts import plain_name, user_name
 from pages.ui.lda.topic_view import TOPIC, TopicView, WordOrder, open_topic_names
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_clickable_figure, show_figure
@@ -91,8 +90,8 @@ def _show_map(view: TopicView, names: Names, topic: int, height: int) -> None:
     figure = topic_map_figure(positions, shares, names, selected=topic, height=height)
     # A unit is as long across as up. Where ranges give way to that, a chart that is drawn while its place is still
     # narrow keeps the wide ranges it then needed; where the frame gives way, it is right as soon as there is room.
-    figure["layout"]["xaxis"] |= {"constrain": "domain", "constraintoward": "left"}
-    figure["layout"]["yaxis"] |= {"constrain": "domain", "constraintoward": "top"}
+    figure.update_xaxes(constrain="domain", constraintoward="left")
+    figure.update_yaxes(constrain="domain", constraintoward="top")
     show_clickable_figure(
         figure,
         f"topics_map_{view.run}_{TOPIC.turn}",

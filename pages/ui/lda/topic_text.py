@@ -10,9 +10,9 @@ import streamlit as st
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.models.lda.figures.tinted import Floats, tint_text, word_topics
-from acvb_core.models.lda.figures.topic_bars import document_topics_figure
+from acvb_core.models.lda.figures.topics import document_topics_figure
 from acvb_core.store.topic_names import Names
-from acvb_core.views.labels import plain_name
+from acvb_core.views.parts import plain_name
 from pages.ui.lda.topic_view import TOPIC, TopicView
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_clickable_figure
@@ -29,7 +29,7 @@ def show_share_bars(
 ) -> None:
     """Draw the share of each topic in a text as bars; `choose` is called with the topic (from 1) that is clicked."""
     figure = document_topics_figure(shares, names, n=6)
-    figure["layout"] |= {"clickmode": "event+select", "dragmode": False}
+    figure.update_layout(clickmode="event+select", dragmode=False)
     show_clickable_figure(figure, key, "Share of each topic in the document.", choose, view.n_topics)
 
 

@@ -95,7 +95,7 @@ def format_measure(value: float) -> str:
 
 
 def build_view(job: Job, result: Result) -> TopicView:
-    """Return the answer of a run; the same object until the run goes on."""
+    """Return the answer of a run; the same object until the run continues."""
     return _build_view(answer_key(job, result), result)
 
 

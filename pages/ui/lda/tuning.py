@@ -16,9 +16,9 @@ from acvb_core.engine.prepared import clean_name
 from acvb_core.engine.study import StudyJob, StudyState
 from acvb_core.engine.tuning import Tuning, plan_search
 from acvb_core.registry import method_row
-from acvb_core.views.tuning import tuning_figure
+from acvb_core.views.studies import tuning_figure
 from pages.ui.running import forms
-from pages.ui.running.live_plot import live_plot
+from pages.ui.running.live import live_plot
 from pages.ui.running.plan_buttons import show_plan_buttons
 from pages.ui.running.setup import methods_key, tunable_methods
 from pages.ui.shared import format as say
@@ -58,7 +58,7 @@ def show_tuning(workspace: Workspace, dataset: Dataset | None) -> None:
 def _show_form(workspace: Workspace, dataset: Dataset) -> None:
     methods = {method.name: method for method in tunable_methods(dataset)}
     names = list(methods)
-    # What is entered is kept, as a search that goes on takes the place of the form.
+    # What is entered is kept, as a search that continues takes the place of the form.
     columns = st.columns(5, vertical_alignment="bottom")
     name = columns[0].selectbox(
         "Method to tune", names, index=names.index(_METHOD) if _METHOD in names else 0,
@@ -172,7 +172,7 @@ def _show_state(workspace: Workspace, job: StudyJob[Tuning], seen: StudyState[Tu
                 job,
                 seen.status,
                 f"tune_{job.id}",
-                kept="Finished trials are kept. The search can go on later.",
+                kept="Finished trials are kept. The search can continue later.",
                 question=f"Delete this search with {say.count(over, 'trial')}?",
                 remove=partial(_remove, workspace, job.id),
             )

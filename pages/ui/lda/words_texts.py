@@ -204,7 +204,7 @@ another seed may end elsewhere. *Run 3 more seeds* on the Topics page shows whic
 _BURN_IN = """
 - The first sweeps depend on where the run started. Averaged methods leave them out; this is called burn-in.
 - By default, burn-in ends when the topic probabilities change by less than 0.001 in a sweep, and after 100 sweeps at
-  the latest. It goes on while alpha and beta still change.
+  the latest. It continues while alpha and beta still change.
 - If a topic is dropped later, averaging starts again.
 """
 

@@ -8,11 +8,11 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.models.lfm.answer import ALIKE, FeatureMatch, match_features
-from acvb_core.views.similarity import similarity_figure
+from acvb_core.views.comparison import similarity_figure
 from pages.ui.lfm.feature_view import FeatureView, build_view
 from pages.ui.shared import format as say
+from pages.ui.shared.answer_page import ComparedRuns, choose_pair
 from pages.ui.shared.charts import show_figure
-from pages.ui.shared.compared_runs import ComparedRuns, choose_pair
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
 

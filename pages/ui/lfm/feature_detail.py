@@ -7,10 +7,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from acvb_core.models.lfm.figures.feature_images import feature_image_figure
-from acvb_core.models.lfm.figures.feature_weights import feature_profile_figure, feature_weights_figure
-from acvb_core.models.lfm.figures.feature_words import Units
-from acvb_core.models.lfm.figures.pictures import diverging_colours, image_uri, largest, turn_lightness
+from acvb_core.models.lfm.figures.features import (
+    feature_image_figure,
+    feature_profile_figure,
+    feature_weights_figure,
+)
+from acvb_core.models.lfm.figures.pictures import Units, diverging_colours, image_uri, largest, turn_lightness
 from acvb_core.views.theme import Figure
 from pages.ui.lfm.feature_view import FEATURE, FeatureView
 from pages.ui.lfm.picture_row import show_picture_row
@@ -150,8 +152,8 @@ def draw_weights(view: FeatureView, feature: int, units: Units) -> Figure:
 
 def _replace_title(figure: Figure, feature: int, title: str) -> Figure:
     """Return a figure with another title, as the feature's number stands above it already."""
-    heading = figure["layout"]["title"]
-    heading["text"] = heading["text"].replace(f"<b>Feature {feature}</b>", f"<b>{title}</b>")
+    heading = figure.layout.title
+    heading.text = heading.text.replace(f"<b>Feature {feature}</b>", f"<b>{title}</b>")
     return figure
 
 

@@ -10,18 +10,15 @@ import streamlit as st
 from acvb_core.engine.job import Job
 from acvb_core.models.lfm.answer import ALIKE, ObjectSteps, are_in_order
 from acvb_core.models.lfm.figures.feature_course import feature_course_figure
-from acvb_core.models.lfm.figures.feature_images import feature_images_figure
-from acvb_core.models.lfm.figures.feature_matrix import feature_matrix_figure
-from acvb_core.models.lfm.figures.feature_words import Units
-from acvb_core.models.lfm.figures.heat_maps import weight_map_figure
-from acvb_core.models.lfm.figures.reconstruction_bars import reconstruction_bars_figure
-from acvb_core.models.lfm.figures.reconstruction_images import reconstruction_images_figure
-from acvb_core.views.narrow import stack_panels
+from acvb_core.models.lfm.figures.features import feature_images_figure, feature_matrix_figure
+from acvb_core.models.lfm.figures.objects import reconstruction_bars_figure, reconstruction_images_figure
+from acvb_core.models.lfm.figures.pictures import Units
+from acvb_core.models.lfm.figures.tables import weight_map_figure
+from acvb_core.views.parts import stack_panels
 from acvb_core.views.theme import Figure
 from pages.ui.lfm.feature_view import FEATURE, FeatureView
-from pages.ui.running.repeats import MORE_SEEDS
 from pages.ui.shared import format as say
-from pages.ui.shared.answer_page import measure_seeds
+from pages.ui.shared.answer_page import MORE_SEEDS, measure_seeds
 from pages.ui.shared.charts import show_clickable_figure, show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key, choose_one
@@ -148,10 +145,9 @@ def show_object(view: FeatureView) -> None:
 
 def _give_legend_room(figure: Figure) -> None:
     """Have a figure for a phone a line for each name of its legend."""
-    names = sum("name" in trace and trace.get("showlegend", True) for trace in figure["data"])
-    layout, more = figure["layout"], _LEGEND_LINE * names
-    layout["height"] += more
-    layout["margin"] = {**layout["margin"], "b": layout["margin"]["b"] + more}
+    more = _LEGEND_LINE * sum(bool(trace.name and trace.showlegend) for trace in figure.data)
+    figure.layout.height += more
+    figure.layout.margin.b += more
 
 
 def list_steps(view: FeatureView, steps: ObjectSteps, row: int) -> pd.DataFrame:
@@ -251,7 +247,7 @@ def show_course(view: FeatureView) -> None:
     history = view.result.state.history
     figure = feature_course_figure(history, view.result.prepared.spec.method, height=320)
     if is_narrow():
-        figure = {**figure, "layout": stack_panels(figure)}
+        figure.layout = stack_panels(figure)
     show_figure(figure, "feature_course", "Features in use in each sweep, and log likelihoods.")
     counts = {text: int(pd.Series(history.column(kind)).sum()) for kind, text in _CHANGES.items()}
     changes = [f"{say.count(number, 'feature')} {text}" for text, number in counts.items() if number]

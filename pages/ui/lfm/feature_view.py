@@ -9,7 +9,7 @@ import streamlit as st
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.lfm.answer import FeatureAnswer
-from acvb_core.models.lfm.figures.feature_words import signed_text
+from acvb_core.models.lfm.figures.pictures import signed_text
 from acvb_core.views.theme import isolate
 from pages.ui.shared.charts import PartChoice
 from pages.ui.shared.picking import Key, answer_key
@@ -42,7 +42,7 @@ class FeatureView(FeatureAnswer):
 
 
 def build_view(job: Job, result: Result) -> FeatureView:
-    """Return the answer of a run; the same object until the run goes on."""
+    """Return the answer of a run; the same object until the run continues."""
     return _build_view(answer_key(job, result), result)
 
 

@@ -8,9 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.data.table import Table
-from acvb_core.models.lfm.figures.heat_maps import correlation_figure
 from acvb_core.models.lfm.figures.pictures import tone_range
-from acvb_core.models.lfm.figures.table_figures import (
+from acvb_core.models.lfm.figures.tables import (
+    correlation_figure,
     distributions_figure,
     missing_map_figure,
     missing_share_figure,

@@ -166,7 +166,7 @@ the noise are the whole answer.
 _STARTS = """
 - Another seed may end with other features. Rely on those that come back: the Compare page pairs the features of two
   runs.
-- With restarts, several starts race by held-out log likelihood, and the best one goes on.
+- With restarts, several starts race by held-out log likelihood, and the best one continues.
 """
 
 _SIZE = """

@@ -122,7 +122,7 @@ def _write_file(jobs: Sequence[Job], plans: Sequence[Chosen] = (), owners: Seque
 
 
 class Import:
-    """An archive that is being imported, on a thread of its own; it goes on when its page is left, until it is stopped.
+    """An archive that is being imported, on a thread of its own; it continues without its page, until it is stopped.
 
     Attributes
     ----------

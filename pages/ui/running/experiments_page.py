@@ -18,7 +18,7 @@ from acvb_core.engine.study import StudyJob, StudyState
 from acvb_core.evaluate.significance import LEAST_SPLITS
 from acvb_core.registry import methods_for
 from acvb_core.store.export import csv_text, latex_table
-from acvb_core.views.experiment import course_figure, experiment_figure
+from acvb_core.views.studies import course_figure, experiment_figure
 from pages.ui.running.forms import name_methods
 from pages.ui.running.plan_buttons import show_plan_buttons
 from pages.ui.shared import format as say
@@ -188,7 +188,7 @@ def _show_state(workspace: Workspace, job: StudyJob[Experiment], seen: StudyStat
                 job,
                 seen.status,
                 f"experiment_{job.id}",
-                kept="The runs that are over are kept. The experiment can go on later.",
+                kept="The runs that are over are kept. The experiment can continue later.",
                 question=f"Delete this experiment with {say.count(over, 'run')}?",
                 remove=partial(_remove, workspace, job.id),
             )

@@ -1,4 +1,4 @@
-"""Buttons of an experiment or a search: pause, stop, go on, delete."""
+"""Buttons of an experiment or a search: pause, stop, continue, delete."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from pages.ui.shared.absent import (
     show_interrupted_runs,
     show_store_notices,
 )
-from pages.ui.shared.compared_runs import ComparedRuns, show_conclusion
+from pages.ui.shared.answer_page import ComparedRuns, show_conclusion
 from pages.ui.shared.empty import link_answer_page, show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import answer_pages, group_by_model, pages_of_model, pages_of_run

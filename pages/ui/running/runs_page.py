@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import streamlit as st
 
@@ -12,7 +12,6 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import MOST_CHARACTERS
 from acvb_core.store.export import csv_text, zip_runs
 from pages.ui.running.archives import show_archive_button, show_archives
-from pages.ui.running.paging import choose_page
 from pages.ui.running.run_table import ORDERS, Grid, fold_grids, select_runs, sort_runs, tabulate_runs
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import (
@@ -254,3 +253,32 @@ def _zip_files(jobs: Sequence[Job]) -> bytes:
         say.file_name(labels[job.id]): result for job in jobs if (result := read_answer(job)) is not None
     }
     return zip_runs(results)
+
+
+Item = TypeVar("Item")
+
+
+def choose_page(items: Sequence[Item], size: int, key: str, noun: str) -> Sequence[Item]:
+    """Draw the choice of a page of a list, and return the items on it; all of them, and no choice, where they are few.
+
+    Parameters
+    ----------
+    items : sequence
+    size : int
+        Items on a page.
+    key : str
+        Of the widget.
+    noun : str
+        What the items are, for the text beside the choice: "runs that have ended, newest first".
+    """
+    if len(items) <= size:
+        return items
+    pages = -(-len(items) // size)
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key=f"{key}_row"
+    ):
+        words = st.empty()
+        first = size * (st.pagination(pages, key=key, persist_state="session") - 1)
+    shown = items[first : first + size]
+    words.caption(f"{first + 1:,} to {first + len(shown):,} of {len(items):,} {noun}", width="content")
+    return shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,15 +13,11 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.core.parameters import Value
 from acvb_core.core.spec import MethodSpec, ModelSpec
 from acvb_core.engine.history import RACE_CRITERIA
-from acvb_core.engine.prepared import PreparedRun, prepare_run
-from acvb_core.registry import MODELS, methods_for, model_row
-from pages.ui.running.costs import (
-    check_memory,
-    estimate_memory,
-    show_guarantees,
-    show_streaming_note,
-    warn_of_slow_sweeps,
-)
+from acvb_core.engine.job import Job
+from acvb_core.engine.machine import available_memory
+from acvb_core.engine.prepared import SLOW_SWEEP, PreparedRun, prepare_run
+from acvb_core.engine.stopping import worst_case_sweeps
+from acvb_core.registry import MODELS, method_row, methods_for, model_row
 from pages.ui.running.forms import (
     Field,
     build_fields,
@@ -33,11 +29,14 @@ from pages.ui.running.forms import (
     show_preset,
     was_filled,
 )
-from pages.ui.running.repeats import warn_of_repeats
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import StartChoice, pages_of_model
-from pages.ui.shared.workspace import Workspace
+from pages.ui.shared.services import places
+from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.workspace.dataset import Dataset
+
+if TYPE_CHECKING:
+    from pages.ui.workspace.dataset import Dataset
 
 _ON_DISK = " Your data are on disk, so methods that need them in memory are not offered."
 _NO_RACE = (
@@ -274,3 +273,137 @@ def _show_seeds(columns: Sequence[DeltaGenerator], row: ModelSpec, dataset: Data
     # No start is in two races.
     step = int(restarts)
     return range(int(first), int(first) + int(number) * step, step), step
+
+
+def warn_of_repeats(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:
+    """Say which of the planned runs are there already; nothing where all are new."""
+    names = [job.label.name for job in workspace.jobs if repeats_plan(job, dataset, plan)]
+    if names:
+        with st.container(key="repeats"):
+            st.info(
+                f"{say.join_names(names)} {'has' if len(names) == 1 else 'have'} the same settings and seed. Another "
+                "run would give the same result. Choose another first seed to see how much the start matters.",
+                icon=":material/content_copy:",
+            )
+
+
+def repeats_plan(job: Job, dataset: Dataset, plan: Plan) -> bool:
+    """Return whether a run that did not fail is one of those that are planned."""
+    run = job.outline
+    settings, seed, restarts = run.spec, run.asked.seed, run.asked.restarts
+    share = settings.heldout_documents if dataset.whole_documents else settings.heldout
+    if run.error is not None or settings.start or plan.trained is not None:
+        return False
+    if settings.model != plan.model or settings.method not in plan.values:
+        return False
+    return (
+        run.fingerprint == dataset.data.fingerprint
+        and dict(settings.values)
+        == method_row(plan.model, settings.method).values(plan.values[settings.method])
+        and (seed in plan.seeds and restarts == plan.restarts)
+        and (share, settings.heldout_seed) == (dataset.heldout, dataset.heldout_seed)
+        and (settings.heldout_documents > 0) == (dataset.whole_documents and dataset.heldout > 0)
+    )
+
+
+class Memory(NamedTuple):
+    """Peak memory in bytes of the runs that run at the same time, beyond the data."""
+
+    needed: int
+    #: Without the average of every responsibility.
+    untracked: int
+
+    def describe(self) -> str:
+        """Return the memory in words, with what could be saved."""
+        saved = ""
+        if self.untracked < self.needed:
+            saved = f" ({say.size(self.untracked)} without averaging every responsibility)"
+        return f"{say.size(self.needed)} of memory{saved}"
+
+
+def estimate_memory(each: Sequence[PreparedRun], n_seeds: int) -> Memory:
+    """Return the memory of runs, given one of each method, from so many seeds."""
+
+    def add_up(runs: Sequence[PreparedRun]) -> int:
+        most = sorted([run.memory_bytes for run in runs] * n_seeds, reverse=True)
+        return sum(most[: places().here.limit])
+
+    needed = add_up(each)
+    if not any(run.spec.values.get("track") for run in each):
+        return Memory(needed, needed)
+    untracked = [
+        replace(run, spec=replace(run.spec, values={**run.spec.values, "track": False})) for run in each
+    ]
+    return Memory(needed, add_up(untracked))
+
+
+def show_guarantees(plan: Plan, each: Sequence[PreparedRun]) -> None:
+    """Say within how many sweeps or windows the averaged methods end, at the worst: min(limit, 2 / tolerance)."""
+    bounds: dict[tuple[int, int, bool], list[str]] = {}
+    for prepared in each:
+        if prepared.row.averaged and not prepared.row.sampled:
+            worst = worst_case_sweeps(prepared.spec.values["tol"])
+            key = (worst, prepared.max_sweeps, prepared.row.streams)
+            bounds.setdefault(key, []).append(prepared.row.label)
+    for (worst, cap, streams), labels in bounds.items():
+        one, many = ("window", "windows") if streams else ("sweep", "sweeps")
+        names, certain = say.join_names(labels), f"{worst:,} averaged {many} (2 / tolerance)"
+        if cap < worst:
+            limit = f"{plan.epochs_text(labels)} ({say.count(cap, one)})" if streams else f"{cap:,} {many}"
+            text = f"**{names}** will end within {limit}. Most runs converge far sooner."
+            more = (
+                f"Convergence is certain only within {certain}. A run that reaches its limit first says so."
+            )
+        else:
+            text = f"**{names}** will converge, whatever the data. Most runs need few {many}."
+            more = f"Convergence is certain within {certain}."
+        st.caption(text, help=more)
+
+
+def warn_of_slow_sweeps(each: Sequence[PreparedRun]) -> None:
+    """Warn if a single sweep may take long."""
+    seconds = [(prepared, prepared.sweep_seconds) for prepared in each]
+    slow = [(prepared, sweep) for prepared, sweep in seconds if sweep >= SLOW_SWEEP]
+    if not slow:
+        return
+    times = [f"{prepared.row.label} {say.rough_duration(sweep)}" for prepared, sweep in slow]
+    st.warning(
+        f"A single sweep may take long on data of this size: {say.join_names(times)}. Choose fewer "
+        f"{pages_of_model(slow[0][0].row.model).parts[1]}, a faster method, or a part of the data.",
+        icon=":material/hourglass:",
+    )
+
+
+def show_streaming_note(plan: Plan, dataset: Dataset) -> None:
+    """Say what a method that streams does, where some are chosen."""
+    labels = [method.label for method in plan.methods if method.streams]
+    if not labels:
+        return
+    reads, keeps = ("reads", "keeps") if len(labels) == 1 else ("read", "keep")
+    st.caption(
+        f"**{say.join_names(labels)}** {reads} the documents in small batches, called windows, and {keeps} only the "
+        f"topics. An epoch is one pass over all {dataset.data.n_documents:,} documents."
+    )
+
+
+def find_free_memory() -> int | None:
+    """Return the bytes that new runs can have; None if unknown, as on the workers of a cluster."""
+    if places().is_elsewhere(current_workspace().key):
+        return None  # they refuse what they have no room for
+    return available_memory()
+
+
+def check_memory(plan: Plan, memory: Memory) -> bool:
+    """Return whether the runs fit; warn where they do not."""
+    needed, free = memory.needed, find_free_memory()
+    if free is None or needed <= free:
+        return True
+    pages = pages_of_model(plan.model)
+    less = f"Choose fewer {pages.parts[1]}, or start fewer runs."
+    if pages.less_memory and not all(method.streams for method in plan.methods):
+        less += f" {pages.less_memory}"
+    st.warning(
+        f"These runs need about {say.size(needed)}, and {say.size(free)} is free. {less}",
+        icon=":material/memory:",
+    )
+    return False

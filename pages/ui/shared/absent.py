@@ -108,7 +108,7 @@ def show_interrupted_runs(workspace: Workspace) -> None:
         st.text(f"{say.count(len(runs), 'run')} {were} interrupted{when}.", width="content")
         st.button(
             f"Continue {them}", icon=":material/play_arrow:", key="continue_all", on_click=continue_all,
-            help="Each goes on from where it was last saved, to the result it would have had",
+            help="Each continues from where it was last saved, to the result it would have had",
         )  # fmt: skip
 
 

@@ -1,26 +1,168 @@
-"""The beginning of every page that shows a run's answer: its title, the choice of a run, and how it stands."""
+"""Answers of runs: the conclusion about them, how they depend on the seed, and the beginning of an answer's page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count, islice
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
 
-from acvb_core.engine.history import MOTION
+from acvb_core.core.errors import AcvbError
+from acvb_core.engine.history import MOTION, Verdict
 from acvb_core.engine.job import Job
+from acvb_core.engine.prepared import depends_on_seed, rebuild_run
 from acvb_core.engine.result import Result
+from acvb_core.views.conclusion import describe_runs
 from acvb_core.views.theme import isolate
-from pages.ui.running.repeats import select_seeds, show_more_seeds
 from pages.ui.shared import format as say
-from pages.ui.shared.compared_runs import ComparedRuns, show_conclusion
 from pages.ui.shared.empty import show_empty_answer
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import AnswerPage
-from pages.ui.shared.picking import Key, answer_key, choose_run
+from pages.ui.shared.picking import Key, answer_key, choose_run, read_answer
 from pages.ui.shared.workspace import Workspace, current_workspace
+
+_HELP = (
+    "A **cluster** is a group of objects that link alike. "
+    "**ARI** (adjusted Rand index): how alike two clusterings are; 1: the same, 0: as by chance. With more "
+    "than two runs it is the mean over all pairs. Runs *agree well* from 0.8, or if every run finds 80 % of the topics "
+    "or features of the run that predicts best (on the page of a run: of this run); *in part* from 0.4. Scores are "
+    "*level* within a hundredth of the best. Bounds are compared between runs that differ in the seed alone."
+)
+
+
+class ComparedRuns(NamedTuple):
+    """The runs that the Compare page shows, in the same order in every field."""
+
+    keys: tuple[Key, ...]
+    jobs: list[Job]
+    results: list[Result]
+    labels: list[str]
+
+    @classmethod
+    def gather(cls, jobs: Sequence[Job]) -> ComparedRuns:
+        """Return those of some runs that have an answer, each with that part of its name which is its own."""
+        _, names = say.shorten_names(jobs)
+        answers = [(job, result) for job in jobs if (result := read_answer(job)) is not None]
+        return cls(
+            tuple(answer_key(job, result) for job, result in answers),
+            [job for job, _ in answers],
+            [result for _, result in answers],
+            [names[job.id] for job, _ in answers],
+        )
+
+
+@contain_failure("part of the page")
+def show_conclusion(
+    runs: ComparedRuns, key: str = "conclusion", reference: int | None = None, *, border: bool = True
+) -> None:
+    """Draw the summary of runs that have ended, in plain sentences; nothing if no sentence is true of them all.
+
+    `reference`: as for `describe_runs`.
+    """
+    text = conclude(runs.keys, tuple(runs.labels), reference, runs.results)
+    if text:
+        with st.container(border=border, key=key):
+            st.text(text, help=_HELP)  # it quotes the names of runs
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def conclude(
+    keys: tuple[Key, ...], labels: tuple[str, ...], reference: int | None, _results: Sequence[Result]
+) -> str:
+    """Return the conclusion about some runs."""
+    return describe_runs(_results, labels, reference)
+
+
+def choose_pair(key: str, labels: Sequence[str]) -> tuple[int, int]:
+    """Draw two select boxes and return the positions of the two runs chosen in them."""
+    order = list(range(len(labels)))
+    with st.container(horizontal=True, gap="medium", key=key):
+        one, other = (
+            st.selectbox(
+                label, order, index=index, format_func=labels.__getitem__, key=f"{key}_{end}", width=300
+            )
+            for index, (label, end) in enumerate((("From", "one"), ("To", "other")))
+        )
+        return one, other
+
+
+#: Seeds that one press of the button adds.
+MORE_SEEDS = 3
+
+
+def list_seeds(workspace: Workspace, job: Job) -> list[Job]:
+    """Return the runs that differ from one in the seed alone, oldest first: itself too, and none that failed."""
+    fingerprint, settings = job.outline.fingerprint, replace(job.outline.asked, seed=0)
+    return [
+        other
+        for other in workspace.jobs
+        if other.outline.error is None
+        and other.outline.fingerprint == fingerprint
+        and replace(other.outline.asked, seed=0) == settings
+    ]
+
+
+def select_seeds(workspace: Workspace, job: Job, most: int) -> list[Job]:
+    """Return a run, then the newest that have ended from other seeds, each seed once and none diverged.
+
+    `most`: runs in all.
+    """
+    runs = {job.outline.asked.seed: job}
+    for other in reversed(list_seeds(workspace, job)):
+        if len(runs) < most and other.outline.verdict not in (None, Verdict.DIVERGED):
+            runs.setdefault(other.outline.asked.seed, other)
+    return list(runs.values())
+
+
+def show_more_seeds(workspace: Workspace, job: Job, key: str) -> None:
+    """Draw the button that starts a run again with the next seeds, and how many such runs are under way.
+
+    `key`: of the button. A viewer has no button, nor has a run that no other seed would change, or whose start an older
+      version did not save.
+    """
+    alike = list_seeds(workspace, job)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}_row"):
+        settings, prepared = job.outline.spec, job.prepared
+        known = prepared.start is not None or not settings.start
+        if known and depends_on_seed(settings, prepared.row) and not workspace.view_only:
+            seeds = _next_seeds(job, alike)
+            pressed = st.button(
+                f"Run {MORE_SEEDS} more seeds",
+                icon=":material/replay:",
+                key=key,
+                help=f"Starts this run again with the seeds {say.join_names(list(map(str, seeds)))}. Each seed starts "
+                "elsewhere, so the runs show how much of the answer depends on the start.",
+            )
+            if pressed:
+                _start_seeds(workspace, job, seeds)
+        under_way = sum(other.outline.status.active for other in alike if other.id != job.id)
+        if under_way:
+            st.caption(f"{say.count(under_way, 'run')} with other seeds under way.", width="content")
+
+
+def _next_seeds(job: Job, alike: list[Job]) -> list[int]:
+    """Return the next seeds that no run has; a race takes a seed for each restart, and no start is in two races."""
+    asked = job.outline.asked
+    taken = {other.outline.asked.seed for other in alike}
+    free = (seed for seed in count(asked.seed + asked.restarts, asked.restarts) if seed not in taken)
+    return list(islice(free, MORE_SEEDS))
+
+
+def _start_seeds(workspace: Workspace, job: Job, seeds: list[int]) -> None:
+    prepared, asked = job.prepared, job.outline.asked
+    try:
+        for seed in seeds:
+            workspace.add(rebuild_run(prepared.data, replace(asked, seed=seed).to_dict(), prepared.start))
+    except AcvbError as error:
+        st.error("The runs could not be started.", icon=":material/error:")
+        st.text(str(error))
+    else:
+        st.rerun()
+
 
 #: Seeds that are summarised: each is read from the disk.
 MOST_SEEDS = 8

@@ -7,9 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
-from acvb_core.views.dark import darken_figure
-from acvb_core.views.labels import ink_on
-from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure, cluster_colour
+from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure, cluster_colour, darken_figure, ink_on
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one
 from pages.ui.shared.refresh import is_narrow
@@ -42,8 +40,6 @@ def show_figure(
     """
     with contain_failure():
         drawn = suit_page(figure() if callable(figure) else figure)
-        # Plotly changes a trace while it checks it. Other sessions may draw the same figure at this moment.
-        drawn = {**drawn, "data": [{**trace} for trace in drawn["data"]]}
         st.plotly_chart(drawn, key=key, theme=None, config=dict(config), alt=alt, **more)
 
 

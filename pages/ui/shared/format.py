@@ -77,8 +77,8 @@ STREAMED = State(
     "complete",
     "blue",
     ":material/done_all:",
-    "All epochs done. A stream that is not averaged has no convergence test: if its curves still move, go on for more "
-    "epochs.",
+    "All epochs done. A stream that is not averaged has no convergence test: if its curves still move, continue for "
+    "more epochs.",
 )
 EPOCH_LIMIT = State(
     "epoch limit",
@@ -114,8 +114,8 @@ STATUSES: dict[Status, State] = {
         "interrupted",
         "orange",
         ":material/power_off:",
-        "The app or the cluster ended before the run did. Continue it: it goes on from where it was last saved, to the "
-        "same result.",
+        "The app or the cluster ended before the run did. Continue it from where it was last saved, to the same "
+        "result.",
     ),
 }
 

@@ -19,7 +19,7 @@ from acvb_core.views.theme import Figure
 from pages.ui.shared.words import ModelWords
 
 if TYPE_CHECKING:
-    from pages.ui.shared.compared_runs import ComparedRuns
+    from pages.ui.shared.answer_page import ComparedRuns
     from pages.ui.shared.workspace import Workspace
     from pages.ui.upload.reader import Reader
     from pages.ui.workspace.dataset import Dataset

@@ -1,8 +1,9 @@
-"""The parts that all pages of answers share: the choice of a run, its answer so far, and its files."""
+"""What all pages of answers share: the choice of a run and the order of runs, its answer so far, and its files."""
 
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -10,13 +11,13 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from acvb_core.engine.history import RaceReport, SweepRecord
+from acvb_core.engine.history import RaceReport, SweepRecord, Verdict
 from acvb_core.engine.job import Job, JobSnapshot
 from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.result import Result
 from acvb_core.store import export
 from acvb_core.store.snippet import python_snippet
-from pages.ui.running.run_order import order_runs
+from acvb_core.views.theme import isolate
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import AnswerPage, models_on, pages_of_run
 from pages.ui.shared.refresh import refresh
@@ -298,3 +299,62 @@ def offer_arrays(result: Result) -> FileOffer:
         return out.getvalue()
 
     return FileOffer("Arrays", "posterior.npz", "application/octet-stream", contents)
+
+
+def order_runs(jobs: Sequence[Job], fingerprint: str | None) -> tuple[list[Job], str]:
+    """Return runs in the order they are offered, and why the first one is first.
+
+    The runs on the data in use come before the others: best held-out score first, else best lower bound among the
+    runs of the newest one's method, else newest first. Scores and bounds are compared within one held-out split.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        At least one, oldest first.
+    fingerprint : str or None
+        Of the data in use. Where no run is on them, the data of the newest run take their place.
+
+    Returns
+    -------
+    tuple of list of Job and str
+        The reason is empty where there is one run in all. It quotes the name of the data.
+    """
+    newest_first = list(reversed(jobs))
+    of = next(
+        (job for job in newest_first if job.outline.fingerprint == fingerprint), newest_first[0]
+    ).outline
+    mine = [job for job in newest_first if job.outline.fingerprint == of.fingerprint]
+    others = [job for job in newest_first if job.outline.fingerprint != of.fingerprint]
+    data = f"on {isolate(of.data_name)}"
+    best, why = _best_first(mine)
+    first = {job.id for job in best}
+    rest = [job for job in mine if job.id not in first]
+    if len(mine) > 1:
+        reason = f"Shown first: the {why or f'newest of {len(mine):,} runs'} {data}."
+    else:
+        reason = f"Shown first: the only run {data}." if others else ""
+    return [*best, *rest, *others], reason
+
+
+def _best_first(jobs: Sequence[Job]) -> tuple[list[Job], str]:
+    """Return the runs that can be compared with the newest such run, best first, and by what; none where none can."""
+    ended = [(job, job.outline) for job in jobs]
+    ended = [(job, run) for job, run in ended if run.verdict not in (None, Verdict.DIVERGED)]
+    scored = [(job, run) for job, run in ended if math.isfinite(run.score)]
+    if scored:
+        split = scored[0][1].spec.split
+        alike = [(job, run) for job, run in scored if run.spec.split == split]
+        if len(alike) > 1:
+            best = sorted(alike, key=lambda pair: -pair[1].score)
+            return [job for job, _ in best], f"best held-out score of {len(alike):,} runs"
+    if ended and ended[0][1].model_row.raced_by == "lower_bound":
+        first = ended[0][1]
+        alike = [
+            (job, run)
+            for job, run in ended
+            if (run.row, run.spec.split) == (first.row, first.spec.split) and math.isfinite(run.lower_bound)
+        ]
+        if len(alike) > 1:
+            best = sorted(alike, key=lambda pair: -pair[1].lower_bound)
+            return [job for job, _ in best], f"best lower bound of {len(alike):,} {first.row.label} runs"
+    return [], ""

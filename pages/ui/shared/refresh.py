@@ -11,7 +11,7 @@ import streamlit as st
 
 from acvb_core.store.jobs import UnreadableRunError
 from pages.ui.shared.failures import contain_failure
-from pages.ui.workspace.tab import keep_address
+from pages.ui.workspace.dataset import keep_address
 
 # A page that was opened starts at its top: the browser would keep the place of the one before. A page is drawn again
 # when the browser turns dark or light, as its figures are coloured for one of them, when its window becomes narrow or

@@ -30,11 +30,11 @@ from acvb_core.warmup import warm_up_beside
 
 if TYPE_CHECKING:
     from pages.ui.running.archives import Import
-    from pages.ui.upload.loading import Loading
+    from pages.ui.upload.form import Loading
     from pages.ui.workspace.kept_data import DataShelf
 
 
-#: Of the threads that compute: pages are drawn before they go on.
+#: Of the threads that compute: pages are drawn before they continue.
 _NICENESS = 5
 #: Python's own is ten times as long.
 _SWITCH_SECONDS = 0.0005

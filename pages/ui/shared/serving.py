@@ -177,7 +177,7 @@ class AccessGuard:
 
 
 def _name_message(frame: bytes | None) -> tuple[str, int]:
-    """Return the kind of a message, and the code to end a session with, 0 to go on.
+    """Return the kind of a message, and the code to end a session with, 0 to continue.
 
     The kind of an operation has what it asks for after a point.
     """

@@ -1,23 +1,27 @@
-"""The sidebar of every page: the data in use, and what computes."""
+"""The sidebar of every page: the data in use, what computes and where, and the links that share the workspace."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import streamlit as st
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.engine.executor import BackgroundTask, Status
 from acvb_core.store.files import explain_error
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.picking import PAGE_DATA
 from pages.ui.shared.refresh import refresh
-from pages.ui.shared.workspace import Workspace
-from pages.ui.workspace.entrance import remember_workspace
-from pages.ui.workspace.links import show_share_links
-from pages.ui.workspace.places import show_places
+from pages.ui.shared.workspace import Workspace, view_id
+from pages.ui.workspace.dataset import TAB
+from pages.ui.workspace.entrance import ABSENT, FULL, LOST, VIEW, remember_workspace
+
+if TYPE_CHECKING:
+    from acvb_core.shards.dask import DaskWorker
 
 _CHOICE = "data_in_use"
 _PLURALS = {"search": "searches"}
@@ -88,7 +92,7 @@ def _show_loading(workspace: Workspace) -> None:
         return
     if not loading.is_over:
         st.badge(
-            "loading", icon=":material/upload:", color="blue", help="It goes on when you leave the page."
+            "loading", icon=":material/upload:", color="blue", help="It continues when you leave the page."
         )
         st.text(loading.name)
     elif loading.error is not None and not loading.was_seen:
@@ -132,3 +136,131 @@ def show_sidebar(workspace: Workspace, page: str) -> None:
         show_places(workspace)
         show_share_links(workspace, page)
         remember_workspace(workspace)
+
+
+_PLACE = "place"
+
+
+def show_places(workspace: Workspace) -> None:
+    """Draw the choice, folded; nothing where there is no cluster, or for a viewer."""
+    places = services.places()
+    if not places.scheduler or workspace.view_only:
+        return
+    st.session_state[_PLACE] = places.is_elsewhere(workspace.key)
+    with st.expander("Where runs compute", icon=":material/dns:", key="places", on_change="rerun") as opened:
+        if opened.open:
+            st.radio(
+                "Where runs compute", [True, False], format_func=_name_place, key=_PLACE, on_change=_choose_place,
+                args=(workspace,), horizontal=True, label_visibility="collapsed",
+            )  # fmt: skip
+            st.caption("For new runs, experiments and searches.")
+            _show_cluster()
+
+
+def _name_place(elsewhere: bool) -> str:
+    return "The cluster" if elsewhere else "This machine"
+
+
+def _choose_place(workspace: Workspace) -> None:
+    workspace.check_owner()
+    services.places().choose(workspace.key, st.session_state[_PLACE])
+
+
+def _show_cluster() -> None:
+    places = services.places()
+    try:
+        cluster = places.connect()
+        workers = cluster.list_workers()
+    except AcvbError as error:
+        st.badge("No answer", icon=":material/error:", color="red")
+        st.text(str(error))
+        st.button("Try again", icon=":material/refresh:", key="try_scheduler", on_click=places.try_again)
+        return
+    able = [worker for worker in workers if worker.refusal is None]
+    cores, memory = sum(worker.cores for worker in able), sum(worker.memory for worker in able)
+    room = f" · {say.size(memory)} of memory" if memory else ""
+    st.text(f"{places.scheduler}\n{say.count(len(able), 'worker')} · {say.count(cores, 'core')}{room}")
+    if cluster.client.dashboard_link is not None:
+        st.link_button(
+            "Dask's dashboard", cluster.client.dashboard_link, icon=":material/monitoring:", width="stretch"
+        )
+    _show_remarks(workers)
+
+
+def _show_remarks(workers: list[DaskWorker]) -> None:
+    """Say which workers compute nothing, and which may give other last bits."""
+    if not workers:
+        st.caption("No worker is there yet. Runs wait for one.")
+    for worker in workers:
+        if worker.refusal is not None:
+            st.badge("Not used", icon=":material/block:", color="orange")
+            st.text(f"{worker.address}: {worker.refusal}")
+    others = {worker.differences: worker.address for worker in workers if worker.differences}
+    for differences, address in others.items():
+        st.badge("Last bits may differ", icon=":material/info:", color="gray")
+        st.text(f"{address}: {'; '.join(differences)}")
+
+
+_OWN = "[Open your own workspace](./)"
+
+
+def show_share_links(workspace: Workspace, page: str) -> None:
+    """Draw the popover with the links to a page of a workspace that has something to see; nothing for a viewer."""
+    if not workspace.view_only:
+        st.fragment(_show_links)(workspace, page)
+
+
+def _show_links(workspace: Workspace, page: str) -> None:
+    # They are drawn again when the popover is opened: by then the page knows the run that it shows.
+    with st.popover("Share", icon=":material/share:", key="share", width="stretch", on_change="rerun"):
+        if workspace.dataset is None and not workspace.jobs:
+            st.caption("Nothing to share yet. Load data or start a run first.")
+            return
+        st.markdown("**View-only link**")
+        st.caption(
+            "Whoever has it sees this page, the data, the runs and the answers, and can change nothing."
+        )
+        st.code(_write_link(page, VIEW, view_id(workspace.key)), language=None, wrap_lines=True)
+        st.markdown("**Full link**")
+        st.caption("Whoever has it can do all that you can, deleting included. It works like a password.")
+        st.code(_write_link(page, FULL, workspace.key), language=None, wrap_lines=True)
+
+
+def _write_link(page: str, name: str, value: str) -> str:
+    """Return the address of a page with a workspace, the data in use and the run shown, as this browser reaches it."""
+    home = (st.context.url or "").removesuffix(page).rstrip("/")
+    return f"{home}/{page}?{urlencode({name: value} | st.session_state[TAB].address)}"
+
+
+def show_arrival(workspace: Workspace, page: str) -> None:
+    """Say at the top of a page that it only shows a workspace, or that a link has led nowhere.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    page : str
+        Address of the page: on other pages nothing is said of the link.
+    """
+    state = st.session_state
+    if state.get(ABSENT, (page,))[0] != page:
+        del state[ABSENT]
+    if workspace.view_only:
+        st.info(
+            f"You are viewing a shared workspace. Nothing can be changed here. {_OWN}",
+            icon=":material/visibility:",
+        )
+    elif state.get(LOST) in (True, page):
+        state[LOST] = page
+        st.warning(
+            "This view-only link leads to no workspace. It is incomplete, or what it showed was deleted. This is your "
+            "own workspace.",
+            icon=":material/link_off:",
+        )
+    else:
+        state.pop(LOST, None)
+    if workspace.has_lost_data:
+        st.warning(
+            "The data of this tab are no longer in this workspace. They were removed, perhaps in another tab. Choose "
+            "data in the sidebar or on the Data page before you continue.",
+            icon=":material/link_off:",
+        )

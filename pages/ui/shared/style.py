@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import streamlit as st
-from acvb_core.views.dark import INVERSION, css_colour
 
-from acvb_core.views.theme import LINE, MUTED
+from acvb_core.views.theme import INVERSION, LINE, MUTED, css_colour
 
 #: How a value that stands out in a table is marked: seen on a light and on a dark page.
 MARKED = "background-color: rgba(86, 180, 233, 0.3); font-weight: 600"

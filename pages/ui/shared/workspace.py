@@ -1,13 +1,15 @@
-"""A workspace: one person's data set and runs. Whoever knows its key may change it."""
+"""A workspace: one person's data set and runs. Whoever knows its key may change it; others may look."""
 
 from __future__ import annotations
 
+import hmac
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import streamlit as st
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.data.report import ReadReport
 from acvb_core.engine.experiments.plan import Plan
 from acvb_core.engine.experiments.report import Experiment
@@ -19,10 +21,78 @@ from acvb_core.store.jobs import JobManager, UnreadableRunError
 from acvb_core.store.studies import StudyStore
 from pages.ui.shared import format as say
 from pages.ui.shared import services
-from pages.ui.workspace.dataset import Dataset
+from pages.ui.workspace.dataset import TAB, Dataset, Tab
 from pages.ui.workspace.kept_data import shelf_of
-from pages.ui.workspace.tab import TAB, Tab
-from pages.ui.workspace.viewing import ViewedStore, ViewOnlyError, view_id
+
+#: What pages read of runs, experiments and searches. Whatever is not named here is refused.
+READABLE = frozenset(
+    {
+        "can_continue", "can_extend", "can_go_on", "created", "history", "id", "inspect", "label", "outline",
+        "plan", "position", "prepared", "race_report",
+    }
+)  # fmt: skip
+
+
+class ViewOnlyError(AcvbError):
+    """Something that would change a workspace was asked of a view-only link."""
+
+    def __init__(self) -> None:
+        super().__init__("This link only shows the workspace. Open the full link to change anything.")
+
+
+class ViewedHandle:
+    """A run, an experiment or a search that can be looked at; what would change it raises ViewOnlyError."""
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, handle: Any) -> None:
+        object.__setattr__(self, "_handle", handle)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in READABLE:
+            return getattr(self._handle, name)
+        if name.startswith("__"):  # Python itself asks whether there is such a method
+            raise AttributeError(name)
+        raise ViewOnlyError
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise ViewOnlyError
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ViewedHandle) and self._handle is other._handle
+
+    def __hash__(self) -> int:
+        return hash(self._handle)
+
+
+class ViewedStore(ViewedHandle):
+    """A store of runs, experiments or searches that shows their handles, and nothing that only their owner can mend."""
+
+    __slots__ = ()
+
+    def jobs(self, workspace: str) -> list[ViewedHandle]:
+        """Return the handles of a workspace, which can be looked at."""
+        return [ViewedHandle(job) for job in self._handle.jobs(workspace)]
+
+    def name(self, job_id: str) -> str:
+        """Return the name of the data of an experiment or a search."""
+        return str(self._handle.name(job_id))
+
+    def deleted_runs(self, workspace: str) -> list[Any]:
+        """Return none."""
+        return []
+
+    def unsaved_runs(self, workspace: str) -> dict[str, str]:
+        """Return none."""
+        return {}
+
+    unreadable_runs, unreadable = deleted_runs, unsaved_runs
+
+
+def view_id(key: str) -> str:
+    """Return the name by which a workspace is shown view only; its key cannot be found from it."""
+    return hmac.new(key.encode(), b"acvb: view only", "sha256").hexdigest()[:32]
+
 
 #: In the session: its workspace, and whether it may only look.
 KEY, VIEW_ONLY = "ws", "view_only"

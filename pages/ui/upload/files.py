@@ -173,7 +173,7 @@ def rewind(file: DataFile) -> DataFile:
 
 
 def reopen(file: DataFile) -> DataFile:
-    """Return the file for a reader of its own, which may go on while others read it."""
+    """Return the file for a reader of its own, which may continue while others read it."""
     if isinstance(file, Path):
         return file
     file.seek(0)

@@ -1,29 +1,44 @@
-"""The upload form: a file of any kind, how it is read, and why it cannot be read."""
+"""The upload form: a file of any kind, its first lines, how it is read and loaded, and why it cannot be."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection
+import re
+import threading
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from acvb_core.core.errors import AcvbError
-from acvb_core.data.options import OPTIONS, find_option, list_choices, list_formats
+from acvb_core.core.errors import AcvbError, DataError
+from acvb_core.data.options import OPTIONS, find_option, list_choices, list_formats, rename_arguments
+from acvb_core.data.schema import Schema
 from acvb_core.data.sources import formats
 from acvb_core.data.sources.containers import FileChoices, inspect_choices
 from acvb_core.data.sources.frames import FrameChoices
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.upload.files import DataFile, choose_file, file_bytes, file_identity, reopen, rewind
-from pages.ui.upload.kind import KindChoice, all_readers, choose_encoding, choose_kind, choose_part
-from pages.ui.upload.loading import Load, start_loading
-from pages.ui.upload.preview import show_schema
-from pages.ui.upload.problem import show_error
-from pages.ui.upload.reader import DRAFT, Draft, OpenFile, ask_options, ask_value, keep_last, take_value
+from pages.ui.upload.reader import (
+    DRAFT,
+    Draft,
+    KindChoice,
+    OpenFile,
+    all_readers,
+    ask_options,
+    ask_value,
+    choose_encoding,
+    choose_kind,
+    choose_part,
+    keep_last,
+    name_columns,
+    take_value,
+)
 from pages.ui.workspace.dataset import Dataset
+from pages.ui.workspace.kept_data import shelf_of
 
 LONGEST_NAME = 80
 _LOADED, _REST, _OPENED = "upload_loaded", "upload_rest", "upload_opened"
@@ -150,7 +165,7 @@ def _show_load(workspace: Workspace, opened: OpenFile, draft: Draft | AcvbError)
         with st.container(horizontal=True):
             go_on = st.button(
                 "Load and go to Run", type="primary", icon=":material/arrow_forward:", key="load_and_run",
-                disabled=blocked, help="Loads the file, and goes on to the choice of methods.",
+                disabled=blocked, help="Loads the file, and continues to the choice of methods.",
             )  # fmt: skip
             pressed = st.button(
                 "Load", icon=":material/check:", key="load", disabled=blocked,
@@ -216,7 +231,7 @@ def _show_problem(
         st.caption("The encoding is among the reading options.")
     if patient and "broken=" in remedy:
         st.button(
-            "Go on without such lines", icon=":material/skip_next:", key="go_on_without",
+            "Continue without such lines", icon=":material/skip_next:", key="go_on_without",
             on_click=st.session_state.update, args=({_AGAIN: (prefix, {"broken": "skip"})},),
             help="They are left out and counted in the reading report.",
         )  # fmt: skip
@@ -251,3 +266,146 @@ def _sign(opened: OpenFile, draft: Draft | AcvbError, skip: Collection[str] = ()
         if name not in skip
     }
     return repr((opened.prefix, short, draft.identity if isinstance(draft, Draft) else None))
+
+
+#: Pixels of a row of a table, and of a whole one at most.
+_ROW_HEIGHT, _MOST_HEIGHT = 35, 245
+#: Columns that are shown.
+_MOST_COLUMNS = 100
+
+
+def show_schema(schema: Schema) -> None:
+    """Draw the recognised format, and the first lines of the file."""
+    facts = [row.title for row in formats.formats_of(schema.kind) if row.name == schema.format]
+    container = next(
+        (row for row in formats.FORMATS if row.family == "columns" and row.name == schema.container), None
+    )
+    unit = "line" if container is None else "row"
+    if container is not None and container.name != schema.format:
+        facts.append(container.title)
+    if schema.delimiter:
+        delimiter = find_option("delimiter")
+        words = delimiter.choices.get(schema.delimiter, "other") if delimiter is not None else ""
+        facts += [f"{words}-separated", str(schema.encoding).removesuffix("-sig")]
+    if schema.delimiter or (container is not None and "header" in container.options):
+        facts.append(f"first {unit} holds names" if schema.header else f"no {unit} of names")
+    if schema.gzipped:
+        facts.append("gzipped")
+    with st.container(horizontal=True, gap="xsmall"):
+        st.badge("recognised", icon=":material/check:", color="green")
+        for fact in facts:
+            st.badge(fact, color="gray")
+    if not schema.rows:
+        return
+    lines = schema.lines or range(1, len(schema.rows) + 1)
+    rows = pd.DataFrame(
+        [row[:_MOST_COLUMNS] for row in schema.rows],
+        columns=name_columns(schema)[:_MOST_COLUMNS],
+        index=pd.Index(lines, name=unit),
+        dtype=str,
+    )
+    st.dataframe(rows, key="first_rows", height=min(_MOST_HEIGHT, _ROW_HEIGHT * (len(rows) + 1) + 2))
+    if len(schema.rows[0]) > _MOST_COLUMNS:
+        st.caption(f"The first {_MOST_COLUMNS} of {len(schema.rows[0]):,} columns.")
+
+
+#: An argument of a library function that the page does not ask for: (broken="skip").
+_ARGUMENT = r" \((?:\w+=[^()]*|\w+_\w+)\)"
+
+
+def show_error(error: AcvbError, key: str = "problem", readers: Mapping[str, str] | None = None) -> None:
+    """Draw an error, its place, the value found there and the remedy. Nothing of it is Markdown.
+
+    Parameters
+    ----------
+    error : AcvbError
+    key : str
+        Of the box, if a page may have several.
+    readers : mapping of str to str, optional
+        Names of the kinds of data on the page, by the functions that load them.
+    """
+    with st.container(border=True, gap="xsmall", key=key):
+        st.badge("We couldn't read this file with these settings", icon=":material/error:", color="red")
+        if not isinstance(error, DataError):
+            st.text(rename_arguments(str(error), _name_setting))
+            return
+        st.text(f"{error.what[:1].upper()}{error.what[1:]}.")
+        unit = error.unit.capitalize()
+        place = {"File": error.source, unit: error.line, "Column": error.column, "Found": error.value}
+        with st.container(gap=None, key=f"{key}_place"):  # lines are broken where a window is narrow
+            for name, at in place.items():
+                if at is not None:
+                    st.text(f"{name}: {at:,}" if isinstance(at, int) else f"{name}: {at}")
+        st.text(name_settings(error.remedy, readers or {}))
+
+
+def name_settings(remedy: str, readers: Mapping[str, str]) -> str:
+    """Return a remedy that names the settings on the page in place of functions and arguments."""
+    for function, kind in readers.items():
+        remedy = re.sub(rf"\b{function}\b", f"“{kind}” above", remedy)
+    return re.sub(_ARGUMENT, "", rename_arguments(remedy, _name_setting))
+
+
+def _name_setting(name: str, value: Any) -> str | None:
+    row = find_option(name)
+    if row is None or not row.label:
+        return None
+    return f"“{row.label}”" if value in (None, ...) else f"“{row.label}: {row.words_of(value)}”"
+
+
+#: Seconds between two looks at a loading.
+_LOOK_SECONDS = 0.1
+#: (data in use, called with the share that is read) -> the data of the file.
+Load = Callable[[Dataset | None, Callable[[float], None]], Dataset]
+
+
+class Loading:
+    """A file that is being loaded, or what became of it."""
+
+    def __init__(self, name: str, signature: str) -> None:
+        self.name = name  #: of the data
+        self.signature = signature  #: identifies the file and how it is read
+        self.share: float | None = None  #: part that is read; None if it is not known
+        self.error: Exception | None = None  #: why it could not be loaded
+        self.was_seen = False  #: somebody has waited for its end
+        self._over = threading.Event()
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether the file is loaded, or could not be."""
+        return self._over.is_set()
+
+    def run(self, workspace: Workspace, load: Load) -> None:
+        """Load the file and use its data; put them aside if the user has chosen others in the same tab meanwhile."""
+        before, tab = workspace.dataset, workspace.tab
+        wanted = tab and tab.wanted
+        try:
+            dataset = load(before, self._note_share)
+            if (tab and tab.wanted) == wanted:
+                workspace.set_dataset(dataset)
+            else:
+                shelf_of(workspace.key).put_aside(dataset)
+        except Exception as error:
+            self.error = error
+        finally:
+            self._over.set()
+
+    def _note_share(self, share: float) -> None:
+        self.share = min(share, 1.0)
+
+    def follow(self) -> None:
+        """Draw the progress until the loading is over. Who leaves the page ends this, and not the loading."""
+        with st.spinner("Reading"):
+            place = st.empty()
+            while not self._over.wait(_LOOK_SECONDS):
+                place.empty() if self.share is None else place.progress(self.share, f"{self.share:.0%} read")
+            place.empty()
+        self.was_seen = True
+
+
+def start_loading(workspace: Workspace, name: str, signature: str, load: Load) -> Loading:
+    """Start to load a file."""
+    workspace.check_owner()
+    loading = services.loadings()[workspace.key] = Loading(name, signature)
+    threading.Thread(target=loading.run, args=(workspace, load), name="acvb-load", daemon=True).start()
+    return loading

@@ -14,9 +14,8 @@ from acvb_core.store.files import StoreError
 from pages.ui.access.sign_in import is_signed_in, name_own_workspace
 from pages.ui.shared import services
 from pages.ui.shared.serving import REMEMBER
-from pages.ui.shared.workspace import KEY, VIEW_ONLY, Workspace, current_workspace
-from pages.ui.workspace.tab import DATA, RUN, TAB, Tab
-from pages.ui.workspace.viewing import view_id
+from pages.ui.shared.workspace import KEY, VIEW_ONLY, Workspace, current_workspace, view_id
+from pages.ui.workspace.dataset import DATA, RUN, TAB, Tab
 
 COOKIE = "acvb_ws"
 #: Of the address: the key of a workspace, or the id by which one is shown.

@@ -15,8 +15,7 @@ from acvb_core.engine.result import Result
 from acvb_core.models.irm.scores import range_of_clusters
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import services
-from pages.ui.shared.workspace import Workspace
-from pages.ui.workspace.viewing import view_id
+from pages.ui.shared.workspace import Workspace, view_id
 from tests.pages.session import WORKSPACE, Open, chart, jobs_of, keys, press, until
 
 

@@ -14,9 +14,8 @@ from acvb_core.data.network import with_attributes
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.figures.arrangement import arrange_result
-from acvb_core.models.irm.figures.cluster_table import cluster_table
-from acvb_core.models.irm.figures.known_labels import MOST_LABELS
+from acvb_core.models.irm.figures.arrangement import arrange_result, cluster_table
+from acvb_core.models.irm.figures.summaries import MOST_LABELS
 from acvb_core.models.irm.scores import likely_links
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.irm import block_links

@@ -161,7 +161,7 @@ def test_a_broken_line_can_be_left_out(open_app: Open) -> None:
     assert not app.get("progress")
     assert Workspace(WORKSPACE).dataset is None
     said = texts(app)
-    assert "or go on without such lines." in said
+    assert "or continue without such lines." in said
     assert "broken=" not in said
     press(app, "go_on_without")
     assert dataset().on_disk
@@ -200,7 +200,7 @@ def test_data_on_disk_are_streamed_by_epochs(open_app: Open, on_disk: DiskCorpus
     assert job.inspect().snapshot.passes == pytest.approx(0.5, abs=0.03)
     assert [bar.proto.text for bar in app.get("progress")] == ["0.5 epochs done (10 windows)"]
     labels = {button.key: button.help for button in app.button}
-    assert labels[f"extend_{job.id}"].startswith("Go on for 0.5")
+    assert labels[f"extend_{job.id}"].startswith("Continue for 0.5")
 
 
 def test_data_on_disk_are_spread_over_shards(open_app: Open, on_disk: DiskCorpus) -> None:

@@ -8,9 +8,8 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.engine.executor import Status
 from acvb_core.engine.tuning import Tuning, plan_search
 from pages.ui.shared import services
-from pages.ui.shared.workspace import Workspace
+from pages.ui.shared.workspace import Workspace, view_id
 from pages.ui.workspace.dataset import Dataset
-from pages.ui.workspace.viewing import view_id
 from tests.pages.session import SECONDS, WORKSPACE, Open, keys, of_data, press, texts, until
 
 

@@ -20,15 +20,14 @@ from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.archives import OpenArchive
 from pages.ui.running.archives import _write_file
 from pages.ui.shared import services
-from pages.ui.shared.workspace import Workspace
+from pages.ui.shared.workspace import Workspace, view_id
 from pages.ui.workspace.kept_data import shelf_of
-from pages.ui.workspace.viewing import view_id
 from tests.pages.session import SECONDS, WORKSPACE, Open, jobs_of, keys, press, texts
 
 
 @pytest.fixture
 def exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
-    """The file of a workspace with two runs; the app begins anew in another home."""
+    """The file of a workspace with two runs; the app begins from scratch in another home."""
     data = Relation.build(np.random.default_rng(5).random((12, 8)) < 0.3, name="links")
     book = services.job_manager()
     for seed in (0, 1):

@@ -1,4 +1,4 @@
-"""What the card of a run says while it goes on, and after it was stopped."""
+"""What the card of a run says while it runs, and after it was stopped."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import RunLabel, prepare_run
 from acvb_core.engine.result import Result
-from pages.ui.running.run_order import order_runs
 from pages.ui.shared import format as say
 from pages.ui.shared import services
+from pages.ui.shared.picking import order_runs
 from pages.ui.shared.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open, jobs_of, press, texts, until
 

@@ -19,7 +19,7 @@ LINKS = "person,event\n" + "".join(f"p{i % 9},e{i % 7}\n" for i in range(40))
 
 
 class SlowReader:
-    """Reading a relation takes until it is let go on."""
+    """Reading a relation takes until it may continue."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.has_begun, self.may_go_on = threading.Event(), threading.Event()
