@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.scores import count_samples, likely_links, surprising_links
+from acvb_core.models.irm.scores import block_matrix, block_shape, likely_links, surprising_links
 from acvb_core.store.export import csv_text, has_heading
 from acvb_core.store.files import labels_bytes
 
@@ -49,88 +46,67 @@ def responsibilities_frame(result: Result, domain: str) -> pd.DataFrame:
 _ONE = {"rows": "row", "cols": "column"}
 
 
-def _labels(result: Result, domain: str) -> NDArray[Any]:
-    labels: NDArray[Any] = getattr(result.prepared.data, f"{_ONE[domain]}_labels")
-    return labels
-
-
 def arrays(result: Result) -> dict[str, Any]:
     """Return the arrays of posterior.npz, of one domain (a network: rows alone) or of two (rows and cols).
 
     rows, cols: responsibilities, column k - 1 for cluster k; row_cluster, column_cluster: most probable cluster of
     each object; ones, entries: expected counts of each block, and strengths: posterior mean of its link probability,
-    shape (K_rows, K_cols), or (K_rows, K_rows) for a network, symmetric where it is undirected, in which case each
-    pair of objects counts once; row_labels, column_labels: names (`labels_bytes`).
+    shape (K_rows, K_cols), or (K_rows, K_rows) for a network: symmetric if it is undirected, each pair of objects
+    counted once; row_labels, column_labels: names (`labels_bytes`).
     """
-    posterior = result.posterior
-    sides = posterior.averaged
-    arrays_of_run: dict[str, Any] = {domain: posterior[domain] for domain in sides}
-    arrays_of_run |= {f"{_ONE[domain]}_cluster": posterior.labels(domain) + 1 for domain in sides}
-    arrays_of_run |= _blocks(result, sides)
-    return arrays_of_run | {
-        f"{_ONE[domain]}_labels": labels_bytes(_labels(result, domain)) for domain in sides
+    posterior, data = result.posterior, result.prepared.data
+    sides, shape = posterior.averaged, block_shape(posterior)
+    found: dict[str, Any] = {domain: posterior[domain] for domain in sides}
+    found |= {f"{_ONE[domain]}_cluster": posterior.labels(domain) + 1 for domain in sides}
+    for name, column in (("ones", "ones"), ("entries", "entries"), ("strengths", "mean")):
+        found[name] = block_matrix(result.blocks, column, shape)
+    return found | {
+        f"{one}_labels": labels_bytes(getattr(data, f"{one}_labels")) for one in map(_ONE.get, sides)
     }
 
 
-def _blocks(result: Result, sides: tuple[str, ...]) -> dict[str, NDArray[np.float64]]:
-    """Return the numbers of the table of blocks as matrices."""
-    table, posterior = result.blocks, result.posterior
-    row, column = table["row_cluster"].to_numpy() - 1, table["column_cluster"].to_numpy() - 1
-    blocks = {}
-    for name, values in (("ones", "ones"), ("entries", "entries"), ("strengths", "mean")):
-        matrix = np.full((posterior[sides[0]].shape[1], posterior[sides[-1]].shape[1]), np.nan)
-        if len(sides) == 1:
-            # The table of an undirected network has each block once; of a directed one the next line has the last say.
-            matrix[column, row] = table[values]
-        matrix[row, column] = table[values]
-        blocks[name] = matrix
-    return blocks
-
-
 def facts(result: Result) -> dict[str, Any]:
-    """Return what run.json tells of this model's runs alone: nothing."""
+    """Return the facts of run.json that only this model has: none."""
     return {}
 
 
 def files(result: Result, folder: Path) -> list[Path]:
-    """Write nothing: tables and arrays hold all of the answer."""
+    """Write nothing: tables and arrays have all of the answer."""
     return []
 
 
 def links_table(result: Result, number: int) -> pd.DataFrame:
-    """Return the pairs that are most likely linked: first of the unknown ones, then of those known to be unlinked.
+    """Return the pairs that are most likely linked: first unknown ones, then those known to be unlinked.
 
     At most `number` of each, with a column pair ("unknown" or "unlinked") before those of `likely_links`. The mean of
-    the samples predicts where a run has some. Held-out scores do not choose: one that did would no longer be unbiased.
+    the samples predicts if a run has some. Held-out scores do not choose, as the chosen one would then be biased.
     """
     import pandas as pd
 
-    data, posterior = result.prepared.data, result.posterior
-    strengths = result.prepared.model.strengths(posterior)  # type: ignore[attr-defined]
-    averaged = count_samples(posterior) > 0
-    unknown = likely_links(data, posterior, strengths, number, among="missing", averaged=averaged)
-    unlinked = likely_links(data, posterior, strengths, number, among="unlinked", averaged=averaged)
-    unknown.insert(0, "pair", "unknown")
-    unlinked.insert(0, "pair", "unlinked")
+    tables = {}
+    for pair, among in (("unknown", "missing"), ("unlinked", "unlinked")):
+        tables[pair] = likely_links(*_predicted(result), number, among=among)  # type: ignore[arg-type]
+        tables[pair].insert(0, "pair", pair)
+    unknown, unlinked = tables.values()
     return pd.concat([unknown, unlinked], ignore_index=True) if len(unknown) else unlinked
 
 
-def write_links(result: Result, number: int, folder: Path) -> list[Path]:
-    """Write links.csv (`links_table`) and surprising.csv, the links that were least to be expected, to a folder.
+def _predicted(result: Result) -> tuple[Any, Any, Any]:
+    """Return the data of a run, its posterior and the strengths of its blocks."""
+    posterior, model = result.posterior, result.prepared.model
+    return result.prepared.data, posterior, model.strengths(posterior)  # type: ignore[attr-defined]
 
-    Held-out pairs count as what they are in the data. A pair of an undirected network stands there once. Each file has
-    at most `number` pairs of each sort.
+
+def write_links(result: Result, number: int, folder: Path) -> list[Path]:
+    """Write links.csv (`links_table`) and surprising.csv, the links that were least expected, to a folder.
+
+    Held-out pairs count as what they are in the data. A pair of an undirected network is listed once. Each file has at
+    most `number` pairs of each sort.
 
     Raises OSError: the folder cannot be written to.
     """
-    data, posterior = result.prepared.data, result.posterior
-    strengths = result.prepared.model.strengths(posterior)  # type: ignore[attr-defined]
-    tables = {
-        "links.csv": links_table(result, number),
-        "surprising.csv": surprising_links(
-            data, posterior, strengths, number, averaged=count_samples(posterior) > 0
-        ),
-    }
+    surprising = surprising_links(*_predicted(result), number)
+    tables = {"links.csv": links_table(result, number), "surprising.csv": surprising}
     for name, table in tables.items():
         (folder / name).write_text(csv_text(table), encoding="utf-8", newline="")
     return [folder / name for name in tables]

@@ -29,6 +29,7 @@ from acvb_core.models.irm.network import NetworkPass
 from acvb_core.models.irm.scores import (
     SampledPairs,
     SampledStrengths,
+    clip_probability,
     count_samples,
     read_chain,
     share_company,
@@ -197,7 +198,7 @@ class IrmModel:
         if self.layout.one_domain:
             own = heldout.rows == heldout.columns
             probability[own] = rows[heldout.rows[own]] @ strengths.diagonal()
-        return np.clip(probability, 1e-12, 1.0 - 1e-12)
+        return clip_probability(probability)
 
     def strengths(self, posterior: Posterior) -> Floats:
         """Return the posterior mean of every block's link probability, shape (K1, K2)."""
@@ -222,8 +223,7 @@ class IrmModel:
         """Return the mean of what the samples of a chain predict; None where there are none."""
         if not count_samples(posterior):
             return None
-        probability = SampledPairs.of_posterior(posterior).of(heldout.rows, heldout.columns)
-        return np.clip(probability, 1e-12, 1.0 - 1e-12)
+        return clip_probability(SampledPairs.of_posterior(posterior).of(heldout.rows, heldout.columns))
 
     def sampled_labels(self, posterior: Posterior, domain: str) -> Array | None:
         """Return the cluster of each object in each sample, shape (S, N); None where there are no samples."""

@@ -14,7 +14,6 @@ from acvb_core.core.protocols import Posterior
 from acvb_core.core.special import OPTIONS
 from acvb_core.data.relation import Relation
 from acvb_core.evaluate.heldout import pair_products
-from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.gibbs import BOUNDS, LABELS, PRIORS, STRENGTHS, count_blocks
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats, Layout
@@ -23,11 +22,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-Sides = tuple[str, str]
-
-
-def sides(posterior: Posterior) -> Sides:
-    """Return the domains of the rows and of the columns: "rows" and "cols", or twice "rows" where both are one."""
+def sides(posterior: Posterior) -> tuple[str, str]:
+    """Return the domains of the rows and of the columns: "rows" and "cols", or twice "rows" if both are one."""
     return ("rows", "cols" if "cols" in posterior.arrays else "rows")
 
 
@@ -39,9 +35,8 @@ def one_clustering(posterior: Posterior) -> bool:
 
 def block_shape(posterior: Posterior) -> tuple[int, int]:
     """Return the numbers of clusters of the rows and of the columns."""
-    first, second = sides(posterior)
-    n_clusters = posterior.n_clusters()
-    return n_clusters[first], n_clusters[second]
+    first, second = (posterior[domain].shape[1] for domain in sides(posterior))
+    return first, second
 
 
 def has_directions(relation: Relation) -> bool:
@@ -76,7 +71,7 @@ def links_of(relation: Relation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def block_matrix(blocks: pd.DataFrame, column: str, shape: tuple[int, int]) -> NDArray[np.float64]:
     """Return a column of a result's `blocks` as a matrix, row clusters down and column clusters across.
 
-    Where only the blocks on and above the diagonal are listed (an undirected network), the others are the same.
+    If only the blocks on and above the diagonal are listed (an undirected network), the others are the same.
     """
     k, m = blocks["row_cluster"].to_numpy() - 1, blocks["column_cluster"].to_numpy() - 1
     values = blocks[column].to_numpy(dtype=np.float64)
@@ -93,11 +88,11 @@ class ShownStrengths(NamedTuple):
     mean: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
-    interval: str  #: of a run without samples it says that it takes the clusters as known
+    interval: str  #: says if it takes the clusters as known, as without samples
 
 
 def shown_strengths(blocks: pd.DataFrame, shape: tuple[int, int]) -> ShownStrengths:
-    """Return the strengths of a result's `blocks`: from samples where it has some, else given these clusters."""
+    """Return the strengths of a result's `blocks`: from samples if it has some, else given these clusters."""
     sampled = blocks["low"].notna().any()
     names = ("low", "high") if sampled else ("low_given_clusters", "high_given_clusters")
     mean, low, high = (block_matrix(blocks, name, shape) for name in ("mean", *names))
@@ -114,9 +109,9 @@ def n_components(network: Relation) -> int:
     return number
 
 
-#: Draws behind an interval, at least: samples of which there are fewer are drawn from several times.
+#: Draws behind an interval, at least: fewer samples are drawn from several times.
 _DRAWS = 560
-#: Numbers that the draws of all blocks take at most: with many blocks, some of the samples are drawn from.
+#: Numbers that the draws of all blocks take at most: with many blocks, only some of the samples are drawn from.
 _MOST_NUMBERS = 50_000_000
 _AT_ONCE = 20_000_000  # probabilities of single samples that one call of a kernel adds up: some 20 ms
 
@@ -164,17 +159,22 @@ class SampledPairs:
 
 def count_sampled_clusters(posterior: Posterior) -> dict[str, NDArray[np.int64]]:
     """Return the number of clusters in each sample, shape (S,), by domain; nothing without samples."""
-    if not count_samples(posterior):
-        return {}
-    domains = dict.fromkeys(sides(posterior))
+    domains = dict.fromkeys(sides(posterior)) if count_samples(posterior) else {}
     return {
         domain: np.array([len(np.unique(labels)) for labels in posterior[LABELS.format(domain)]])
         for domain in domains
     }
 
 
+def range_of_clusters(posterior: Posterior) -> dict[str, tuple[int, int]]:
+    """Return the range of the number of clusters in 95 % of the samples, by domain; nothing without samples."""
+    counts = count_sampled_clusters(posterior)
+    ends = {domain: np.quantile(n, [0.025, 0.975], method="nearest") for domain, n in counts.items()}
+    return {domain: (int(low), int(high)) for domain, (low, high) in ends.items()}
+
+
 def read_chain(posterior: Posterior) -> dict[str, NDArray[Any]]:
-    """Return what tells whether a chain has mixed, shape (S,) each: numbers of clusters, and the bounds if kept."""
+    """Return numbers by which the mixing of a chain is judged, shape (S,) each: clusters, and the bounds if kept."""
     counts = {f"k_{domain}": k for domain, k in count_sampled_clusters(posterior).items()}
     return counts | ({"lower_bound": posterior[BOUNDS]} if BOUNDS in posterior.arrays else {})
 
@@ -220,13 +220,6 @@ def measure_company(posterior: Posterior, domain: str, groups: NDArray[np.int64]
     return total / (pairs * len(samples))
 
 
-def range_of_clusters(posterior: Posterior) -> dict[str, tuple[int, int]]:
-    """Return from how many to how many clusters 95 % of the samples have, by domain; nothing without samples."""
-    counts = count_sampled_clusters(posterior)
-    ends = {domain: np.quantile(n, [0.025, 0.975], method="nearest") for domain, n in counts.items()}
-    return {domain: (int(low), int(high)) for domain, (low, high) in ends.items()}
-
-
 @dataclass(frozen=True)
 class SampledStrengths:
     """The strength of every block of a posterior over the samples: the mean of its pairs' link probabilities.
@@ -261,7 +254,7 @@ class SampledStrengths:
             }
             ones, entries = count_blocks(relation, labels, layout)
             a, b = priors[at]
-            average = _BlockAverage.of(relation, own, labels, widths, layout)
+            average = _BlockAverage(relation, own, labels, widths, layout)
             mean += average((a + ones) / (a + b + entries)) / len(chosen)
             for repeat in range(repeats):
                 strengths = rng.beta(a + ones, b + np.maximum(entries - ones, 0.0))
@@ -273,36 +266,29 @@ class SampledStrengths:
         return cls(mean, low, high)
 
 
-@dataclass(frozen=True)
 class _BlockAverage:
     """Averages a matrix over the blocks of one sample to the blocks of another clustering of the same objects."""
 
-    rows: Floats  #: shape (K1, S1); objects of each row cluster in each row cluster of the sample
-    columns: Floats  #: shape (K2, S2)
-    pairs: Floats  #: shape (K1, K2); the pairs of each block
-    has_diagonal: bool  #: the pair of an object with itself is none
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         relation: Relation,
         own: dict[str, NDArray[np.int64]],
         labels: dict[str, NDArray[np.int64]],
         widths: dict[str, int],
         layout: Layout,
-    ) -> _BlockAverage:
-        rows, columns = (_cross_tabulate(own[one], labels[one], widths[one]) for one in layout.axes)
-        pairs = np.outer(rows.sum(axis=1), columns.sum(axis=1))
-        has_diagonal = layout.one_domain and without_diagonal(relation)
-        if has_diagonal:
-            pairs[np.diag_indices_from(pairs)] -= rows.sum(axis=1)
-        return cls(rows, columns, pairs, has_diagonal)
+    ) -> None:
+        # Objects of each cluster in each cluster of the sample, shapes (K1, S1), (K2, S2), and the pairs of each block.
+        self.rows, self.columns = (_cross_tabulate(own[one], labels[one], widths[one]) for one in layout.axes)
+        self.pairs = np.outer(self.rows.sum(axis=1), self.columns.sum(axis=1))
+        self.without_own = layout.one_domain and without_diagonal(relation)
+        if self.without_own:
+            self.pairs[np.diag_indices_from(self.pairs)] -= self.rows.sum(axis=1)
 
     def __call__(self, strengths: Floats) -> Floats:
         sums = self.rows @ strengths @ self.columns.T
-        if self.has_diagonal:
+        if self.without_own:
             diagonal, inner = np.diag_indices_from(sums), self.rows @ strengths.diagonal()
-            # A cluster of one object has no pair inside: the object's own cluster in the sample says what one would be.
+            # A cluster of one object has no pair inside: the block of the object's own cluster in the sample stands in.
             sums[diagonal] = np.where(self.pairs[diagonal] > 0, sums[diagonal] - inner, inner)
         return sums / np.maximum(self.pairs, 1.0)
 
@@ -332,7 +318,7 @@ def _add_band(row_labels: Any, column_labels: Any, strengths: Any, out: Floats) 
 
 Places = NDArray[np.int64]
 Among = Literal["missing", "unlinked"]
-_CELLS_AT_ONCE = 4_000_000  # probabilities held at a time: 32 MB
+_CELLS_AT_ONCE = 4_000_000  # probabilities in memory at a time: 32 MB
 #: Probabilities that differ by less count as equal: their last digits depend on how many are computed at once.
 _TIE = 1e-12
 _DIGITS = 12
@@ -345,7 +331,6 @@ def likely_links(
     n: int = 20,
     *,
     among: Among = "missing",
-    heldout: HeldOut | None = None,
     averaged: bool = True,
 ) -> pd.DataFrame:
     """Return the pairs without an observed link that are most likely to be links.
@@ -353,11 +338,9 @@ def likely_links(
     Time for `among="unlinked"` grows with the cells, times the samples; memory never does.
 
     `strengths`: shape (K, L); posterior mean of every block's link probability.
-    `n`: at most so many pairs; of equally likely ones those that come first, by row, then column.
-    `among`: pairs of which nothing is known, or pairs known to be unlinked. A diagonal that does not count is neither.
-    `heldout`: pairs to leave out: they are missing from what a run learns from, but not from the data.
-    `averaged`: take the mean of what the samples of the posterior predict, where it has some, in place of the clusters'
-      prediction.
+    `n`: at most so many pairs; equally likely ones by row, then column.
+    `among`: unknown pairs ("missing"), or pairs known to be unlinked. A diagonal that does not count is neither.
+    `averaged`: predict by the mean of the posterior's samples, if it has some, in place of the clusters.
     Returns one line a pair, the most likely first; of an undirected network the entry on or above the diagonal:
       row, column (names); row_cluster, column_cluster (the most probable ones, from 1); probability, which by the
       clusters is sum_kl q_ik q_jl strength_kl, of a self-link under one clustering sum_k q_ik strength_kk;
@@ -365,80 +348,68 @@ def likely_links(
       and in, for a directed network).
     Raises ParameterError: `n` is negative, or `among` is neither.
     """
-    if n < 0:
-        raise ParameterError(f"The number of pairs must be at least 0, not {n}.")
-    predicted = _PairProbabilities(relation, posterior, strengths, averaged)
+    predicted = _PairProbabilities(relation, posterior, strengths, averaged, n)
     if among == "missing":
-        rows, columns = _missing(relation)
-        rows, columns = _leave_out(relation, rows, columns, heldout)
-        return predicted.table(*_top(predicted.of(rows, columns), rows, columns, n))
+        return predicted.table(*_top(*predicted.with_pairs(*_missing(relation)), n))
     if among == "unlinked":
-        return predicted.table(*_top_unlinked(predicted, n, heldout))
+        return predicted.table(*_top_unlinked(predicted, n))
     raise ParameterError(f"Likely links can be searched among 'missing' or 'unlinked' pairs, not {among!r}.")
 
 
 def surprising_links(
-    relation: Relation,
-    posterior: Posterior,
-    strengths: Floats,
-    n: int = 20,
-    *,
-    heldout: HeldOut | None = None,
-    averaged: bool = True,
+    relation: Relation, posterior: Posterior, strengths: Floats, n: int = 20, *, averaged: bool = True
 ) -> pd.DataFrame:
     """Return the observed links of least predicted probability, the least probable first.
 
     Parameters and columns are those of `likely_links`; a link whose `probability` is far below the
     `block_probability` belongs to an object between two clusters.
     """
-    if n < 0:
-        raise ParameterError(f"The number of pairs must be at least 0, not {n}.")
-    predicted = _PairProbabilities(relation, posterior, strengths, averaged)
-    rows, columns = links_of(relation)
-    rows, columns = _leave_out(relation, rows, columns, heldout)
-    value, rows, columns = _top(-predicted.of(rows, columns), rows, columns, n)
+    predicted = _PairProbabilities(relation, posterior, strengths, averaged, n)
+    probability, rows, columns = predicted.with_pairs(*links_of(relation))
+    value, rows, columns = _top(-probability, rows, columns, n)
     return predicted.table(-value, rows, columns)
 
 
 class _PairProbabilities:
-    """The predicted probability of any pair of a relation."""
+    """The predicted probability of any pair of a relation, for a table of `n` of them."""
 
-    def __init__(self, relation: Relation, posterior: Posterior, strengths: Floats, averaged: bool) -> None:
-        first, second = sides(posterior)
-        self.relation = relation
-        self.strengths = np.asarray(strengths, dtype=np.float64)
-        self.rows = np.asarray(posterior[first], dtype=np.float64)
-        self.columns = np.asarray(posterior[second], dtype=np.float64)
-        expected = (self.rows.shape[1], self.columns.shape[1])
-        if self.strengths.shape != expected:
+    def __init__(
+        self, relation: Relation, posterior: Posterior, strengths: Floats, averaged: bool, n: int
+    ) -> None:
+        if n < 0:
+            raise ParameterError(f"The number of pairs must be at least 0, not {n}.")
+        if strengths.shape != (shape := block_shape(posterior)):
             raise ParameterError(
-                f"The strengths are {self.strengths.shape}, but there are {expected[0]} x {expected[1]} blocks."
+                f"The strengths are {strengths.shape}, but there are {shape[0]} x {shape[1]} blocks."
             )
+        self.relation, self.strengths = relation, strengths
+        self.rows, self.columns = (posterior[domain] for domain in sides(posterior))
         has_samples = averaged and count_samples(posterior) > 0
         self.sampled = SampledPairs.of_posterior(posterior) if has_samples else None
-        self.left = self.rows @ self.strengths
+        self.left = self.rows @ strengths
         # An object is in one cluster, so a self-link is in a block of the diagonal.
-        self.own = self.rows @ np.diagonal(self.strengths) if one_clustering(posterior) else None
+        self.own = self.rows @ np.diagonal(strengths) if one_clustering(posterior) else None
 
-    def of(self, rows: Places, columns: Places) -> Floats:
-        """Return the probability of single pairs, shape (n,)."""
+    def with_pairs(self, rows: Places, columns: Places) -> tuple[Floats, Places, Places]:
+        """Return the probability of single pairs, shape (n,), and the pairs."""
         if self.sampled is not None:
-            return _clip(self.sampled.of(rows, columns))
-        probability = pair_products(self.left, self.columns, rows, columns)
-        if self.own is not None:
-            selves = rows == columns
-            probability[selves] = self.own[rows[selves]]
-        return _clip(probability)
+            probability = self.sampled.of(rows, columns)
+        else:
+            probability = pair_products(self.left, self.columns, rows, columns)
+            if self.own is not None:
+                selves = rows == columns
+                probability[selves] = self.own[rows[selves]]
+        return clip_probability(probability), rows, columns
 
     def band(self, begin: int, end: int, first_column: int) -> Floats:
         """Return the probabilities of rows begin … end - 1 with the columns from `first_column` on."""
         if self.sampled is not None:
-            return _clip(self.sampled.band(begin, end, first_column))
+            return clip_probability(self.sampled.band(begin, end, first_column))
         probability = self.left[begin:end] @ self.columns[first_column:].T
         if self.own is not None:
             at = np.arange(begin, end)
             probability[at - begin, at - first_column] = self.own[begin:end]
-        return _clip(probability)
+        return clip_probability(probability)
 
     def table(self, probability: Floats, rows: Places, columns: Places) -> pd.DataFrame:
         """Return one line for each of some pairs."""
@@ -463,7 +434,8 @@ class _PairProbabilities:
         )
 
 
-def _clip(probability: Floats) -> Floats:
+def clip_probability(probability: Floats) -> Floats:
+    """Return probabilities, in place, neither 0 nor 1: no pair is certain."""
     return np.clip(probability, 1e-12, 1.0 - 1e-12, out=probability)
 
 
@@ -479,77 +451,38 @@ def _missing(relation: Relation) -> tuple[Places, Places]:
     return rows[counted], columns[counted]
 
 
-def _codes(relation: Relation, rows: NDArray[Any], columns: NDArray[Any]) -> Places:
-    return rows.astype(np.int64) * relation.shape[1] + columns
-
-
-def _heldout_codes(relation: Relation, heldout: HeldOut) -> Places:
-    rows, columns = heldout.rows, heldout.columns
-    if is_mirrored(relation):
-        rows, columns = np.minimum(rows, columns), np.maximum(rows, columns)
-    return np.sort(_codes(relation, rows, columns))
-
-
-def _leave_out(
-    relation: Relation, rows: Places, columns: Places, heldout: HeldOut | None
-) -> tuple[Places, Places]:
-    """Return the pairs that are not held out."""
-    if heldout is None:
-        return rows, columns
-    seen = ~np.isin(_codes(relation, rows, columns), _heldout_codes(relation, heldout))
-    return rows[seen], columns[seen]
-
-
-def _top_unlinked(
-    predicted: _PairProbabilities, n: int, heldout: HeldOut | None
-) -> tuple[Floats, Places, Places]:
+def _top_unlinked(predicted: _PairProbabilities, n: int) -> tuple[Floats, Places, Places]:
     """Return probability, row and column of the n most likely among the observed zeros."""
     relation = predicted.relation
     n_rows, n_columns = relation.shape
-    upper = is_mirrored(relation)
-    held = np.empty(0, dtype=np.int64) if heldout is None else _heldout_codes(relation, heldout)
     best = (np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     begin = 0
     while begin < n_rows and n:
-        first = begin if upper else 0
+        first = begin if is_mirrored(relation) else 0
         end = min(begin + max(1, _CELLS_AT_ONCE // (n_columns - first)), n_rows)
         band = predicted.band(begin, end, first)
-        _strike_out(band, relation, held, begin, end, first, upper)
+        # Links and unknown pairs are no observed zeros, nor are the mirror images of pairs.
+        for pattern in (relation.ones, relation.missing):
+            inside = pattern[begin:end].tocoo()
+            shown = inside.col >= first
+            band[inside.row[shown], inside.col[shown] - first] = -1.0
+        if is_mirrored(relation):
+            band[np.tril_indices(end - begin, -1)] = -1.0
         # Later pairs lose against equally likely ones that came before.
         least = best[0].min() + _TIE if len(best[0]) == n else 0.0
         flat = np.flatnonzero(band > least)
         value = band.ravel()[flat]
         chosen = _best(value, n)
         flat, value = flat[chosen], value[chosen]
-        rows, columns = flat // band.shape[1] + begin, flat % band.shape[1] + first
-        best = _top(
-            np.concatenate([best[0], value]),
-            np.concatenate([best[1], rows]),
-            np.concatenate([best[2], columns]),
-            n,
-        )
+        found = (value, flat // band.shape[1] + begin, flat % band.shape[1] + first)
+        value, rows, columns = (np.concatenate(parts) for parts in zip(best, found, strict=True))
+        best = _top(value, rows, columns, n)
         begin = end
     return best
 
 
-def _strike_out(
-    band: Floats, relation: Relation, held: Places, begin: int, end: int, first: int, upper: bool
-) -> None:
-    """Set to -1 what is no observed zero, in place."""
-    for pattern in (relation.ones, relation.missing):
-        low, high = pattern.indptr[begin], pattern.indptr[end]
-        rows = np.repeat(np.arange(end - begin), np.diff(pattern.indptr[begin : end + 1]))
-        columns = pattern.indices[low:high].astype(np.int64) - first
-        inside = columns >= 0
-        band[rows[inside], columns[inside]] = -1.0
-    low, high = np.searchsorted(held, [begin * relation.shape[1], end * relation.shape[1]])
-    band[held[low:high] // relation.shape[1] - begin, held[low:high] % relation.shape[1] - first] = -1.0
-    if upper:
-        band[np.tril_indices(end - begin, -1)] = -1.0
-
-
 def _best(value: Floats, n: int) -> Places:
-    """Return the places of the n largest values in ascending order; of equal ones the first."""
+    """Return the places of the n largest values in ascending order; the first of equal ones."""
     if len(value) <= n:
         return np.arange(len(value))
     if n == 0:

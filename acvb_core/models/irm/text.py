@@ -16,15 +16,13 @@ from acvb_core.store.export import compare_known_labels
 def facts(result: Result) -> list[tuple[str, str]]:
     """Return (name, text) of the agreement with known labels, and of the held-out scores."""
     rows = []
-    if result.prepared.data.attributes:  # else an empty table would take the time that pandas is imported in
+    if result.prepared.data.attributes:  # an empty table would take the time to import pandas
         rows = [("known labels", _agreement_text(line)) for line in compare_known_labels(result).itertuples()]
     score = result.snapshot.heldout
     if score is not None:
         name, number = held_out(result)
-        text = (
-            f"{number}: {score.log_likelihood:.4f} nats each, skill {score.skill:.3f}, "
-            f"ROC AUC {score.roc_auc:.3f}, average precision {score.average_precision:.3f}"
-        )
+        text = f"{number}: {score.log_likelihood:.4f} nats each, skill {score.skill:.3f}, "
+        text += f"ROC AUC {score.roc_auc:.3f}, average precision {score.average_precision:.3f}"
         rows.append((name, text))
     return rows
 
@@ -38,7 +36,7 @@ def _agreement_text(line: Any) -> str:
 
 
 def held_out(result: Result) -> tuple[str, str]:
-    """Return what was held out, and how much of it."""
+    """Return the name of the held-out data, and their number."""
     number, network = f"{result.prepared.heldout.n:,}", result.prepared.data.network
     if network is None:
         return "held-out entries", number
@@ -53,6 +51,6 @@ def lines(result: Result) -> str:
 
 
 def write_further_files(result: Result, folder: Path, arguments: argparse.Namespace) -> list[Path]:
-    """Write the pairs that stand out, where --links asks for them; return the files."""
+    """Write the pairs that stand out if --links asks for them; return the files."""
     number = getattr(arguments, "links", None)
     return [] if number is None else write_links(result, number, folder)

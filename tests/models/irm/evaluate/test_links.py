@@ -12,9 +12,9 @@ from scipy import sparse
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Network, Relation
-from acvb_core.evaluate.split import HeldOut, hold_out
 from acvb_core.models.irm import scores as links
 from acvb_core.models.irm.scores import likely_links, surprising_links
+from tests.loops import for_each
 
 NETWORKS = {
     "two sides": None,
@@ -87,29 +87,21 @@ def pairs_of(table: pd.DataFrame) -> list[tuple[int, int]]:
     return [(int(i), int(j)) for i, j in zip(table["row"], table["column"], strict=True)]
 
 
-@pytest.mark.parametrize("cells", [60, links._CELLS_AT_ONCE])
-@pytest.mark.parametrize("hard", [False, True])
-@pytest.mark.parametrize("two", [False, True])
-@pytest.mark.parametrize("kind", NETWORKS)
-@pytest.mark.parametrize("among", ["missing", "unlinked"])
-def test_likely_links_are_those_of_the_dense_answer(
-    kind: str, among: str, two: bool, hard: bool, cells: int, monkeypatch: pytest.MonkeyPatch
+@for_each("kind, two, hard", itertools.product(NETWORKS, [False, True], [False, True]))
+def test_pairs_that_stand_out_are_those_of_the_dense_answer(
+    kind: str, two: bool, hard: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In bands of two rows or all at once, with ties (hard clusters give every pair of a block one probability)."""
-    monkeypatch.setattr(links, "_CELLS_AT_ONCE", cells)
+    """In bands of two rows or all at once; hard clusters give every pair of a block one probability."""
     relation, posterior, strengths = case(kind, two=two, hard=hard)
-    expected = dense(relation, posterior, strengths, among)
-    for n in (0, 1, 7, len(expected), 10_000):
-        table = likely_links(relation, posterior, strengths, n, among=among)  # type: ignore[arg-type]
-        assert pairs_of(table) == [(i, j) for _, i, j in expected[:n]]
-        assert table["probability"].to_numpy() == pytest.approx([p for p, _, _ in expected[:n]], rel=1e-12)
-
-
-@pytest.mark.parametrize("hard", [False, True])
-@pytest.mark.parametrize("two", [False, True])
-@pytest.mark.parametrize("kind", NETWORKS)
-def test_surprising_links_are_those_of_the_dense_answer(kind: str, two: bool, hard: bool) -> None:
-    relation, posterior, strengths = case(kind, seed=1, two=two, hard=hard)
+    monkeypatch.setattr(links, "_CELLS_AT_ONCE", 4_000_000 if two else 60)
+    for among in ("missing", "unlinked"):
+        expected = dense(relation, posterior, strengths, among)
+        for n in (0, 7, 10_000):
+            table = likely_links(relation, posterior, strengths, n, among=among)  # type: ignore[arg-type]
+            assert pairs_of(table) == [(i, j) for _, i, j in expected[:n]]
+            assert table["probability"].to_numpy() == pytest.approx(
+                [p for p, _, _ in expected[:n]], rel=1e-12
+            )
     expected = dense(relation, posterior, strengths, "linked", largest=False)
     table = surprising_links(relation, posterior, strengths, 9)
     assert pairs_of(table) == [(i, j) for _, i, j in expected[:9]]
@@ -117,37 +109,16 @@ def test_surprising_links_are_those_of_the_dense_answer(kind: str, two: bool, ha
     assert len(surprising_links(relation, posterior, strengths, 10_000)) == relation.n_links
 
 
-@pytest.mark.parametrize("among", ["missing", "unlinked"])
-@pytest.mark.parametrize(("strength", "probability"), [(1.0, 1.0 - 1e-12), (0.0, 1e-12)])
-def test_no_pair_is_certain(strength: float, probability: float, among: str) -> None:
+def test_no_pair_is_certain() -> None:
     relation, posterior, strengths = case("two sides")
-    certain = np.full_like(strengths, strength)
-    table = likely_links(relation, posterior, certain, 5, among=among)  # type: ignore[arg-type]
-    assert table["probability"].tolist() == [probability] * 5
+    for strength, probability in ((1.0, 1.0 - 1e-12), (0.0, 1e-12)):
+        certain = np.full_like(strengths, strength)
+        for among in ("missing", "unlinked"):
+            table = likely_links(relation, posterior, certain, 5, among=among)  # type: ignore[arg-type]
+            assert table["probability"].tolist() == [probability] * 5
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-def test_what_was_held_out_is_left_out(kind: str) -> None:
-    relation, posterior, strengths = case(kind)
-    split = hold_out(relation, 0.2, 0)
-    held = set(zip(split.heldout.rows.tolist(), split.heldout.columns.tolist(), strict=True))
-    seen = pairs_of(likely_links(split.train, posterior, strengths, 10_000))
-    assert held <= set(seen)
-    left = likely_links(split.train, posterior, strengths, 10_000, heldout=split.heldout)
-    assert pairs_of(left) == pairs_of(likely_links(relation, posterior, strengths, 10_000))
-    # The same pairs in the whole relation, given from the other side of the diagonal.
-    turned = split.heldout
-    if relation.network is not None and not relation.network.directed:
-        turned = HeldOut(turned.columns, turned.rows, turned.values)
-    zeros = pairs_of(likely_links(relation, posterior, strengths, 10_000, among="unlinked", heldout=turned))
-    known = pairs_of(likely_links(relation, posterior, strengths, 10_000, among="unlinked"))
-    assert zeros == [pair for pair in known if pair not in held]
-    assert len(zeros) < len(known)
-    linked = pairs_of(surprising_links(relation, posterior, strengths, 10_000, heldout=turned))
-    assert not held & set(linked)
-
-
-def test_a_line_tells_of_both_objects() -> None:
+def test_a_line_describes_both_objects() -> None:
     ones = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
     missing = np.array([[0, 0, 0], [0, 0, 0], [0, 1, 0]])
     relation = Relation.build(ones, missing, row_labels=["ann", "bob", "cid"], network=Network(directed=True))
@@ -162,12 +133,9 @@ def test_a_line_tells_of_both_objects() -> None:
 
 
 def test_nothing_to_find_is_an_empty_table() -> None:
-    relation = Relation.build(np.zeros((3, 3)), network=Network(directed=False))
-    q = np.full((3, 1), 1.0)
-    for table in (
-        likely_links(relation, posterior_of(q), np.ones((1, 1))),
-        surprising_links(relation, posterior_of(q), np.ones((1, 1))),
-    ):
+    relation, one = Relation.build(np.zeros((3, 3)), network=Network(directed=False)), np.ones((1, 1))
+    for find in (likely_links, surprising_links):
+        table = find(relation, posterior_of(np.ones((3, 1))), one)
         assert len(table) == 0
         assert "probability" in table
 
@@ -182,15 +150,10 @@ def test_what_cannot_be_answered_is_refused() -> None:
         surprising_links(relation, posterior, strengths[:2])
 
 
-def test_memory_does_not_grow_with_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No band is larger than what is held at a time."""
-    n = 400
-    ones = sparse.random_array((n, n), density=0.02, rng=np.random.default_rng(0), format="csr")
-    relation = Relation.build(ones, threshold=0)
-    rng = np.random.default_rng(0)
-    q = rng.dirichlet(np.ones(3), n)
-    sizes = []
-    band = links._PairProbabilities.band
+def test_no_band_is_larger_than_the_cells_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    n, rng, sizes = 400, np.random.default_rng(0), []
+    ones = sparse.random_array((n, n), density=0.02, rng=rng, format="csr")
+    q, band = rng.dirichlet(np.ones(3), n), links._PairProbabilities.band
 
     def watched(self: links._PairProbabilities, begin: int, end: int, first: int) -> np.ndarray:
         found = band(self, begin, end, first)
@@ -199,6 +162,7 @@ def test_memory_does_not_grow_with_the_cells(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(links, "_CELLS_AT_ONCE", 5_000)
     monkeypatch.setattr(links._PairProbabilities, "band", watched)
+    relation = Relation.build(ones, threshold=0)
     likely_links(relation, posterior_of(q, q), rng.random((3, 3)), 5, among="unlinked")
     assert sum(sizes) == n * n
     assert max(sizes) <= 5_000
