@@ -13,10 +13,11 @@ import pytest
 
 from acvb_core.data.disk import load_array
 from acvb_core.store.files import read_npz
+from tests.loops import for_each
 
 
 class Rubbish:
-    """What only the collector clears away; other threads go on meanwhile."""
+    """What only the collector clears away; other threads continue meanwhile."""
 
     def __init__(self) -> None:
         self.itself = self
@@ -34,10 +35,8 @@ def collect_often() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("collect_often")
-@pytest.mark.parametrize(
-    "read",
-    [lambda folder: load_array(folder, "a.npy"), lambda folder: read_npz(folder / "a.npz")["a"]],
-    ids=["npy", "npz"],
+@for_each(
+    "read", [lambda folder: load_array(folder, "a.npy"), lambda folder: read_npz(folder / "a.npz")["a"]]
 )
 def test_threads_read_arrays_while_rubbish_is_collected(
     read: Callable[[Path], np.ndarray], tmp_path: Path

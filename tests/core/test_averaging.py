@@ -21,6 +21,7 @@ from acvb_core.core.clusters import match_clusters, renormalise
 from acvb_core.core.protocols import Posterior, SweepInfo
 from acvb_core.core.spec import BURN_IN_CAP
 from tests.engine.fakes import DOMAINS, Script, Scripted, small_run, soft
+from tests.loops import for_each
 
 
 def states_of(algorithm: Any, sweeps: int, seed: int = 0) -> list[tuple[Any, SweepInfo | None]]:
@@ -58,7 +59,7 @@ def relabelled(
     return scripts, places
 
 
-@pytest.mark.parametrize("burn_in", [1, 2, 5])
+@for_each("burn_in", [1, 2, 5])
 def test_mean_is_the_recorded_history_averaged_afterwards(rng: np.random.Generator, burn_in: int) -> None:
     true = history(rng, 14)
     scripts, places = relabelled(true, rng)
@@ -166,7 +167,7 @@ def test_restarts_when_clusters_were_merged(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(states[6].mean["cols"], np.mean([s.cols for s in scripts[4:]], axis=0))
 
 
-@pytest.mark.parametrize("burn_in", [1, 3, 10])
+@for_each("burn_in", [1, 3, 10])
 def test_burn_in_given_is_exactly_so_many_sweeps(rng: np.random.Generator, burn_in: int) -> None:
     constant = Script(**history(rng, 0)[0])
     not_stationary = Script(constant.rows, constant.cols, not_stationary=True)
@@ -210,7 +211,7 @@ def test_automatic_burn_in_ends_at_its_cap() -> None:
     assert not any(state.samples for state in scripted_means(not_stationary, 0))
 
 
-@pytest.mark.parametrize(("factor", "begin"), [(0.5, 16), (0.7, 28), (0.76, 5), (1.0, 5), (1.5, 5)])
+@for_each("factor, begin", [(0.5, 16), (0.7, 28), (0.76, 5), (1.0, 5), (1.5, 5)])
 def test_automatic_burn_in_of_a_mean_that_can_begin_again_ends_where_nothing_settles(
     factor: float, begin: int
 ) -> None:
@@ -233,7 +234,7 @@ def test_automatic_burn_in_of_a_mean_that_can_begin_again_ends_where_nothing_set
     assert samples == [0] * 8 + [int(factor > 0.75)]
 
 
-@pytest.mark.parametrize("burn_in", [0, 3])
+@for_each("burn_in", [0, 3])
 def test_burn_in_begins_again_after_a_move(rng: np.random.Generator, burn_in: int) -> None:
     """A cluster that is merged while another is split leaves the widths as they were."""
     q = history(rng, 0)[0]
@@ -265,8 +266,8 @@ def assert_lemmas(before: AveragedState, after: AveragedState, info: SweepInfo) 
     return s * after.change
 
 
-@pytest.mark.parametrize("method", ["acvb0", "acvb"])
-@pytest.mark.parametrize("options", [{"burn_in": 1, "init": "random"}, {"burn_in": 0}])
+@for_each("method", ["acvb0", "acvb"])
+@for_each("options", [{"burn_in": 1, "init": "random"}, {"burn_in": 0}])
 def test_lemmas_1_and_3_hold_in_every_sweep(method: str, options: dict[str, Any]) -> None:
     algorithm = small_run(method, **options).algorithm
     states = states_of(
@@ -298,8 +299,8 @@ def test_lemmas_hold_where_the_inner_method_alternates_for_ever() -> None:
     np.testing.assert_allclose(states[-1][0].mean["rows"], 0.5)
 
 
-@pytest.mark.parametrize("burn_in", [0, 1, 4])
-@pytest.mark.parametrize("pair", [("acvb0", "cvb0"), ("acvb", "cvb")])
+@for_each("burn_in", [0, 1, 4])
+@for_each("pair", [("acvb0", "cvb0"), ("acvb", "cvb")])
 def test_averaging_never_feeds_back(pair: tuple[str, str], burn_in: int) -> None:
     averaged = small_run(pair[0], burn_in=burn_in).algorithm
     plain = small_run(pair[1]).algorithm

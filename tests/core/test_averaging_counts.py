@@ -23,6 +23,7 @@ from acvb_core.core.protocols import (
 )
 from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import planted_topics
+from tests.loops import for_each
 
 CORPUS = planted_topics(40, 60, 4, 25, 0.2, 0.1, 1).corpus
 DOCUMENTS = np.repeat(np.arange(40), np.diff(CORPUS.counts.indptr))
@@ -102,7 +103,7 @@ def test_topics_that_change_places_are_followed_in_every_mean(seed: int) -> None
             assert other.change == pytest.approx(change, rel=1e-5)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@for_each("dtype", [np.float32, np.float64])
 @given(seed=st.integers(0, 10_000), share=st.floats(0.001, 1.0))
 def test_blend(dtype: Any, seed: int, share: float) -> None:
     rng = np.random.default_rng(seed)
@@ -149,7 +150,7 @@ def test_a_mean_in_pieces_has_the_bits_of_one_at_once(monkeypatch: pytest.Monkey
     }
 
 
-@pytest.mark.parametrize("name", ["acvb0", "acvb"])
+@for_each("name", ["acvb0", "acvb"])
 def test_mean_of_counts_is_the_counts_of_the_mean(name: str) -> None:
     row = method_row("lda", name)
     method = row.build(CORPUS, row.values({"k": 5, "burn_in": 4, "shrink": 0.0}))
@@ -160,8 +161,8 @@ def test_mean_of_counts_is_the_counts_of_the_mean(name: str) -> None:
             np.testing.assert_allclose(posterior[which], wanted, atol=2e-4)
 
 
-@pytest.mark.parametrize("track", [True, False])
-@pytest.mark.parametrize("name", ["acvb0", "acvb"])
+@for_each("track", [True, False])
+@for_each("name", ["acvb0", "acvb"])
 def test_mean_is_the_recorded_history_averaged_afterwards(name: str, track: bool) -> None:
     """Also where a topic is dropped on the way, with which the mean begins again."""
     row = method_row("lda", name)

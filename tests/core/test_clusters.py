@@ -11,6 +11,7 @@ from acvb_core.core import clusters
 from acvb_core.core.clusters import is_identity, mean_l1_change, order_by_size, rearrange, renormalise, take
 from acvb_core.core.parallel import use_threads
 from acvb_core.core.protocols import Posterior
+from tests.loops import for_each
 
 
 def test_largest_first_and_equal_sizes_keep_their_order() -> None:
@@ -33,7 +34,7 @@ def test_drops_below_the_share_and_keeps_what_is_at_it() -> None:
     assert order_by_size(mass, 0.5).tolist() == [1]
 
 
-@pytest.mark.parametrize("mass", [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0], [2.0]])
+@for_each("mass", [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.0], [2.0]])
 def test_never_empty(mass: list[float]) -> None:
     order = order_by_size(np.array(mass), 0.9)
     assert order.dtype == np.int64

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from acvb_core.core.display import write_number
+from tests.loops import for_each
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
+@for_each(
+    "value, text",
     [
         (1224.3, "1,224"),
         (1_234_567.8, "1,234,568"),

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from tests.loops import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -118,9 +118,8 @@ print(function.double(3))
 """
 
 
-@pytest.mark.parametrize(
-    ("end", "first", "second"),
-    [("done", ["compiles", "6"], ["6"]), ("killed", ["compiles"], ["compiles", "6"])],
+@for_each(
+    "end, first, second", [("done", ["compiles", "6"], ["6"]), ("killed", ["compiles"], ["compiles", "6"])]
 )
 def test_a_function_that_another_process_compiles_is_waited_for(
     tmp_path: Path, end: str, first: list[str], second: list[str]

@@ -21,6 +21,7 @@ from acvb_core.core.parallel import (
     run_together,
     use_threads,
 )
+from tests.loops import for_each
 
 SOON = 20.0
 
@@ -43,7 +44,7 @@ class Pieces:
         return self.left > 0
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+@for_each("threads", [1, 2, 3, 7])
 def test_all_tasks_are_done_by_no_more_threads_than_allowed(threads: int) -> None:
     tasks = [Pieces(n, partial(time.sleep, 0.001)) for n in (1, 4, 2, 9, 3)]
     with use_threads(threads):
@@ -174,7 +175,7 @@ def test_a_second_run_takes_its_core_back() -> None:
     assert [task.left for task in tasks] == [0, 0]
 
 
-@pytest.mark.parametrize(("limit", "runs", "wanted"), [(1, 1, 1), (2, 1, 2), (2, 2, 1), (8, 3, 2), (2, 5, 1)])
+@for_each("limit, runs, wanted", [(1, 1, 1), (2, 1, 2), (2, 2, 1), (8, 3, 2), (2, 5, 1)])
 def test_runs_share_the_threads(limit: int, runs: int, wanted: int) -> None:
     inside, leave = threading.Barrier(runs, timeout=SOON), threading.Event()
 
@@ -243,7 +244,7 @@ def test_a_negative_number_is_refused() -> None:
 
 
 def test_a_program_that_ends_needs_no_helpers() -> None:
-    """Runs of daemon threads go on while the interpreter shuts down: they do their tasks themselves."""
+    """Runs of daemon threads continue while the interpreter shuts down: they do their tasks themselves."""
     program = """
 import atexit, threading
 from acvb_core.core.parallel import run_together, use_threads

@@ -5,11 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import pytest
-
 from acvb_core.core.spec import MethodSpec, ModelSpec, Reference
 from acvb_core.data.relation import Relation
 from acvb_core.registry import METHODS, MODELS
+from tests.loops import for_each
 
 
 def references_of(row: MethodSpec | ModelSpec) -> list[Reference]:
@@ -18,9 +17,7 @@ def references_of(row: MethodSpec | ModelSpec) -> list[Reference]:
     return [value for value in values if isinstance(value, Reference)]
 
 
-@pytest.mark.parametrize(
-    "row", [*MODELS, *METHODS], ids=lambda row: f"{getattr(row, 'model', '')} {row.name}"
-)
+@for_each("row", [*MODELS, *METHODS])
 def test_what_the_tables_refer_to_is_there(row: MethodSpec | ModelSpec) -> None:
     references = references_of(row)
     assert references

@@ -1,4 +1,4 @@
-"""Work that several threads want at once is done once, and nobody waits in vain."""
+"""Work that several threads want at once is done once, and nobody waits without success."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Stop(Exception):  # noqa: N818 - as a run is stopped
 
 
 class Worker:
-    """Work that a thread is in until it is let go on."""
+    """Work that a thread is in until it may continue."""
 
     def __init__(self, shared: SharedWork[object]) -> None:
         self.shared = shared

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numba as nb
 import numpy as np
-import pytest
 from scipy import special
 
 from acvb_core.core import special as ours
+from tests.loops import for_each
 
 
 def looped(function):
@@ -21,15 +21,14 @@ def looped(function):
     return over
 
 
-@pytest.mark.parametrize(
-    ("function", "oracle"),
+@for_each(
+    "function, oracle",
     [
         (ours.log, np.log),
         (ours.lgamma, special.gammaln),
         (ours.trigamma, lambda x: special.polygamma(1, x)),
         (ours.digamma, special.psi),
     ],
-    ids=["log", "lgamma", "trigamma", "digamma"],
 )
 def test_function_of_one_argument(function, oracle) -> None:
     x = np.concatenate(
@@ -41,7 +40,7 @@ def test_function_of_one_argument(function, oracle) -> None:
     assert np.abs((found - wanted) / np.maximum(np.abs(wanted), 1.0)).max() < 5e-13
 
 
-@pytest.mark.parametrize(("function", "least"), [(ours.lbeta, -4.0), (ours.lbeta_large, np.log10(7.0))])
+@for_each("function, least", [(ours.lbeta, -4.0), (ours.lbeta_large, np.log10(7.0))])
 def test_lbeta(function, least: float) -> None:
     rng = np.random.default_rng(0)
     x, y = 10.0 ** rng.uniform(-4, 5, 20000), 10.0 ** rng.uniform(least, 5, 20000)
@@ -78,7 +77,7 @@ def test_exponential_in_single_precision() -> None:
     np.testing.assert_array_equal(ends, [found[0], found[0], found[-1], found[-1]])
 
 
-@pytest.mark.parametrize("function", [ours.lgamma, ours.digamma], ids=["lgamma", "digamma"])
+@for_each("function", [ours.lgamma, ours.digamma])
 def test_nan_stays_nan(function) -> None:
     """A diverged run must show: arithmetic must not assume NaN away."""
     x, out = np.array([np.nan]), np.zeros(1)

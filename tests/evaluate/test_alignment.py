@@ -10,6 +10,7 @@ import pytest
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.evaluate.alignment import align_topics, stability
 from acvb_core.evaluate.ranking import jensen_shannon
+from tests.loops import for_each
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_the_reference_may_be_any_run(phi: np.ndarray, rng: np.random.Generator)
     np.testing.assert_allclose(one.similarity, other.similarity)
 
 
-@pytest.mark.parametrize(("number", "reference", "message"), [(1, 0, "not 1"), (3, 3, "not 3")])
+@for_each("number, reference, message", [(1, 0, "not 1"), (3, 3, "not 3")])
 def test_stability_of_nothing(phi: np.ndarray, number: int, reference: int, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         stability([phi] * number, reference)

@@ -13,6 +13,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.table import Table, same_valued
 from acvb_core.evaluate.split import hold_out_cells
 from acvb_core.samples.planted_mixtures import planted_features
+from tests.loops import for_each
 
 
 def with_holes(n_rows=60, n_columns=7, share=0.2, seed=0):
@@ -124,8 +125,8 @@ def test_a_large_table_is_held_out_in_part():
     assert split.note == "Held out 30 cells, the most that are used, in place of 100."
 
 
-@pytest.mark.parametrize(
-    ("share", "seed", "options"),
+@for_each(
+    "share, seed, options",
     [(1.0, 0, {}), (-0.1, 0, {}), (np.nan, 0, {}), (0.1, -1, {}), (0.1, 0, {"max_entries": -1})],
 )
 def test_what_is_refused(share, seed, options):

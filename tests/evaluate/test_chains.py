@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from acvb_core.evaluate.chains import ChainReport, measure_mixing
+from tests.loops import for_each
 
 
 def draw_chains(correlation: float, n_chains: int = 4, n_draws: int = 2000, seed: int = 0) -> np.ndarray:
@@ -57,13 +58,13 @@ def write_out(draws: np.ndarray) -> tuple[float, float]:
     return r_hat, n / max(2 * summed - 1, 1 / np.log10(n))
 
 
-@pytest.mark.parametrize("correlation", [-0.5, 0.0, 0.8])
+@for_each("correlation", [-0.5, 0.0, 0.8])
 def test_both_equal_their_formulas_written_out(correlation: float) -> None:
     draws = draw_chains(correlation, n_chains=3, n_draws=61)
     np.testing.assert_allclose(measure_mixing(draws), write_out(draws), rtol=1e-10)
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.6, 0.9])
+@for_each("correlation", [0.0, 0.6, 0.9])
 def test_draws_that_are_alike_count_for_less(correlation: float) -> None:
     draws = draw_chains(correlation)
     expected = draws.size * (1 - correlation) / (1 + correlation)
@@ -79,7 +80,7 @@ def test_chains_in_different_places_have_not_mixed() -> None:
     assert measure_mixing(apart).effective_size < 50
 
 
-@pytest.mark.parametrize("draws", [np.ones((2, 50)), np.zeros((2, 3)), np.full((2, 50), np.nan)])
+@for_each("draws", [np.ones((2, 50)), np.zeros((2, 3)), np.full((2, 50), np.nan)])
 def test_what_says_nothing_has_no_number(draws: np.ndarray) -> None:
     assert np.isnan(measure_mixing(draws)).all()
 
@@ -102,7 +103,7 @@ def test_a_chain_that_drifts_or_hardly_moves_has_not_mixed() -> None:
     assert "not mixed" not in mixed.describe()
 
 
-@pytest.mark.parametrize("draws", [np.arange(10.0), np.ones(140)])
+@for_each("draws", [np.arange(10.0), np.ones(140)])
 def test_few_samples_or_samples_that_are_all_alike_do_not_show_whether_a_chain_has_mixed(
     draws: np.ndarray,
 ) -> None:

@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 from acvb_core.core.errors import ParameterError
 from acvb_core.evaluate import consensus
 from acvb_core.evaluate.consensus import count_together, expected_rand, find_consensus
+from tests.loops import for_each
 from tests.oracles.enumeration import partitions
 
 
@@ -33,7 +34,7 @@ def test_uncertain_places_count_by_their_probability() -> None:
     assert count_together([q])[0, 1] == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("labels", [[0, 0, 1, 1, 2], [0, 1, 1, 2, 2], [0, 1, 2, 3, 4]])
+@for_each("labels", [[0, 0, 1, 1, 2], [0, 1, 1, 2, 2], [0, 1, 2, 3, 4]])
 def test_with_one_run_the_expected_index_is_the_index(labels: list[int]) -> None:
     for other in ([0, 0, 1, 1, 1], [0, 1, 0, 1, 2]):
         assert expected_rand(np.array(labels), count_together([one_hot(other)])) == pytest.approx(
@@ -41,7 +42,7 @@ def test_with_one_run_the_expected_index_is_the_index(labels: list[int]) -> None
         )
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", range(10))
 def test_the_consensus_is_the_best_of_all_clusterings_or_nearly_so(seed: int) -> None:
     rng = np.random.default_rng(seed)
     truth = np.array([0, 0, 0, 1, 1, 2])

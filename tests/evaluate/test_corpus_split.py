@@ -13,6 +13,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.evaluate.split import hold_out_tokens
 from tests.costs import units_of
+from tests.loops import for_each
 
 
 def dense(split, corpus):
@@ -146,7 +147,7 @@ def test_a_million_tokens_take_little_time():
     assert abs(split.heldout.n / corpus.n_tokens - 0.1) < 0.001
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.0, 1.5, float("nan")])
+@for_each("share", [-0.1, 1.0, 1.5, float("nan")])
 def test_shares_that_make_no_sense(share):
     with pytest.raises(ParameterError, match="share"):
         hold_out_tokens(Corpus.build([[1]]), share, 0)

@@ -10,6 +10,7 @@ from scipy.spatial.distance import jensenshannon
 
 from acvb_core.core.errors import DataError
 from acvb_core.evaluate.ranking import distributions, jensen_shannon
+from tests.loops import for_each
 
 
 def test_by_hand() -> None:
@@ -70,8 +71,8 @@ def test_single_precision_is_taken() -> None:
     assert distributions(np.full((2, 50_000), 1 / 50_000, dtype=np.float32)).dtype == np.float64
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
+@for_each(
+    "given, message",
     [
         ([0.5, 0.5], r"shape \(2,\)"),
         (np.empty((0, 3)), r"shape \(0, 3\)"),

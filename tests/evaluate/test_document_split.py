@@ -16,6 +16,7 @@ from acvb_core.engine.prepared import prepare_run
 from acvb_core.evaluate.split import MOST_DOCUMENTS, HeldOutWords, hold_out_documents
 from acvb_core.models.lda.topics import word_probability
 from acvb_core.samples.planted_mixtures import planted_topics
+from tests.loops import for_each
 
 CORPUS = planted_topics(80, 50, 3, 25, 0.2, 0.1, 2).corpus
 
@@ -26,7 +27,7 @@ def parts(corpus: Any, share: float = 0.2, seed: int = 1) -> tuple[Any, HeldOutW
     return split.train, split.heldout
 
 
-@pytest.mark.parametrize("share", [0.001, 0.05, 0.2, 0.5, 0.999])
+@for_each("share", [0.001, 0.05, 0.2, 0.5, 0.999])
 def test_every_document_is_on_one_side(share: float) -> None:
     train, heldout = parts(CORPUS, share)
     wanted = min(max(1, round(share * 80)), 79)
@@ -113,7 +114,7 @@ def test_next_to_nothing_is_split() -> None:
     assert fit(Corpus.build(np.eye(2, dtype=int)), "sdm", k=2, heldout_documents=0.5).snapshot.heldout is None
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
+@for_each("share", [-0.1, 1.0, float("nan")])
 def test_impossible_shares_are_refused(share: float) -> None:
     with pytest.raises(ParameterError):
         hold_out_documents(CORPUS, share, 0)
@@ -128,7 +129,7 @@ def test_documents_are_taken_with_all_that_is_known_of_them() -> None:
     np.testing.assert_array_equal(taken.counts.toarray(), [[3, 3], [1, 0]])
 
 
-@pytest.mark.parametrize("method", ["sdm", "scvb0", "svb", "cvb0", "vb", "gibbs"])
+@for_each("method", ["sdm", "scvb0", "svb", "cvb0", "vb", "gibbs"])
 def test_all_methods_predict_the_same_tokens_with_probabilities(method: str) -> None:
     small: dict[str, Any] = {"k": 3, "max_sweeps": 8} if method in ("cvb0", "vb", "gibbs") else {"k": 3}
     if method == "gibbs":

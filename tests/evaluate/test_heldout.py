@@ -15,6 +15,7 @@ from acvb_core.evaluate.heldout import (
     score_ranking,
     score_words,
 )
+from tests.loops import for_each
 
 P = np.array([0.9, 0.6, 0.5, 0.2])
 TRUTH = np.array([True, False, True, False])
@@ -51,7 +52,7 @@ def test_ties_count_half() -> None:
     assert (found.roc_auc, found.average_precision) == (0.5, 0.5)
 
 
-@pytest.mark.parametrize("levels", [2, 5, 1000])
+@for_each("levels", [2, 5, 1000])
 def test_ranking_is_that_of_scikit_learn(levels: int) -> None:
     rng = np.random.default_rng(levels)
     for share in (0.02, 0.5, 0.9):
@@ -61,8 +62,8 @@ def test_ranking_is_that_of_scikit_learn(levels: int) -> None:
         assert score_ranking(probability, truth) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("value", [False, True])
-@pytest.mark.parametrize("baseline", [0.0, 0.3, 1.0])
+@for_each("value", [False, True])
+@for_each("baseline", [0.0, 0.3, 1.0])
 def test_entries_all_alike_cannot_be_ranked(value: bool, baseline: float) -> None:
     """A warning would fail this test."""
     found = score_links(np.array([0.1, 0.4, 0.2]), np.full(3, value), baseline)

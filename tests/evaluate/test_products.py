@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from acvb_core.evaluate.heldout import pair_products
+from tests.loops import for_each
 
 
 def test_by_hand() -> None:
@@ -15,7 +16,7 @@ def test_by_hand() -> None:
     np.testing.assert_allclose(found, [0.125 + 0.15, 0.45, 0.0])
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@for_each("dtype", [np.float32, np.float64])
 def test_in_pieces(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, dtype: type) -> None:
     theta, phi = (
         rng.dirichlet(np.ones(3), size=8).astype(dtype),

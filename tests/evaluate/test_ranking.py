@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.evaluate.ranking import exclusivity, frex, lift, ranked_words, relevance, top_words
+from tests.loops import for_each
 
 PHI = np.array([[0.5, 0.3, 0.2, 0.0], [0.1, 0.3, 0.0, 0.6]])
 COUNTS = np.array([40, 30, 10, 20])
@@ -28,7 +29,7 @@ def test_minus_infinity_comes_last() -> None:
     assert top_words([-np.inf, 0.0, -np.inf, 1.0], 3).tolist() == [3, 1, 0]
 
 
-@pytest.mark.parametrize("scores", [[1.0, np.nan, 2.0], [np.nan, np.nan, np.nan], [np.nan, 1.0, 2.0]])
+@for_each("scores", [[1.0, np.nan, 2.0], [np.nan, np.nan, np.nan], [np.nan, 1.0, 2.0]])
 def test_scores_that_are_no_numbers_are_refused(scores: list[float]) -> None:
     with pytest.raises(DataError, match="NaN"):
         top_words(scores, 3)
@@ -46,7 +47,7 @@ def test_relevance_by_hand() -> None:
     assert found[0, 3] == -np.inf
 
 
-@pytest.mark.parametrize(("lambda_", "expected"), [(1.0, ["the", "of", "cat"]), (0.0, ["cat", "the", "of"])])
+@for_each("lambda_, expected", [(1.0, ["the", "of", "cat"]), (0.0, ["cat", "the", "of"])])
 def test_relevance_goes_from_lift_to_probability(lambda_: float, expected: list[str]) -> None:
     table = ranked_words(PHI, COUNTS, WORDS, by="relevance", lambda_=lambda_, n=3, topics=[0])
     assert table["word"].tolist() == expected
@@ -81,7 +82,7 @@ def test_words_that_tie_have_the_same_frex() -> None:
     np.testing.assert_allclose(frex(np.full((2, 4), 0.25)), np.full((2, 4), 2.5 / 4))
 
 
-@pytest.mark.parametrize("by", ["probability", "relevance", "frex"])
+@for_each("by", ["probability", "relevance", "frex"])
 def test_table_is_what_the_scores_say(by: str, rng: np.random.Generator) -> None:
     phi = rng.dirichlet(np.full(40, 0.3), size=5)
     counts = rng.integers(1, 100, 40)
@@ -102,7 +103,7 @@ def test_table_is_what_the_scores_say(by: str, rng: np.random.Generator) -> None
         np.testing.assert_allclose(table[column], np.take_along_axis(values, best, axis=1).ravel())
 
 
-@pytest.mark.parametrize("by", ["probability", "relevance", "frex"])
+@for_each("by", ["probability", "relevance", "frex"])
 def test_topics_may_be_chosen_and_permuted(by: str, rng: np.random.Generator) -> None:
     phi = rng.dirichlet(np.full(40, 0.3), size=4)
     words = [f"w{w}" for w in range(40)]
@@ -120,8 +121,8 @@ def test_fewer_words_than_asked() -> None:
     assert ranked_words(PHI, COUNTS, WORDS, n=10)["rank"].tolist() == [1, 2, 3, 4] * 2
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
+@for_each(
+    "change, message",
     [
         ({"by": "length"}, "not by 'length'"),
         ({"by": "relevance", "lambda_": 1.5}, "not 1.5"),
@@ -136,7 +137,7 @@ def test_settings_that_make_no_sense(change: dict[str, object], message: str) ->
         ranked_words(PHI, COUNTS, WORDS, **change)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("counts", [[1, 2, 3], [0, 0, 0, 0]])
+@for_each("counts", [[1, 2, 3], [0, 0, 0, 0]])
 def test_frequencies_that_do_not_fit(counts: list[int]) -> None:
     with pytest.raises(DataError, match="frequencies of the shape"):
         ranked_words(PHI, counts, WORDS)

@@ -15,6 +15,7 @@ from acvb_core.evaluate.significance import (
     compare_with_best,
     compare_with_margin,
 )
+from tests.loops import for_each
 
 
 def test_the_tests_are_those_of_scipy() -> None:
@@ -59,7 +60,7 @@ def test_differences_without_spread_are_not_tested() -> None:
         assert np.isnan([tests.low, tests.high, tests.p_t, tests.p_uncorrected, tests.p_wilcoxon]).all()
 
 
-@pytest.mark.parametrize("n", range(LEAST_SPLITS + 1))
+@for_each("n", range(LEAST_SPLITS + 1))
 def test_few_splits_test_nothing(n: int) -> None:
     scores = np.random.default_rng(0).normal(size=(2, n))
     tests = compare_paired(*scores, ratio=0.1)
@@ -97,8 +98,8 @@ def test_within_a_margin_is_shown_where_the_interval_is() -> None:
     assert (tests.p_beyond < 0.05).any()
 
 
-@pytest.mark.parametrize(
-    ("difference", "p_within", "p_beyond"),
+@for_each(
+    "difference, p_within, p_beyond",
     [(0.0, 1 / 32, 1.0), (0.5, 1 / 32, 1.0), (1.0, 1 / 32, 1.0), (1.5, 1.0, 1 / 16)],
 )
 def test_the_same_difference_on_every_split_is_judged_by_its_side_of_the_margin(
@@ -144,7 +145,7 @@ def t_tests_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("t_tests_alone")
-@pytest.mark.parametrize("n_methods", [2, 4])
+@for_each("n_methods", [2, 4])
 def test_no_difference_is_rarely_called_one(n_methods: int) -> None:
     """Of 1,000 experiments whose methods do not differ, at most 6 % find a method worse than the best by the t-test.
 
@@ -169,7 +170,7 @@ def test_a_difference_of_one_standard_deviation_is_mostly_found() -> None:
     assert abs((tests.p_t < 0.05).mean() - power) < 3 * np.sqrt(power * (1 - power) / 1_000)
 
 
-@pytest.mark.parametrize("n", [5, 10, 20])
+@for_each("n", [5, 10, 20])
 def test_the_corrected_test_keeps_its_level_where_splits_share_their_training_data(n: int) -> None:
     """Differences of equal methods whose correlation is the share held out, the case that the correction is made for.
 

@@ -15,6 +15,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.evaluate.split import hold_out
 from acvb_core.samples.planted_relations import large_relation, planted_relation
 from tests.costs import units_of
+from tests.loops import for_each
 
 
 @given(
@@ -46,7 +47,7 @@ def test_the_parts_make_up_the_whole(n_rows, n_cols, share, missing_share, seed)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("share", [0.2, 0.7])
+@for_each("share", [0.2, 0.7])
 def test_every_observed_entry_is_as_likely(share):
     relation = planted_relation(5, 6, 2, 2, 3, missing_share=0.2).relation
     draws = 4000
@@ -96,7 +97,7 @@ def test_the_number_is_capped_and_the_note_says_so():
     assert "200" in split.note
 
 
-@pytest.mark.parametrize("share", [-0.1, 1.0, 1.5, float("nan")])
+@for_each("share", [-0.1, 1.0, 1.5, float("nan")])
 def test_shares_that_make_no_sense(share):
     with pytest.raises(ParameterError, match="share"):
         hold_out(planted_relation(4, 5, 2, 2, 0).relation, share, 0)

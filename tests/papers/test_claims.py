@@ -11,6 +11,7 @@ from benchmarks.papers.claims import ClaimEvidence, judge_claims
 from benchmarks.papers.paper import Claim, PaperTable
 from benchmarks.papers.parts import Cell, PaperLimits, PaperPart, PaperResult
 from benchmarks.papers.report import to_plain, write_claims_page
+from tests.loops import for_each
 from tests.papers.made_up import TABLE, WOMEN, write_page
 
 CLAIM = TABLE.claims[0]
@@ -41,8 +42,8 @@ def judge(*results: PaperResult) -> ClaimEvidence:
     return evidence
 
 
-@pytest.mark.parametrize(
-    ("scores", "verdict"),
+@for_each(
+    "scores, verdict",
     [
         ([CLEAR], "holds"),
         ([CLEAR, CLEAR], "holds"),
@@ -113,8 +114,8 @@ def ended(
     return result
 
 
-@pytest.mark.parametrize(
-    ("ends", "verdict"),
+@for_each(
+    "ends, verdict",
     [
         ([SETTLED, SETTLED], "holds"),
         ([SETTLED, CUT], "holds"),  # CVB0 had converged before VB was ended
@@ -134,8 +135,8 @@ def test_the_faster_method_is_told_only_where_its_runs_converged(
     assert blind.verdict == "holds"
 
 
-@pytest.mark.parametrize(
-    ("ends", "sweeps", "verdict"),
+@for_each(
+    "ends, sweeps, verdict",
     [
         (
             SETTLED,
@@ -160,7 +161,7 @@ def test_a_difference_that_is_the_same_on_every_split_is_judged_by_its_sign() ->
         assert evidence.tests[0].p == pytest.approx(p)
 
 
-@pytest.mark.parametrize(("cut", "verdict"), [(4, "holds"), (1, "not decided"), (0, "not decided")])
+@for_each("cut, verdict", [(4, "holds"), (1, "not decided"), (0, "not decided")])
 def test_how_many_runs_do_not_converge_is_judged_by_an_exact_test(cut: int, verdict: str) -> None:
     claim = Claim("It does not converge", "cvb0", score="unsettled", at_least=0.05, needs_convergence=True)
     ends = [1.0] * cut + [0.0] * (N - cut)
@@ -169,9 +170,7 @@ def test_how_many_runs_do_not_converge_is_judged_by_an_exact_test(cut: int, verd
     assert "| exact binomial test against the limit, at least 0.05 |" in write_page(made)
 
 
-@pytest.mark.parametrize(
-    ("sweeps", "verdict"), [(60, "not tested: runs ended before they converged"), (5_000, "holds")]
-)
+@for_each("sweeps, verdict", [(60, "not tested: runs ended before they converged"), (5_000, "holds")])
 def test_a_method_that_was_ended_early_is_not_one_that_does_not_converge(sweeps: float, verdict: str) -> None:
     claim = replace(CLAIM, score="unsettled", needs_convergence=True)
     made = ended([SETTLED, CUT], [SETTLED, CUT], claim, sweeps)
@@ -230,8 +229,8 @@ def test_a_claim_may_be_about_some_cells_only() -> None:
     assert not judge(result_of([CLEAR], replace(CLAIM, data=("Men",)))).tests
 
 
-@pytest.mark.parametrize(
-    ("limit", "verdict"),
+@for_each(
+    "limit, verdict",
     [
         ({"at_most": 2.0}, "holds"),
         ({"at_most": 1.0}, "not decided"),
@@ -260,8 +259,8 @@ def test_runs_that_all_end_at_an_upper_limit_are_within_it() -> None:
 SAME = [CLEAR[0], [x + 0.001 * (-1) ** n for n, x in enumerate(CLEAR[0])]]
 
 
-@pytest.mark.parametrize(
-    ("scores", "verdict"),
+@for_each(
+    "scores, verdict",
     [
         ([NONE], "not decided"),  # no difference is found, and none is shown to be absent
         ([SAME], "holds"),

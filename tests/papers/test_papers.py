@@ -18,6 +18,7 @@ from benchmarks.papers.paper import PAPERS, PaperData, PaperSearch, PaperSource,
 from benchmarks.papers.parts import PaperLimits, PaperPart, PaperResult, plan_part
 from benchmarks.papers.report import to_plain, write_claims_page
 from benchmarks.papers.runs import KeptRuns
+from tests.loops import for_each
 from tests.papers.made_up import TABLE, WOMEN, plan_women, with_runs, write_page
 
 
@@ -33,7 +34,7 @@ class Found(KeptRuns):
         ))  # fmt: skip
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@for_each("paper", PAPERS)
 def test_every_table_can_be_planned_with_samples_alone(paper: str, tmp_path: Path) -> None:
     for table in read_paper(paper):
         part = plan_part(table, table.data[0], None, PaperLimits(quick=True, splits=2), Found(tmp_path))
@@ -44,7 +45,7 @@ def test_every_table_can_be_planned_with_samples_alone(paper: str, tmp_path: Pat
         assert own == len(ks) * [table.find_row(method).name for method in table.methods]
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@for_each("paper", PAPERS)
 def test_printed_figures_and_claims_are_of_the_table(paper: str) -> None:
     numbers = {table.number for table in read_paper(paper)}
     for table in read_paper(paper):

@@ -24,6 +24,7 @@ from benchmarks.papers.parts import PaperLimits, PaperPart, PaperResult, plan_pa
 from benchmarks.papers.report import list_commands, write_report
 from benchmarks.papers.runs import KeptRuns
 from tests.cli.support import ROOT, Outcome, Run
+from tests.loops import for_each
 
 WOMEN = PaperData("Women", (PaperSource("southern_women"),))
 FIRST = PaperTable(
@@ -258,7 +259,7 @@ def test_the_command_makes_a_table_and_goes_on_with_its_runs(run: Run, tmp_path:
     assert f"- 1 call of `{COMMAND} --seconds 600 --quick` on " in told.out
 
 
-@pytest.mark.parametrize("paper", ["acvb17", "hf13", "irm14", "sn15", "tnw07"])
+@for_each("paper", ["acvb17", "hf13", "irm14", "sn15", "tnw07"])
 def test_a_quick_look_at_every_paper_is_cut_short(run: Run, tmp_path: Path, paper: str) -> None:
     """A run of the quick mode: every table and figure has its place, and every claim a verdict."""
     told = run(paper, "--quick", "--splits", "1", "--seconds", "0.01", "--out", tmp_path)
@@ -274,8 +275,8 @@ def test_a_quick_look_at_every_paper_is_cut_short(run: Run, tmp_path: Path, pape
     assert "--seconds 0.01 --quick` on " in told.out
 
 
-@pytest.mark.parametrize(
-    ("typed", "message"),
+@for_each(
+    "typed, message",
     [
         (("--only", "Table 12"), "has no table 'Table 12'; there are Figure 1, Figure 2, Section 4."),
         (("--on", "Enron"), "tnw07 has no data 'Enron'; there are KOS, NIPS"),
@@ -290,9 +291,7 @@ def test_a_command_that_names_nothing_known_is_refused(
     assert message in told.err
 
 
-@pytest.mark.parametrize(
-    "typed", ["tnw07", "acvb71 --out OUT", "tnw07 --out OUT --alpha 2", "tnw07 --out OUT --k 20,x"]
-)
+@for_each("typed", ["tnw07", "acvb71 --out OUT", "tnw07 --out OUT --alpha 2", "tnw07 --out OUT --k 20,x"])
 def test_a_command_that_cannot_be_read_is_refused(run: Run, typed: str) -> None:
     with pytest.raises(SystemExit) as ended:
         run(*typed.split())

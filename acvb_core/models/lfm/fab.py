@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from acvb_core.core.clusters import Order, is_identity, order_by_size
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.core.spec import Values
-from acvb_core.models.lfm.kernels import Cells, Floats, update_feature
+from acvb_core.models.lfm.kernels import Floats, StandardisedTable, update_feature
 from acvb_core.models.lfm.start import independent_start, random_start, suitable_start
 from acvb_core.models.lfm.state import (
     FEATURES,
@@ -31,7 +31,7 @@ _STILL = 1e-4
 
 
 def update_activations(
-    cells: Cells,
+    cells: StandardisedTable,
     mu: Floats,
     fit: Fit,
     shares: Floats,
@@ -73,7 +73,7 @@ def update_activations(
 
 
 def _shared_fields(
-    cells: Cells, mu: Floats, fit: Fit, weighted: Floats, block: slice
+    cells: StandardisedTable, mu: Floats, fit: Fit, weighted: Floats, block: slice
 ) -> tuple[Floats, Floats]:
     """Return a block's fields and couplings where all cells are known: the couplings are those of all objects."""
     gram = weighted[block] @ fit.weights.T
@@ -86,7 +86,7 @@ def _shared_fields(
 
 
 def _own_fields(
-    cells: Cells, residual: Floats, fit: Fit, weighted: Floats, block: slice
+    cells: StandardisedTable, residual: Floats, fit: Fit, weighted: Floats, block: slice
 ) -> tuple[Floats, Floats]:
     """Return a block's fields and couplings, each object's over its own known cells."""
     assert cells.observed is not None
@@ -119,7 +119,7 @@ class Move:
 
 
 def find_move(
-    cells: Cells,
+    cells: StandardisedTable,
     state: FabState,
     penalty: Penalty,
     poll: Poll = no_poll,
@@ -137,7 +137,7 @@ def find_move(
 
 
 def try_activations(
-    cells: Cells, state: FabState, mu: Floats, penalty: Penalty, poll: Poll = no_poll
+    cells: StandardisedTable, state: FabState, mu: Floats, penalty: Penalty, poll: Poll = no_poll
 ) -> FabState | None:
     """Return the state one sweep after other E[z]; None if the bound does not rise, or a feature dies."""
     tried = state.with_activations(cells, mu, penalty, poll)
@@ -183,7 +183,7 @@ def _similar_pairs(state: FabState) -> list[tuple[int, int, bool]]:
 
 
 def flip_features(
-    cells: Cells, state: FabState, penalty: Penalty, poll: Poll = no_poll
+    cells: StandardisedTable, state: FabState, penalty: Penalty, poll: Poll = no_poll
 ) -> tuple[FabState, int] | None:
     """Return the state with features flipped that are more readable so, and their number; None if there are none.
 
@@ -200,7 +200,9 @@ def flip_features(
     return state.with_activations(cells, mu, penalty, poll), int(flip.sum())
 
 
-def recode_pair(cells: Cells, state: FabState, penalty: Penalty, poll: Poll = no_poll) -> FabState | None:
+def recode_pair(
+    cells: StandardisedTable, state: FabState, penalty: Penalty, poll: Poll = no_poll
+) -> FabState | None:
     """Return the first state with a clearly higher bound and two features made anew; None if there is none.
 
     A run may find features u and v of the data as u and u + v, or as v and u - v: a local optimum, as no object can
@@ -239,7 +241,9 @@ def _correlated_pairs(state: FabState) -> Iterator[Order]:
         yield np.array([first[i], second[i]])
 
 
-def _best_pair(left: Cells, state: FabState, pair: Order, penalty: Penalty, poll: Poll) -> Floats | None:
+def _best_pair(
+    left: StandardisedTable, state: FabState, pair: Order, penalty: Penalty, poll: Poll
+) -> Floats | None:
     """Return the best new E[z] of two features on what the others leave, (2, N); None if the old is as good."""
     old = state.mu[pair]
     best, best_mu = (
@@ -255,7 +259,9 @@ def _best_pair(left: Cells, state: FabState, pair: Order, penalty: Penalty, poll
     return best_mu
 
 
-def _fit_pair(left: Cells, weights: Floats, state: FabState, penalty: Penalty, poll: Poll) -> Floats:
+def _fit_pair(
+    left: StandardisedTable, weights: Floats, state: FabState, penalty: Penalty, poll: Poll
+) -> Floats:
     """Return E[z] of two features after some rounds from given weights, and from even chances, shape (2, N)."""
     mu, shares = np.full((2, left.n_objects), 0.5), np.full(2, 0.5)
     bias = left.values.sum(axis=0) / left.per_column - 0.5 * weights.sum(axis=0)
@@ -287,7 +293,7 @@ class Fab(UnaveragedMethod):
       2013.
     """
 
-    cells: Cells
+    cells: StandardisedTable
     k_max: int = 0  #: features to begin with; 0 leaves it to the start
     penalty: Penalty = field(default_factory=Penalty)
     warmup: int = 5  #: plain sweeps before shrinkage is accelerated
@@ -404,7 +410,7 @@ class Fab(UnaveragedMethod):
         )
 
 
-def is_small(cells: Cells) -> bool:
+def is_small(cells: StandardisedTable) -> bool:
     """Return whether a table is so small that FAB tries two starts."""
     return cells.n_objects < FEW_OBJECTS and cells.n_columns <= MODERATE_COLUMNS
 
@@ -427,7 +433,7 @@ def alive_features(mu: Floats) -> NDArray[np.bool_]:
 def build_fab(data: Any, values: Values) -> Fab:
     """Return FAB on data, with the values of its parameters."""
     return Fab(
-        Cells.of(data, values["noise_floor"]),
+        StandardisedTable.of(data, values["noise_floor"]),
         values["k_max"],
         Penalty(True, values["mode"] == "dof"),
         values["warmup"],
@@ -441,5 +447,5 @@ def build_fab(data: Any, values: Values) -> Fab:
 
 def build_em(data: Any, values: Values) -> Fab:
     """Return EM on data, with the values of its parameters."""
-    cells = Cells.of(data, values["noise_floor"])
+    cells = StandardisedTable.of(data, values["noise_floor"])
     return Fab(cells, values["k_max"], Penalty(False), 0, False, False, values["tol"], "random")

@@ -18,7 +18,7 @@ from acvb_core.core.protocols import Array, Poll, Posterior, SweepInfo, Unaverag
 from acvb_core.core.spec import Values
 from acvb_core.models.lfm.answer import correlate_features
 from acvb_core.models.lfm.ibp_kernels import BIRTHS, Bits, FeatureSlots, NoisyCells, visit
-from acvb_core.models.lfm.kernels import Cells, Floats
+from acvb_core.models.lfm.kernels import Floats, StandardisedTable
 from acvb_core.models.lfm.state import AXES, build_posterior
 
 #: Features of two samples count as the same if their objects correlate at least so much, with either sign.
@@ -171,7 +171,7 @@ class WeightPosterior(NamedTuple):
         return np.ascontiguousarray(np.einsum("kkd->kd", self.cov))
 
 
-def moments(cells: Cells, z: NDArray[np.int8], poll: Poll = no_poll) -> tuple[Floats, Floats]:
+def moments(cells: StandardisedTable, z: NDArray[np.int8], poll: Poll = no_poll) -> tuple[Floats, Floats]:
     """Return the sums of z z', (K + 1, K + 1, D), and of x z, (K + 1, D), over the known cells of each column.
 
     `z` is int8, shape (N, K); the baseline has slot 0.
@@ -220,7 +220,7 @@ _PIECE = 3e7
 
 
 def draw_features(
-    cells: Cells,
+    cells: StandardisedTable,
     z: Bits,
     posterior: WeightPosterior,
     widths: Widths,
@@ -296,7 +296,7 @@ def flip_features(
 
 
 def log_joint(
-    cells: Cells,
+    cells: StandardisedTable,
     z: Bits,
     known: tuple[Floats, Floats],
     posterior: WeightPosterior,
@@ -368,7 +368,7 @@ class IbpGibbs(UnaveragedMethod):
     Reference: Doshi-Velez and Ghahramani, ICML 2009; Griffiths and Ghahramani, JMLR 2011, for the births and alpha.
     """
 
-    cells: Cells
+    cells: StandardisedTable
     k_max: int = 0  #: limit of the features alive; 0 takes the smaller of the numbers of objects and columns
     alpha: float = 1.0  #: start value
     noise: str = "columns"  #: "columns": every column has a noise variance of its own
@@ -599,7 +599,7 @@ def log_probability(method: IbpGibbs, state: IbpState, poll: Poll = no_poll) -> 
     return value + _log_noise_prior(method, cells, widths.noise)
 
 
-def _log_noise_prior(method: IbpGibbs, cells: Cells, noise: Any) -> float:
+def _log_noise_prior(method: IbpGibbs, cells: StandardisedTable, noise: Any) -> float:
     """Return the log density of the noise precisions; 0 where the noise is held."""
     if method.noise_sd:
         return 0.0
@@ -620,7 +620,7 @@ def _log_gamma(x: float, shape: float, rate: float) -> float:
 def build_ibp(data: Any, values: Values) -> FeatureMean | BestSample:
     """Return IBP sampling on data, with the values of its parameters."""
     sampler = IbpGibbs(
-        Cells.of(data),
+        StandardisedTable.of(data),
         values["k_max"],
         values["alpha"],
         values["noise"],

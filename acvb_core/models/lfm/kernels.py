@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class StandardisedTable:
     """The cells of a table."""
 
     #: Shape (N, D); on the scale of the table (`Table.scale`: mean 0, and standard deviation 1 where it is
@@ -34,7 +34,7 @@ class Cells:
     noise_floor: float = NOISE_FLOOR
 
     @classmethod
-    def of(cls, table: Table, noise_floor: float = NOISE_FLOOR) -> Cells:
+    def of(cls, table: Table, noise_floor: float = NOISE_FLOOR) -> StandardisedTable:
         """Return the cells of a table, standardised as it asks for."""
         values = np.ascontiguousarray(table.scale.apply(table.values))
         known = ~np.isnan(values)

@@ -18,7 +18,7 @@ from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMetho
 from acvb_core.core.spec import Values
 from acvb_core.core.special import OPTIONS
 from acvb_core.models.lfm.ibp import PSEUDO
-from acvb_core.models.lfm.kernels import Cells, Floats
+from acvb_core.models.lfm.kernels import Floats, StandardisedTable
 from acvb_core.models.lfm.state import build_posterior
 
 _LOG_2 = math.log(2.0)
@@ -240,19 +240,19 @@ def log_prior(size: Floats, n: int, alpha: float, most: int) -> float:
     return float(terms[:-1].sum() + (most - len(size)) * terms[-1])
 
 
-def residual(cells: Cells, state: Meibp, first: Floats) -> Floats:
+def residual(cells: StandardisedTable, state: Meibp, first: Floats) -> Floats:
     """Return the known cells less their expectation, 0 for a missing cell, shape (N, D)."""
     return cells.residuals(state.z.astype(np.float64), first, state.bias)
 
 
-def known_counts(cells: Cells, z: Bits) -> Floats:
+def known_counts(cells: StandardisedTable, z: Bits) -> Floats:
     """Return the number of known cells of each column among the objects of each feature, shape (K, D)."""
     if cells.observed is None:
         return np.repeat(z.sum(axis=0, dtype=np.float64)[:, None], cells.n_columns, axis=1)
     return np.asarray(z.astype(np.float64).T @ cells.observed)
 
 
-def lower_bound(cells: Cells, state: Meibp, most: int) -> float:
+def lower_bound(cells: StandardisedTable, state: Meibp, most: int) -> float:
     """Return E log p(X, Z, A) + H(q) <= log p(X), at the present baselines, noise, prior and alpha, in nats.
 
     The log density of the noise's prior is counted, relative to its highest value.
@@ -267,7 +267,7 @@ def lower_bound(cells: Cells, state: Meibp, most: int) -> float:
     return bound - divergence(state.parent, state.spread, state.prior)
 
 
-def squared_errors(cells: Cells, state: Meibp, first: Floats, second: Floats) -> Floats:
+def squared_errors(cells: StandardisedTable, state: Meibp, first: Floats, second: Floats) -> Floats:
     """Return the expected sum of squared errors of each column, shape (D,)."""
     error = residual(cells, state, first)
     return np.asarray(
@@ -275,7 +275,7 @@ def squared_errors(cells: Cells, state: Meibp, first: Floats, second: Floats) ->
     )
 
 
-def choose_all(cells: Cells, state: Meibp, most: int, poll: Poll = no_poll) -> tuple[Meibp, int]:
+def choose_all(cells: StandardisedTable, state: Meibp, most: int, poll: Poll = no_poll) -> tuple[Meibp, int]:
     """Choose every object's features; return the state, without features nobody has, and how many entries changed."""
     if not state.n_features:
         return state, 0
@@ -302,7 +302,7 @@ def choose_all(cells: Cells, state: Meibp, most: int, poll: Poll = no_poll) -> t
     return replace(state, z=z).alive(), changed
 
 
-def learn_weights(cells: Cells, state: Meibp, poll: Poll = no_poll) -> Meibp:
+def learn_weights(cells: StandardisedTable, state: Meibp, poll: Poll = no_poll) -> Meibp:
     """Update the distributions of the weights, one feature after the other, each the best given the others."""
     first, _ = moments(state.parent, state.spread)
     error = residual(cells, state, first)
@@ -320,7 +320,7 @@ def learn_weights(cells: Cells, state: Meibp, poll: Poll = no_poll) -> Meibp:
     return replace(state, parent=parent, spread=spread)
 
 
-def learn_rest(cells: Cells, state: Meibp, most: int, one: bool = False) -> Meibp:
+def learn_rest(cells: StandardisedTable, state: Meibp, most: int, one: bool = False) -> Meibp:
     """Set baselines, noise, the prior of the weights and alpha to their best values, in turn.
 
     `one` asks for one noise variance for all columns.
@@ -354,7 +354,9 @@ def best_alpha(size: Floats, n: int, alpha: float, most: int) -> float:
     return math.exp(best) if loss(best) < loss(math.log(alpha)) else alpha
 
 
-def improve_state(cells: Cells, state: Meibp, most: int, one: bool, poll: Poll) -> tuple[Meibp, int]:
+def improve_state(
+    cells: StandardisedTable, state: Meibp, most: int, one: bool, poll: Poll
+) -> tuple[Meibp, int]:
     """Return the state after one round of all steps, none of which lowers the bound."""
     state, changed = choose_all(cells, state, most, poll)
     state = learn_weights(cells, state, poll)
@@ -367,7 +369,7 @@ CALM = 1e-2
 TRIES, ROUNDS = 6, 5
 #: Features added in turn before the bound must have risen.
 DEPTH = 3
-#: Sweeps that may try a new feature in vain, around other objects each time, before one is dropped.
+#: Sweeps that may try a new feature without success, around other objects each time, before one is dropped.
 ATTEMPTS = 3
 #: Sweeps of the other features after one is dropped.
 RECOVERY = 3
@@ -402,7 +404,7 @@ class SubmodularIbp(UnaveragedMethod):
       features.
     """
 
-    cells: Cells
+    cells: StandardisedTable
     #: Number of features of the model, most of which nobody may have (the truncation of the Indian buffet process); 0
     #: takes the smaller of the numbers of objects and columns.
     k_max: int = 0
@@ -493,7 +495,7 @@ class SubmodularIbp(UnaveragedMethod):
         return changed / (self.cells.n_objects * max(now.n_features, before.n_features, 1))
 
     def _try_move(self, state: MeibpState, rng: np.random.Generator, poll: Poll) -> MeibpState:
-        """Try a new feature, or when that was in vain, to drop one; return the better state."""
+        """Try a new feature, or when that was without success, to drop one; return the better state."""
         answer = state.answer
         if state.births < ATTEMPTS:
             tried = self._add_features(state, rng, poll)
@@ -585,4 +587,6 @@ class SubmodularIbp(UnaveragedMethod):
 
 def build_meibp(data: Any, values: Values) -> SubmodularIbp:
     """Return MEIBP on data, with the values of its parameters."""
-    return SubmodularIbp(Cells.of(data), values["k_max"], values["alpha"], values["noise"], values["init"])
+    return SubmodularIbp(
+        StandardisedTable.of(data), values["k_max"], values["alpha"], values["noise"], values["init"]
+    )

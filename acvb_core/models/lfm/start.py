@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from acvb_core.core.protocols import Poll, no_poll
-from acvb_core.models.lfm.kernels import Cells, Floats
+from acvb_core.models.lfm.kernels import Floats, StandardisedTable
 
 #: Objects from which independent components and their two sides are computed; the others follow.
 _SAMPLE = 20_000
@@ -32,13 +32,15 @@ class Components(NamedTuple):
     noise: float  #: share of the variance that the components which stand out leave, or would of a complete table
 
 
-def random_start(cells: Cells, k_max: int, rng: np.random.Generator) -> Floats:
+def random_start(cells: StandardisedTable, k_max: int, rng: np.random.Generator) -> Floats:
     """Return uniform random E[z], shape (K, N), of `k_max` features; 0 takes the smaller of N and D."""
     n_features = min(k_max, cells.n_objects) if k_max else min(cells.n_objects, cells.n_columns)
     return rng.random((n_features, cells.n_objects))
 
 
-def suitable_start(cells: Cells, k_max: int, rng: np.random.Generator, poll: Poll = no_poll) -> Floats:
+def suitable_start(
+    cells: StandardisedTable, k_max: int, rng: np.random.Generator, poll: Poll = no_poll
+) -> Floats:
     """Return E[z] from independent components, or at random where there is little noise or there are few columns."""
     if cells.n_columns >= FEW_COLUMNS:
         components = find_components(cells, k_max, poll)
@@ -47,7 +49,9 @@ def suitable_start(cells: Cells, k_max: int, rng: np.random.Generator, poll: Pol
     return random_start(cells, k_max, rng)
 
 
-def independent_start(cells: Cells, k_max: int, rng: np.random.Generator, poll: Poll = no_poll) -> Floats:
+def independent_start(
+    cells: StandardisedTable, k_max: int, rng: np.random.Generator, poll: Poll = no_poll
+) -> Floats:
     """Return E[z] from the table's independent components, shape (K, N).
 
     Objects with a feature, and those without it, make two heaps along the direction in which only this feature varies.
@@ -112,7 +116,7 @@ def count_components(singular: Floats, shape: tuple[int, int]) -> int:
     return int((singular > omega * np.median(singular)).sum())
 
 
-def find_components(cells: Cells, number: int = 0, poll: Poll = no_poll) -> Components:
+def find_components(cells: StandardisedTable, number: int = 0, poll: Poll = no_poll) -> Components:
     """Return the leading principal components, `number` of them.
 
     Number 0 takes the components that stand out, one at least. Missing cells begin at their column's mean and are
@@ -137,7 +141,7 @@ def find_components(cells: Cells, number: int = 0, poll: Poll = no_poll) -> Comp
             break
     squares, outstanding = singular**2, count_components(singular, filled.shape)
     left_over = squares[outstanding:].sum() / max(squares.sum(), 1e-300)
-    # Cells that are filled in have no noise, and components fit part of that in the few that are known.
+    # StandardisedTable that are filled in have no noise, and components fit part of that in the few that are known.
     n, d = cells.values.shape
     freedom = max(cells.n - outstanding * (n + d - outstanding), 1)
     left_over *= (n - outstanding) * (d - outstanding) / freedom

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg
 
 from acvb_core.core.protocols import Array, Poll, Posterior, no_poll
-from acvb_core.models.lfm.kernels import Cells, Floats, negative_entropy
+from acvb_core.models.lfm.kernels import Floats, StandardisedTable, negative_entropy
 
 #: Ridge on every coefficient, for each object: what keeps features without objects from being singular.
 RIDGE = 1e-9
@@ -38,7 +38,7 @@ class Fit:
 
 
 def fit_weights(
-    cells: Cells,
+    cells: StandardisedTable,
     mu: Floats,
     start: Fit | None = None,
     *,
@@ -201,7 +201,7 @@ class Penalty:
     #: Count the noise precision's part of the criterion's Hessian ("dof"); the paper leaves it out.
     freedom: bool = True
 
-    def slope(self, cells: Cells) -> float:
+    def slope(self, cells: StandardisedTable) -> float:
         """Return D / 2 for FAB, 0 for EM."""
         return 0.5 * cells.n_columns if self.regularised else 0.0
 
@@ -209,7 +209,7 @@ class Penalty:
         """Return the degrees of freedom that the noise precision loses."""
         return n_features if self.regularised and self.freedom else 0
 
-    def terms(self, cells: Cells, shares: Floats, fit: Fit) -> float:
+    def terms(self, cells: StandardisedTable, shares: Floats, fit: Fit) -> float:
         """Return the terms beside the expected log likelihood and the entropy, in nats (HF13 eq. 9).
 
         - D/2 sum_k log(N pi_k) - (2 sum_d log N_d + K log N) / 2, and with `freedom` also
@@ -251,7 +251,7 @@ class FabState:
 
     def with_activations(
         self,
-        cells: Cells,
+        cells: StandardisedTable,
         mu: Floats,
         penalty: Penalty,
         poll: Poll = no_poll,
@@ -263,7 +263,9 @@ class FabState:
         return replace(self, mu=mu, fit=fit, bound=lower_bound(cells, mu, fit, penalty), **changes)
 
 
-def lower_bound(cells: Cells, mu: Floats, fit: Fit, penalty: Penalty, shares: Floats | None = None) -> float:
+def lower_bound(
+    cells: StandardisedTable, mu: Floats, fit: Fit, penalty: Penalty, shares: Floats | None = None
+) -> float:
     """Return E log p(X | Z) + E log p(Z | pi) + H(q) + the penalty's terms, in nats (HF13 eq. 9).
 
     `mu`: shape (K, N).

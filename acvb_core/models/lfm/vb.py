@@ -16,7 +16,7 @@ from acvb_core.core.clusters import Order, is_identity
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.core.spec import Values
 from acvb_core.core.special import OPTIONS
-from acvb_core.models.lfm.kernels import Cells, Floats, negative_entropy
+from acvb_core.models.lfm.kernels import Floats, StandardisedTable, negative_entropy
 from acvb_core.models.lfm.state import FEATURES, build_posterior
 
 _LOG_2PI = math.log(2.0 * math.pi)
@@ -34,7 +34,7 @@ class VbPrior:
     rate: Floats  #: shape (D,); lambda_d ~ Gamma(shape, rate_d)
 
     @classmethod
-    def of(cls, cells: Cells, alpha: float, size: int, weight: float) -> VbPrior:
+    def of(cls, cells: StandardisedTable, alpha: float, size: int, weight: float) -> VbPrior:
         """Return priors; that of the noise has the variance of the column, and counts for a share of its cells."""
         shape = 0.5 * weight * float(cells.per_column.mean())
         return cls(alpha, size, shape, shape * cells.variance)
@@ -78,7 +78,9 @@ class VbState:
         return np.asarray(psi(self.tau[:, 0]) - psi(self.tau[:, 1]))
 
 
-def lower_bound(cells: Cells, state: VbState, prior: VbPrior, errors: Floats, poll: Poll = no_poll) -> float:
+def lower_bound(
+    cells: StandardisedTable, state: VbState, prior: VbPrior, errors: Floats, poll: Poll = no_poll
+) -> float:
     """Return E_q log p(x, z, w, pi, lambda) + H(q) in nats, whatever the factors of `state` are.
 
     `errors` (D,) is sum_n E (x_nd - sum_k z_nk w_kd - b_d)^2 over the known cells. No object has a feature that died,
@@ -114,7 +116,7 @@ def _gamma_divergence(state: VbState, prior: VbPrior, log_precision: Floats) -> 
 STEPS, LEAST_GAIN = 12, 1e-3
 
 
-def pieces(cells: Cells, n_features: int, weight: float = 4.0) -> Iterator[slice]:
+def pieces(cells: StandardisedTable, n_features: int, weight: float = 4.0) -> Iterator[slice]:
     """Yield runs of rows that take some 50 ms each; `weight` is the number of nanoseconds a feature of a cell."""
     length = int(max(16, 50e6 / (weight * cells.n_columns * (n_features + 1))))
     for begin in range(0, cells.n_objects, length):
@@ -129,7 +131,7 @@ class Sums(NamedTuple):
     second: Floats
 
     @classmethod
-    def of(cls, cells: Cells, nu: Floats, poll: Poll = no_poll) -> Sums:
+    def of(cls, cells: StandardisedTable, nu: Floats, poll: Poll = no_poll) -> Sums:
         """Return the sums of activations (N, K)."""
         width = 1 if cells.observed is None else cells.n_columns
         first, second = np.zeros((2, nu.shape[1], width))
@@ -142,7 +144,7 @@ class Sums(NamedTuple):
         return cls(first, second)
 
 
-def residuals(cells: Cells, state: VbState, rows: slice) -> Floats:
+def residuals(cells: StandardisedTable, state: VbState, rows: slice) -> Floats:
     """Return x - b - nu m of some rows, 0 for a missing cell, shape (rows, D)."""
     left = cells.values[rows] - state.bias
     left -= state.nu[rows] @ state.means
@@ -151,7 +153,9 @@ def residuals(cells: Cells, state: VbState, rows: slice) -> Floats:
     return left
 
 
-def update_activations(cells: Cells, state: VbState, poll: Poll = no_poll) -> tuple[Floats, float]:
+def update_activations(
+    cells: StandardisedTable, state: VbState, poll: Poll = no_poll
+) -> tuple[Floats, float]:
     """Return nu after an update of q(z) of every object, one feature after the other, and the mean of |new - old|.
 
     nu_nk = sigmoid( log_odds_k + sum_d lambda_d [ m_kd (x_nd - b_d - sum_(l != k) nu_nl m_ld) - E w_kd^2 / 2 ] )
@@ -207,7 +211,7 @@ def sweep_rows(
                     rest[d] -= change * means[k, d] * known[i, d]
 
 
-def expected_errors(cells: Cells, state: VbState, sums: Sums, poll: Poll = no_poll) -> Floats:
+def expected_errors(cells: StandardisedTable, state: VbState, sums: Sums, poll: Poll = no_poll) -> Floats:
     """Return sum_n E (x_nd - sum_k z_nk w_kd - b_d)^2 over the known cells of each column, shape (D,)."""
     squares = state.means * state.means
     errors = np.asarray((sums.first * (squares + state.variances) - sums.second * squares).sum(axis=0))
@@ -217,7 +221,7 @@ def expected_errors(cells: Cells, state: VbState, sums: Sums, poll: Poll = no_po
     return errors
 
 
-def flip_gains(cells: Cells, state: VbState, sums: Sums, alpha: float) -> Floats:
+def flip_gains(cells: StandardisedTable, state: VbState, sums: Sums, alpha: float) -> Floats:
     """Return the gain of the bound when a feature stands for the objects that do not have it, shape (K,).
 
     With z -> 1 - z, w -> -w and b -> b + E w every cell keeps its mean, and Var[z w] changes only by the variance of
@@ -230,7 +234,7 @@ def flip_gains(cells: Cells, state: VbState, sums: Sums, alpha: float) -> Floats
 
 
 def update_weights(
-    cells: Cells,
+    cells: StandardisedTable,
     state: VbState,
     sums: Sums,
     poll: Poll = no_poll,
@@ -278,7 +282,7 @@ def update_weights(
     return replace(state, means=solution[:-1], variances=variances, bias=solution[-1])
 
 
-def _second_moments(cells: Cells, nu: Floats, poll: Poll) -> Callable[[Floats], Floats]:
+def _second_moments(cells: StandardisedTable, nu: Floats, poll: Poll) -> Callable[[Floats], Floats]:
     """Return the product with sum_n nu_n nu_n' over the known cells, nu_n = (nu_n1 … nu_nK, 1), of a (K + 1, D)."""
     size = nu.shape[1]
     known = cells.observed
@@ -328,7 +332,7 @@ class VariationalLfm(UnaveragedMethod):
       2009, the finite approximation.
     """
 
-    cells: Cells
+    cells: StandardisedTable
     #: Number of features (K), as many as there are objects at most; 0 for the smaller of the numbers of objects and
     #: columns.
     k_max: int = 0
@@ -514,5 +518,7 @@ class EverySize(UnaveragedMethod):
 
 def build_vb(data: Any, values: Values) -> VariationalLfm | EverySize:
     """Return VB on data, with the values of its parameters."""
-    largest = VariationalLfm(Cells.of(data), values["k_max"], values["alpha"], values["noise_weight"])
+    largest = VariationalLfm(
+        StandardisedTable.of(data), values["k_max"], values["alpha"], values["noise_weight"]
+    )
     return EverySize(largest, values["tol"]) if values["sizes"] == "each" else largest

@@ -20,6 +20,7 @@ from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import block_images
 from acvb_core.store.export import run_json, write_run
 from acvb_core.store.snippet import python_snippet
+from tests.loops import for_each
 from tests.store.support import SMALL, WOMEN
 
 NAMES = ["=cmd()", "-x", *(f"c{d}" for d in range(34))]
@@ -129,7 +130,7 @@ def assert_repeats(result: Result, snippet: str) -> None:
     assert again.prepared.spec.to_dict() == result.prepared.spec.to_dict()
 
 
-@pytest.mark.parametrize("standardise", [True, False])
+@for_each("standardise", [True, False])
 def test_the_snippet_repeats_a_run_on_a_sample(standardise: bool, capsys: pytest.CaptureFixture[str]) -> None:
     table = replace(load_sample("fertility").table, standardise=standardise)
     result = fit(table, "em", heldout=0.1, seed=3, k_max=4, max_sweeps=6)

@@ -11,17 +11,18 @@ from acvb_core.evaluate.heldout import CellScore
 from acvb_core.evaluate.split import HeldOut, hold_out_cells
 from acvb_core.models.lfm import model as under_test
 from acvb_core.models.lfm.fab import Fab
-from acvb_core.models.lfm.kernels import Cells
+from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.model import LfmModel
 from acvb_core.models.lfm.state import build_posterior
 from acvb_core.samples.planted_mixtures import planted_features
+from tests.loops import for_each
 from tests.oracles import dense_lfm as dense
 from tests.oracles.dense_lfm import Features
 from tests.oracles.lfm_cases import random_case
 
 UNIT, SHIFT = np.array([100.0, 1e-3, 1.0, 7.0]), np.array([5.0, -2.0, 1e4, 0.0])
-EVERY_SCALE = pytest.mark.parametrize("standardise", [True, False])
-EVERY_VARIANCE = pytest.mark.parametrize("variance", [True, False])
+EVERY_SCALE = for_each("standardise", [True, False])
+EVERY_VARIANCE = for_each("variance", [True, False])
 
 
 def prepared(
@@ -165,7 +166,7 @@ def test_what_the_tables_add_up_to_is_the_data(standardise: bool) -> None:
     unit, shift = np.geomspace(0.01, 1000.0, 8), np.linspace(-50.0, 900.0, 8)
     table = Table.build(shift + unit * truth.table.values, standardise=standardise)
     split = hold_out_cells(table, 0.1, 0)
-    fab = Fab(Cells.of(split.train), 4)
+    fab = Fab(StandardisedTable.of(split.train), 4)
     state = fab.init(np.random.default_rng(0))
     for sweep in range(40):
         state, _ = fab.sweep(state, np.random.default_rng(sweep))

@@ -10,6 +10,7 @@ from acvb_core.core.protocols import Posterior
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.answer import Reconstruction, own_units, reconstruct, row_position
 from acvb_core.models.lfm.state import build_posterior
+from tests.loops import for_each
 
 
 def a_table(*, standardise: bool = True) -> Table:
@@ -46,8 +47,8 @@ def expected(
     return baseline, parts, total
 
 
-@pytest.mark.parametrize("standardise", [True, False])
-@pytest.mark.parametrize("row", [0, 2, 6])
+@for_each("standardise", [True, False])
+@for_each("row", [0, 2, 6])
 def test_the_numbers_are_those_of_the_definition(row: int, standardise: bool) -> None:
     table, posterior = a_table(standardise=standardise), a_posterior()
     found = reconstruct(table, posterior, row)
@@ -66,11 +67,8 @@ def test_an_object_is_found_by_its_name() -> None:
     assert row_position(a_table(), np.int64(6)) == 6  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [("h", "no object 'h' in table; its first is called 'a'"), (7, "has 7, counted from 0 to 6"), (-1, "no object -1"),
-     (1.0, "by its position or its name, not by 1.0"), (True, "not by True")],
-)  # fmt: skip
+@for_each("row, said", [("h", "no object 'h' in table; its first is called 'a'"), (7, "has 7, counted from 0 to 6"), (-1, "no object -1"),
+     (1.0, "by its position or its name, not by 1.0"), (True, "not by True")])  # fmt: skip
 def test_what_is_no_object_is_refused(row: int | str, said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         reconstruct(a_table(), a_posterior(), row)

@@ -8,7 +8,7 @@ import pytest
 from acvb_core import fit
 from acvb_core.data.table import Table
 from acvb_core.models.lfm import start
-from acvb_core.models.lfm.kernels import Cells
+from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.start import (
     count_components,
     find_components,
@@ -17,13 +17,14 @@ from acvb_core.models.lfm.start import (
     suitable_start,
 )
 from acvb_core.samples.planted_mixtures import planted_features
+from tests.loops import for_each
 from tests.models.lfm.fab.cases import with_holes
 
 TRUTH = planted_features(300, 20, 4, noise=0.5, share=0.3, seed=2)
 
 
-def cells(missing: float = 0.0) -> Cells:
-    return Cells.of(with_holes(TRUTH.table, missing))
+def cells(missing: float = 0.0) -> StandardisedTable:
+    return StandardisedTable.of(with_holes(TRUTH.table, missing))
 
 
 def agreement(sides: np.ndarray) -> np.ndarray:
@@ -32,12 +33,12 @@ def agreement(sides: np.ndarray) -> np.ndarray:
     return np.corrcoef(sides, TRUTH.activations.T)[:k, k:].max(axis=0)
 
 
-@pytest.mark.parametrize("shape", [(40, 12), (12, 40), (9, 9)])
+@for_each("shape", [(40, 12), (12, 40), (9, 9)])
 def test_scores_are_the_left_singular_vectors(
     shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     x = np.random.default_rng(0).normal(size=shape)
-    table = Cells.of(Table.build(x))
+    table = StandardisedTable.of(Table.build(x))
     left = np.linalg.svd(table.values, full_matrices=False)[0]
     for piece in (16_384, 7):
         monkeypatch.setattr(start, "_PIECE", piece)
@@ -46,7 +47,7 @@ def test_scores_are_the_left_singular_vectors(
         assert np.abs(scores.T @ left[:, :3]) / np.sqrt(shape[0]) == pytest.approx(np.eye(3), abs=1e-8)
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.2])
+@for_each("missing", [0.0, 0.2])
 def test_as_many_components_stand_out_as_there_are_features(missing: float) -> None:
     assert find_components(cells(missing)).scores.shape == (300, 4)
     assert find_components(cells(missing), 7).scores.shape == (300, 7)
@@ -58,7 +59,7 @@ def test_nothing_stands_out_of_noise() -> None:
             x = np.random.default_rng(seed).normal(size=shape)
             singular = np.linalg.svd(x - x.mean(axis=0), compute_uv=False)
             assert count_components(singular, shape) == 0
-            assert find_components(Cells.of(Table.build(x))).scores.shape[1] == 1
+            assert find_components(StandardisedTable.of(Table.build(x))).scores.shape[1] == 1
 
 
 def test_missing_cells_are_filled_in_as_the_features_say() -> None:
@@ -75,7 +76,7 @@ def test_missing_cells_are_filled_in_as_the_features_say() -> None:
     assert errors[0] < 0.8 * errors[1]
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.2])
+@for_each("missing", [0.0, 0.2])
 def test_every_feature_is_a_side_of_an_independent_component(missing: float) -> None:
     """On the side that has it: the rarer one."""
     for seed in range(3):
@@ -99,14 +100,13 @@ def test_a_sample_stands_for_many_objects(monkeypatch: pytest.MonkeyPatch) -> No
     assert agreement(sides).min() > 0.9
 
 
-@pytest.mark.parametrize(
+@for_each(
     "values",
     [[[0.0], [1.0]], [[0.0, 1.0, 5.0], [1.0, 0.0, -5.0]], np.repeat([[0.0, 1.0], [1.0, 0.0]], 5, axis=0)],
-    ids=["two cells", "two rows", "identical rows"],
 )
 def test_next_to_nothing_has_a_start(values: np.ndarray) -> None:
     for k_max in (0, 1, 9):
-        sides = independent_start(Cells.of(Table.build(values)), k_max, np.random.default_rng(0))
+        sides = independent_start(StandardisedTable.of(Table.build(values)), k_max, np.random.default_rng(0))
         assert 1 <= len(sides) <= max(k_max, 1)
         assert np.isfinite(sides).all()
 
@@ -126,7 +126,9 @@ def test_the_start_suits_the_table() -> None:
     planted = rng.random((200, 6)) < 0.4
     values = planted @ rng.normal(size=(6, 24))
     for noise, columns, is_random in ((0.05, 24, True), (1.0, 24, False), (1.0, 8, True)):
-        table = Cells.of(Table.build(values[:, :columns] + noise * rng.normal(size=(200, columns))))
+        table = StandardisedTable.of(
+            Table.build(values[:, :columns] + noise * rng.normal(size=(200, columns)))
+        )
         mu = suitable_start(table, 0, np.random.default_rng(1))
         make = random_start if is_random else independent_start
         np.testing.assert_array_equal(mu, make(table, 0, np.random.default_rng(1)))
@@ -135,17 +137,19 @@ def test_the_start_suits_the_table() -> None:
 def test_noise_is_what_the_components_leave() -> None:
     rng = np.random.default_rng(0)
     values = (rng.random((400, 3)) < 0.5) @ rng.normal(size=(3, 20)) + 0.5 * rng.normal(size=(400, 20))
-    table = Cells.of(Table.build(values))
+    table = StandardisedTable.of(Table.build(values))
     singular = np.linalg.svd(table.values, compute_uv=False)
     components = find_components(table)
     expected = (singular[components.scores.shape[1] :] ** 2).sum() / (singular**2).sum()
     assert components.noise == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize("missing", [0.3, 0.5])
+@for_each("missing", [0.3, 0.5])
 def test_noise_of_a_table_with_holes_is_that_of_the_whole_one(missing: float) -> None:
     planted = planted_features(600, 24, 5, noise=0.6, share=0.3, seed=0).table
-    whole, found = (find_components(Cells.of(with_holes(planted, share))) for share in (0.0, missing))
+    whole, found = (
+        find_components(StandardisedTable.of(with_holes(planted, share))) for share in (0.0, missing)
+    )
     assert found.scores.shape == whole.scores.shape
     assert found.noise == pytest.approx(whole.noise, rel=0.17)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.fab import Fab
-from acvb_core.models.lfm.kernels import Cells
+from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.state import FabState, Fit, Penalty, fit_weights, lower_bound
 from tests.oracles import dense_lfm as dense
 from tests.oracles.dense_lfm import Features
@@ -16,11 +16,11 @@ PENALTIES = {"paper": Penalty(True, False), "dof": Penalty(True, True), "em": Pe
 CLOSE = {"rel": 1e-6, "abs": 1e-6}
 
 
-def cells_of(x: np.ndarray) -> Cells:
+def cells_of(x: np.ndarray) -> StandardisedTable:
     """The cells of a table as it is, standardised or not; without the checks of `Table`."""
     known = ~np.isnan(x)
     observed = None if known.all() else known.astype(float)
-    return Cells(np.where(known, x, 0.0), observed, known.sum(axis=0).astype(float))
+    return StandardisedTable(np.where(known, x, 0.0), observed, known.sum(axis=0).astype(float))
 
 
 def fit_of(x: np.ndarray, state: Features) -> Fit:

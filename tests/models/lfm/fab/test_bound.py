@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from acvb_core.models.lfm.fab import Fab, update_activations
-from acvb_core.models.lfm.kernels import Cells
+from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.state import fit_weights, lower_bound
 from acvb_core.samples.planted_mixtures import planted_features
+from tests.loops import for_each
 from tests.models.lfm.fab.cases import PENALTIES, cells_of, features_of, fit_of, with_holes
 from tests.oracles import dense_lfm as dense
 from tests.oracles import lfm_enumeration as exact
@@ -16,12 +17,12 @@ from tests.oracles.dense_lfm import MODES
 from tests.oracles.lfm_cases import edge_cases, larger_case, random_case
 
 EDGES = edge_cases()
-EVERY_MODE = pytest.mark.parametrize("mode", MODES)
+EVERY_MODE = for_each("mode", MODES)
 UNITS = np.array([1e3, 0.01, 1.0, 7.0, 1e-4])
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("name", EDGES)
+@for_each("name", list(EDGES))
 def test_bound_is_its_definition_and_its_expectation_over_all_matrices(name: str, mode: str) -> None:
     x, state = EDGES[name]
     cells, fit, mu = cells_of(x), fit_of(x, state), state.objects.T
@@ -61,8 +62,8 @@ def test_bound_of_columns_in_their_own_units(mode: str) -> None:
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("missing", [0.0, 0.25])
-@pytest.mark.parametrize("seed", range(3))
+@for_each("missing", [0.0, 0.25])
+@for_each("seed", range(3))
 def test_no_step_lowers_the_bound(mode: str, missing: float, seed: int) -> None:
     """Step by step, accelerated and not, at a fixed number of features; every bound by its definition."""
     penalty = PENALTIES[mode]
@@ -89,10 +90,10 @@ def test_no_step_lowers_the_bound(mode: str, missing: float, seed: int) -> None:
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("missing", [0.0, 0.2])
+@for_each("missing", [0.0, 0.2])
 def test_no_sweep_lowers_the_bound_that_leaves_the_features_as_they_were(mode: str, missing: float) -> None:
     table = with_holes(planted_features(60, 12, 3, noise=0.7, seed=1).table, missing)
-    fab = Fab(Cells.of(table), 8, PENALTIES[mode], warmup=3, start="random")
+    fab = Fab(StandardisedTable.of(table), 8, PENALTIES[mode], warmup=3, start="random")
     state, same = fab.init(np.random.default_rng(0)), 0
     for sweep in range(60):
         after, _ = fab.sweep(state, np.random.default_rng(sweep))

@@ -12,13 +12,14 @@ import acvb_core
 from acvb_core.data.table import Table
 from acvb_core.engine.history import Verdict
 from acvb_core.models.lfm.fab import INDIFFERENT, Fab
-from acvb_core.models.lfm.kernels import Cells
+from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.state import FabState
 from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import block_images, planted_features
+from tests.loops import for_each
 from tests.models.lfm.fab.cases import PENALTIES, started, with_holes
 
-EVERY_MODE = pytest.mark.parametrize("mode", PENALTIES)
+EVERY_MODE = for_each("mode", list(PENALTIES))
 TRUTH = planted_features(60, 9, 3, noise=0.5, share=0.4, seed=3)
 
 
@@ -39,17 +40,21 @@ def bits(state: FabState) -> list[bytes]:
 # ------------------------------------------------------------------------------------------------------------- EM
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.3])
+@for_each("missing", [0.0, 0.3])
 def test_em_is_fab_without_the_regulariser(missing: float) -> None:
     table = with_holes(TRUTH.table, missing)
     row = method_row("lfm", "em")
     em = row.build(table, row.values({"k_max": 6}))
-    fab = Fab(Cells.of(table), 6, PENALTIES["em"], 0, accelerate=False, merge=False, start="random")
+    fab = Fab(
+        StandardisedTable.of(table), 6, PENALTIES["em"], 0, accelerate=False, merge=False, start="random"
+    )
     states = [swept(one, one.init(np.random.default_rng(0)), 15) for one in (em, fab)]
     assert [bits(state) for state in states[0]] == [bits(state) for state in states[1]]
     assert states[0][-1].n_features == 6
     assert not states[0][-1].turned
-    regularised = Fab(Cells.of(table), 6, PENALTIES["dof"], 0, accelerate=False, merge=False, start="random")
+    regularised = Fab(
+        StandardisedTable.of(table), 6, PENALTIES["dof"], 0, accelerate=False, merge=False, start="random"
+    )
     other = swept(regularised, regularised.init(np.random.default_rng(0)), 2)
     assert bits(other[1]) != bits(states[0][1])
 
@@ -77,7 +82,7 @@ def test_settings_reach_the_method() -> None:
 
 @EVERY_MODE
 def test_a_feature_of_less_than_an_object_goes(mode: str) -> None:
-    fab = Fab(Cells.of(TRUTH.table), 4, PENALTIES[mode], 0, accelerate=False, merge=False)
+    fab = Fab(StandardisedTable.of(TRUTH.table), 4, PENALTIES[mode], 0, accelerate=False, merge=False)
     near = np.clip(TRUTH.activations.T, 0.1, 0.9)
     state = started(fab, np.vstack([near[:1], np.full(60, 1e-4), near[1:]]))
     after, info = fab.sweep(state, np.random.default_rng(0))
@@ -94,9 +99,9 @@ def test_a_feature_of_less_than_an_object_goes(mode: str) -> None:
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("accelerate", [False, True])
+@for_each("accelerate", [False, True])
 def test_a_feature_of_all_objects_becomes_part_of_the_baseline(mode: str, accelerate: bool) -> None:
-    fab = Fab(Cells.of(TRUTH.table), 4, PENALTIES[mode], 0, accelerate, False)
+    fab = Fab(StandardisedTable.of(TRUTH.table), 4, PENALTIES[mode], 0, accelerate, False)
     near = np.clip(TRUTH.activations.T, 0.1, 0.9)
     alone = started(fab, near)
     # The baseline's values are those of the feature; so says no fit, but so it may be for a moment.
@@ -113,9 +118,9 @@ def test_a_feature_of_all_objects_becomes_part_of_the_baseline(mode: str, accele
     assert after.fit.weights == pytest.approx(wanted.fit.weights, abs=1e-4)
 
 
-@pytest.mark.parametrize("standardise", [True, False])
-@pytest.mark.parametrize("mode", ["paper", "dof"])
-@pytest.mark.parametrize("init", ["ica", "random"])
+@for_each("standardise", [True, False])
+@for_each("mode", ["paper", "dof"])
+@for_each("init", ["ica", "random"])
 def test_noise_has_no_features(mode: str, standardise: bool, init: str) -> None:
     noise = np.random.default_rng(1).normal(5.0, 3.0, (200, 6))
     table = Table.build(noise, standardise=standardise)
@@ -139,7 +144,7 @@ def test_noise_has_no_features(mode: str, standardise: bool, init: str) -> None:
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("missing", [0.0, 0.2])
+@for_each("missing", [0.0, 0.2])
 def test_order_of_objects_and_of_columns_does_not_matter(mode: str, missing: float) -> None:
     values, rng = with_holes(TRUTH.table, missing).values, np.random.default_rng(1)
     mu = rng.random((5, 60))
@@ -148,7 +153,7 @@ def test_order_of_objects_and_of_columns_does_not_matter(mode: str, missing: flo
     for table, start in (
         (Table.build(values), mu), (Table.build(values[rows][:, columns]), mu[:, rows])
     ):  # fmt: skip
-        fab = Fab(Cells.of(table), 5, PENALTIES[mode], 3)
+        fab = Fab(StandardisedTable.of(table), 5, PENALTIES[mode], 3)
         found.append(swept(fab, started(fab, start), 12)[-1])
     one, other = found
     assert other.mu == pytest.approx(one.mu[:, rows], abs=1e-6)
@@ -158,7 +163,7 @@ def test_order_of_objects_and_of_columns_does_not_matter(mode: str, missing: flo
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("missing", [0.0, 0.2])
+@for_each("missing", [0.0, 0.2])
 def test_shift_and_unit_of_columns_do_not_matter(mode: str, missing: float) -> None:
     """Not to a standardised fit at all; the bound of another moves by the unit of every cell."""
     values = with_holes(TRUTH.table, missing).values
@@ -171,7 +176,7 @@ def test_shift_and_unit_of_columns_do_not_matter(mode: str, missing: float) -> N
         Table.build(shift + unit * values, standardise=False),
     ):
         # Without moves: which side of a feature is the positive one is a matter of units, where they are kept.
-        fab = Fab(Cells.of(table), 5, PENALTIES[mode], 3, merge=False)
+        fab = Fab(StandardisedTable.of(table), 5, PENALTIES[mode], 3, merge=False)
         found.append((table, swept(fab, started(fab, mu), 12)[-1]))
     (plain, one), (_, other), (own, third) = found
     for state in (other, third):
@@ -193,8 +198,8 @@ def agreement(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return np.abs(np.corrcoef(found.T, truth.T)[:k, k:]).max(axis=0)
 
 
-@pytest.mark.parametrize("init", ["ica", "random"])
-@pytest.mark.parametrize("seed", range(3))
+@for_each("init", ["ica", "random"])
+@for_each("seed", range(3))
 def test_fab_finds_the_number_of_planted_features(seed: int, init: str) -> None:
     truth = planted_features(250, 30, 5, seed=seed)
     result = acvb_core.fit(truth.table, "fab", init=init, seed=seed)
@@ -220,7 +225,7 @@ def test_fab_finds_the_four_blocks_and_em_keeps_all_it_is_given() -> None:
     assert em.posterior["objects"].shape[1] == 10
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_acceleration_finds_as_many_in_fewer_sweeps(seed: int) -> None:
     truth = planted_features(250, 20, 4, noise=0.7, seed=seed)
     quick, slow = (

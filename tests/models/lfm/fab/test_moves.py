@@ -12,18 +12,19 @@ from acvb_core.engine.history import Verdict
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run
 from acvb_core.models.lfm.fab import INDIFFERENT, Fab, _candidates, find_move, flip_features
-from acvb_core.models.lfm.kernels import Cells
+from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.state import FabState
 from acvb_core.samples.planted_mixtures import planted_features
+from tests.loops import for_each
 from tests.models.lfm.fab.cases import PENALTIES, started, with_holes
 from tests.oracles.dense_lfm import Features, predictive_moments
 
 TRUTH = planted_features(80, 10, 3, noise=0.4, share=0.25, seed=2)
-CELLS = Cells.of(TRUTH.table)
-EVERY_CRITERION = pytest.mark.parametrize("mode", ["paper", "dof"])
+CELLS = StandardisedTable.of(TRUTH.table)
+EVERY_CRITERION = for_each("mode", ["paper", "dof"])
 
 
-def at_truth(mode: str, cells: Cells = CELLS) -> tuple[Fab, FabState]:
+def at_truth(mode: str, cells: StandardisedTable = CELLS) -> tuple[Fab, FabState]:
     """The fixed point beside the truth."""
     fab = Fab(cells, 5, PENALTIES[mode], 0, accelerate=False, merge=False)
     state = started(fab, np.clip(TRUTH.activations.T, 0.1, 0.9))
@@ -52,10 +53,8 @@ def split(mu: np.ndarray, k: int, kind: str) -> np.ndarray:
 
 
 @EVERY_CRITERION
-@pytest.mark.parametrize(
-    "kind", ["twice the same", "twice the same, one turned round", "parts", "parts, one turned round"]
-)
-@pytest.mark.parametrize("k", [0, 2])
+@for_each("kind", ["twice the same", "twice the same, one turned round", "parts", "parts, one turned round"])
+@for_each("k", [0, 2])
 def test_features_that_say_the_same_are_put_together(kind: str, mode: str, k: int) -> None:
     fab, alone = at_truth(mode)
     state = started(fab, split(alone.mu, k, kind))
@@ -71,7 +70,7 @@ def test_features_that_say_the_same_are_put_together(kind: str, mode: str, k: in
 @EVERY_CRITERION
 def test_a_feature_that_explains_nothing_is_left_out(mode: str) -> None:
     rng = np.random.default_rng(0)
-    noise = Cells.of(planted_features(60, 8, 1, noise=1.0, seed=1).table)
+    noise = StandardisedTable.of(planted_features(60, 8, 1, noise=1.0, seed=1).table)
     noise = replace(noise, values=rng.normal(size=noise.values.shape))
     fab = Fab(noise, 1, PENALTIES[mode])
     state = started(fab, rng.random((1, 60)))
@@ -125,9 +124,9 @@ def moments(fab: Fab, state: FabState) -> np.ndarray:
 
 
 @EVERY_CRITERION
-@pytest.mark.parametrize("missing", [0.0, 0.2])
+@for_each("missing", [0.0, 0.2])
 def test_a_turn_leaves_every_prediction_as_it_is(mode: str, missing: float) -> None:
-    cells = Cells.of(with_holes(TRUTH.table, missing))
+    cells = StandardisedTable.of(with_holes(TRUTH.table, missing))
     fab, state = at_truth(mode, cells)
     common = started(fab, np.vstack([1.0 - state.mu[:2], state.mu[2:]]))
     found = flip_features(cells, common, fab.penalty)
@@ -145,18 +144,15 @@ def test_a_turn_leaves_every_prediction_as_it_is(mode: str, missing: float) -> N
     assert (odds > 0).all()
 
 
-@pytest.mark.parametrize(
-    ("share", "sign", "expected"),
-    [(0.9, 1, True), (0.9, -1, True), (0.1, -1, False), (0.1, 1, False), (0.8, 1, False), (0.8, -1, True),
-     (0.2, -1, True), (0.52, 1, False), (0.52, -1, True), (0.48, 1, False), (0.48, -1, True)],
-)  # fmt: skip
+@for_each("share, sign, expected", [(0.9, 1, True), (0.9, -1, True), (0.1, -1, False), (0.1, 1, False), (0.8, 1, False), (0.8, -1, True),
+     (0.2, -1, True), (0.52, 1, False), (0.52, -1, True), (0.48, 1, False), (0.48, -1, True)])  # fmt: skip
 def test_the_side_taken_is_the_rarer_or_where_that_hardly_matters_the_positive(
     share: float, sign: int, expected: bool
 ) -> None:
     rng = np.random.default_rng(3)
     has = rng.permutation(200) < 200 * share
     values = np.outer(np.where(has, sign, 0.0), [3.0, 2.0, -1.0]) + 0.1 * rng.normal(size=(200, 3))
-    cells = Cells(values, None, np.full(3, 200.0))
+    cells = StandardisedTable(values, None, np.full(3, 200.0))
     fab = Fab(cells, 1, PENALTIES["dof"])
     state = started(fab, np.where(has, 0.999, 0.001)[None])
     gain = 1.5 * np.log(state.shares / (1.0 - state.shares))
@@ -192,7 +188,7 @@ def told(fab: Fab, seed: int = 0, sweeps: int = 120) -> list[tuple[FabState, Any
 
 
 @EVERY_CRITERION
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_a_run_settles_when_moves_have_been_looked_for_and_none_was_found(mode: str, seed: int) -> None:
     fab = Fab(CELLS, 9, PENALTIES[mode], warmup=4, start="random")
     course = told(fab, seed)

@@ -8,12 +8,13 @@ import pytest
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.lfm import fab as activations
 from acvb_core.samples.planted_mixtures import planted_features
+from tests.loops import for_each
 from tests.models.lfm.fab.cases import CLOSE, dense_sweep, features_of
 
 TABLE = planted_features(40, 8, 3, noise=0.4, seed=2).table
 
 
-@pytest.mark.parametrize("init", ["random", "binary"])
+@for_each("init", ["random", "binary"])
 def test_sweeps_and_start(init: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Accelerated from the first sweep, by the paper's criterion; U(0, 1), or {0, 1}, features as many as columns."""
     monkeypatch.setattr(activations, "_STILL", 0.0)  # 100 rounds, also where nothing moves any more

@@ -10,7 +10,7 @@ import pytest
 from acvb_core.evaluate.split import hold_out_cells
 from acvb_core.models.lfm import fab
 from acvb_core.models.lfm.fab import Fab, recode_pair
-from acvb_core.models.lfm.kernels import Cells
+from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.state import FabState, Penalty
 from acvb_core.samples.planted_mixtures import PlantedFeatures, block_images, planted_features
 
@@ -22,15 +22,15 @@ def planted() -> PlantedFeatures:
     return planted_features(2000, 30, 10, seed=3)
 
 
-def cells(missing: float = 0.0) -> Cells:
+def cells(missing: float = 0.0) -> StandardisedTable:
     """Return its cells, a share of them missing."""
     table = planted().table
     values = table.values.copy()
     values[np.random.default_rng(0).random(values.shape) < missing] = np.nan
-    return Cells.of(table.with_values(values))
+    return StandardisedTable.of(table.with_values(values))
 
 
-def finished(given: Cells) -> tuple[FabState, list[str]]:
+def finished(given: StandardisedTable) -> tuple[FabState, list[str]]:
     """Return where FAB ends, and the kinds of moves it told of."""
     method, told = Fab(given, start="random"), []
     state = method.init(np.random.default_rng([3, 0]))
@@ -99,7 +99,7 @@ def test_one_feature_has_no_pair(mixed: FabState) -> None:
 def test_it_does_not_turn_features_back() -> None:
     """The side whose weights add up to something positive costs a little of the bound, which no move takes back."""
     table = block_images(1000, noise=0.3, seed=0).table
-    given = Cells.of(hold_out_cells(table, 0.3, 0).train)
+    given = StandardisedTable.of(hold_out_cells(table, 0.3, 0).train)
     method = Fab(given)
     state, told = method.init(np.random.default_rng([0, 0])), []
     for sweep in range(100):

@@ -11,6 +11,7 @@ from acvb_core.models.lfm.fab import Fab, update_activations
 from acvb_core.models.lfm.spec import NOISE_FLOOR
 from acvb_core.models.lfm.state import fit_weights
 from acvb_core.samples.planted_mixtures import planted_features
+from tests.loops import for_each
 from tests.models.lfm.fab.cases import (
     CLOSE,
     PENALTIES,
@@ -27,7 +28,7 @@ from tests.oracles.dense_lfm import MODES, Features
 from tests.oracles.lfm_cases import LfmCase, edge_cases, larger_case, random_case, standardised
 
 EDGES = edge_cases()
-EVERY_MODE = pytest.mark.parametrize("mode", MODES)
+EVERY_MODE = for_each("mode", MODES)
 
 
 def of_many_features(missing: float, size: int = 20) -> LfmCase:
@@ -49,7 +50,7 @@ CASES = {
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", list(CASES))
 def test_one_round_is_the_e_step(name: str, mode: str) -> None:
     x, state = CASES[name]
     mu, cells = np.ascontiguousarray(state.objects.T), cells_of(x)
@@ -61,8 +62,8 @@ def test_one_round_is_the_e_step(name: str, mode: str) -> None:
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("name", ["complete", "missing", "17 features", "20 features, missing", "larger"])
-@pytest.mark.parametrize("rounds", [2, 7])
+@for_each("name", ["complete", "missing", "17 features", "20 features, missing", "larger"])
+@for_each("rounds", [2, 7])
 def test_rounds_are_those_of_a_feature_and_its_share(
     name: str, mode: str, rounds: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,7 +111,7 @@ def assert_best(x: np.ndarray, objects: np.ndarray, fit: least_squares.Fit, mode
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("name", EDGES)
+@for_each("name", list(EDGES))
 def test_fit_is_the_regression_on_every_activation_vector(name: str, mode: str) -> None:
     x, state = EDGES[name]
     fit = fit_weights(cells_of(x), state.objects.T.copy(), lost=PENALTIES[mode].lost_degrees(state.size))
@@ -118,7 +119,7 @@ def test_fit_is_the_regression_on_every_activation_vector(name: str, mode: str) 
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("case", [larger_case(0), larger_case(1, 0.0), random_case(3, (9, 3), 2)])
+@for_each("case", [larger_case(0), larger_case(1, 0.0), random_case(3, (9, 3), 2)])
 def test_fit_is_the_m_step(case: LfmCase, mode: str) -> None:
     x, state = case
     wanted = dense.m_step(x, state.objects, mode)
@@ -146,7 +147,7 @@ def test_a_missing_cell_is_a_term_less() -> None:
     assert one.precision[[2]] == pytest.approx(last.precision, **CLOSE)
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.3])
+@for_each("missing", [0.0, 0.3])
 def test_pieces_do_not_matter(missing: float, monkeypatch: pytest.MonkeyPatch) -> None:
     x, state = larger_case(2, missing)
     mu, cells = state.objects.T.copy(), cells_of(x)
@@ -169,7 +170,7 @@ def test_a_fit_can_be_stopped_at_every_piece(monkeypatch: pytest.MonkeyPatch) ->
     assert len(calls) == -(-len(x) // 5)
 
 
-@pytest.mark.parametrize("name", ["missing", "larger", "20 features, missing", "4 features, missing"])
+@for_each("name", ["missing", "larger", "20 features, missing", "4 features, missing"])
 def test_conjugate_gradients_lead_to_the_exact_fit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, state = CASES[name]
     cells, mu = cells_of(x), state.objects.T.copy()
@@ -187,8 +188,8 @@ def test_conjugate_gradients_lead_to_the_exact_fit(name: str, monkeypatch: pytes
             assert found.bias == pytest.approx(wanted.bias, abs=1e-5)
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2, 3])
-@pytest.mark.parametrize("seed", range(3))
+@for_each("steps", [0, 1, 2, 3])
+@for_each("seed", range(3))
 def test_conjugate_gradients_cut_short_raise_no_squared_error(
     steps: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,8 +237,8 @@ def beginnings(seed: int, missing: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 @EVERY_MODE
-@pytest.mark.parametrize("accelerated", [False, True])
-@pytest.mark.parametrize("missing", [0.0, 0.2])
+@for_each("accelerated", [False, True])
+@for_each("missing", [0.0, 0.2])
 def test_sweeps_are_those_of_the_oracle(
     mode: str, accelerated: bool, missing: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,17 +27,18 @@ from acvb_core.models.lfm.ibp import (
     moments,
     weight_posterior,
 )
-from acvb_core.models.lfm.kernels import Cells
+from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.samples.planted_mixtures import block_images
+from tests.loops import for_each
 
 X = np.array([[1.3, -0.4, 0.3], [0.2, 0.9, np.nan], [-1.1, np.nan, 0.6]])
 WIDTHS = Widths(np.array([0.3, 0.5, 0.8]), 1.2, 0.4)
 ALPHA = 0.9
 
 
-def cells_of(x: np.ndarray) -> Cells:
+def cells_of(x: np.ndarray) -> StandardisedTable:
     known = ~np.isnan(x)
-    return Cells(np.where(known, x, 0.0), known.astype(float), known.sum(axis=0).astype(float))
+    return StandardisedTable(np.where(known, x, 0.0), known.astype(float), known.sum(axis=0).astype(float))
 
 
 def log_evidence(x: np.ndarray, z: np.ndarray, widths: Widths) -> float:
@@ -101,7 +102,7 @@ def test_alpha_is_held_where_it_is_not_learned() -> None:
         assert (state.alpha == 3.0) is not learn
 
 
-@pytest.mark.parametrize(("n", "harmonic"), [(1, 1.0), (3, 11 / 6), (4, 25 / 12)])
+@for_each("n, harmonic", [(1, 1.0), (3, 11 / 6), (4, 25 / 12)])
 def test_alpha_is_drawn_given_the_number_of_features(n: int, harmonic: float) -> None:
     """p(alpha | Z) is Gamma(shape + K, rate + H_n), H_n = 1 + 1/2 + … + 1/n (Griffiths and Ghahramani, JMLR 2011)."""
     sampler = IbpGibbs(cells_of(np.arange(2.0 * n).reshape(n, 2)))
@@ -160,7 +161,7 @@ def test_posterior_of_the_weights_is_a_regression_on_the_known_cells() -> None:
 def test_complete_table_is_one_with_every_cell_known() -> None:
     x = np.random.default_rng(0).normal(size=(9, 4))
     known = cells_of(x)
-    complete = Cells(known.values, None, known.per_column)
+    complete = StandardisedTable(known.values, None, known.per_column)
     z = (x[:, :2] > 0).astype(np.int8)
     for one, other in zip(moments(complete, z), moments(known, z), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
@@ -177,7 +178,7 @@ def test_joint_probability_differs_from_the_exact_one_by_a_constant() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("noise", ["columns", "one"])
+@for_each("noise", ["columns", "one"])
 def test_sampling_data_and_parameters_in_turn_gives_the_priors(noise: str) -> None:
     """Geweke's test: where data are drawn anew from each sample, samples are draws of the prior."""
     n, d, rounds = 4, 2, 6_000
@@ -238,7 +239,7 @@ def draw_prior(n: int, d: int, noise: str, rng: np.random.Generator) -> IbpState
 
 def test_nothing_but_noise_may_end_without_features() -> None:
     x = np.random.default_rng(0).normal(size=(30, 3))
-    method = IbpGibbs(Cells.of(Table.build(x)), burn_in=60)
+    method = IbpGibbs(StandardisedTable.of(Table.build(x)), burn_in=60)
     state, rng, widths = method.init(np.random.default_rng(0)), np.random.default_rng(1), []
     for _ in range(80):
         state, _ = method.sweep(state, rng)
@@ -250,7 +251,7 @@ def test_nothing_but_noise_may_end_without_features() -> None:
 
 def test_limit_of_features_holds() -> None:
     x = np.random.default_rng(0).normal(size=(30, 4)) @ np.random.default_rng(1).normal(size=(4, 12))
-    method, rng = IbpGibbs(Cells.of(Table.build(x)), k_max=3), np.random.default_rng(0)
+    method, rng = IbpGibbs(StandardisedTable.of(Table.build(x)), k_max=3), np.random.default_rng(0)
     state, widths = method.init(rng), set()
     for _ in range(30):
         state, _ = method.sweep(state, rng)
@@ -261,7 +262,8 @@ def test_limit_of_features_holds() -> None:
 def test_units_make_no_difference_where_the_table_is_not_standardised() -> None:
     x = block_images(30, noise=0.3, seed=1).table.values
     one, other = (
-        IbpGibbs(Cells.of(Table.build(scale * x, standardise=False)), burn_in=20) for scale in (1.0, 1024.0)
+        IbpGibbs(StandardisedTable.of(Table.build(scale * x, standardise=False)), burn_in=20)
+        for scale in (1.0, 1024.0)
     )
     states = [method.init(np.random.default_rng(0)) for method in (one, other)]
     for sweep in range(6):
@@ -287,7 +289,7 @@ def test_blocks_are_found() -> None:
     good = 0
     for seed in range(4):
         planted = block_images(300, noise=0.3, seed=seed)
-        method, rng = IbpGibbs(Cells.of(planted.table), burn_in=100), np.random.default_rng(seed)
+        method, rng = IbpGibbs(StandardisedTable.of(planted.table), burn_in=100), np.random.default_rng(seed)
         state = method.init(rng)
         for _ in range(90):
             state, _ = method.sweep(state, rng)

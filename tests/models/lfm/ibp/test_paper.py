@@ -12,6 +12,7 @@ from scipy.stats import gamma, multivariate_normal
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.lfm.ibp import NOISE_PRIOR, PSEUDO, BestSample, IbpGibbs, IbpState, log_probability
 from acvb_core.samples.planted_mixtures import planted_features
+from tests.loops import for_each
 from tests.models.lfm.ibp.test_ibp import cells_of
 
 TABLE = planted_features(12, 5, 2, noise=0.5, seed=2).table
@@ -45,7 +46,7 @@ def dense_log_probability(sampler: IbpGibbs, state: IbpState) -> float:
     return float(total)
 
 
-@pytest.mark.parametrize(("learn", "noise_sd"), [(False, 0.75), (True, 0.0)])
+@for_each("learn, noise_sd", [(False, 0.75), (True, 0.0)])
 def test_probability_of_a_sample(learn: bool, noise_sd: float) -> None:
     sampler = IbpGibbs(cells_of(X), alpha=3.0, learn=learn, noise_sd=noise_sd)
     state, rng = sampler.init(np.random.default_rng(0)), np.random.default_rng(1)

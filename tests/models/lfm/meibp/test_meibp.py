@@ -14,7 +14,7 @@ from scipy.stats import gamma, halfnorm, norm, truncnorm
 
 from acvb_core.data.table import Table
 from acvb_core.evaluate.split import hold_out_cells
-from acvb_core.models.lfm.kernels import Cells
+from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.meibp import (
     Meibp,
     MeibpState,
@@ -33,13 +33,14 @@ from acvb_core.models.lfm.meibp import (
     value,
 )
 from acvb_core.samples.planted_mixtures import block_images, planted_features
+from tests.loops import for_each
 
 MOST = 5
 
 
-def cells_of(x: np.ndarray) -> Cells:
+def cells_of(x: np.ndarray) -> StandardisedTable:
     known = ~np.isnan(x)
-    return Cells(np.where(known, x, 0.0), known.astype(float), known.sum(axis=0).astype(float))
+    return StandardisedTable(np.where(known, x, 0.0), known.astype(float), known.sum(axis=0).astype(float))
 
 
 def subsets(size: int) -> np.ndarray:
@@ -47,7 +48,7 @@ def subsets(size: int) -> np.ndarray:
     return (np.arange(2**size)[:, None] >> np.arange(size) & 1).astype(np.int8)
 
 
-def random_case(n: int, d: int, k: int, seed: int, missing: float = 0.25) -> tuple[Cells, Meibp]:
+def random_case(n: int, d: int, k: int, seed: int, missing: float = 0.25) -> tuple[StandardisedTable, Meibp]:
     """A table with missing cells and a state that nothing was learned of."""
     rng = np.random.default_rng(seed)
     x = 1.5 * rng.normal(size=(n, d))
@@ -60,7 +61,7 @@ def random_case(n: int, d: int, k: int, seed: int, missing: float = 0.25) -> tup
     return cells_of(x), Meibp(z, parent, spread, rng.normal(0, 0.3, d), noise, 0.8, 1.3, noise)
 
 
-@pytest.mark.parametrize("t", [-20.0, -3.0, -0.2, 0.0, 1.5, 9.0])
+@for_each("t", [-20.0, -3.0, -0.2, 0.0, 1.5, 9.0])
 def test_moments_and_divergence_are_those_of_quadrature(t: float) -> None:
     variance, prior = 0.6, 1.7
     sd = np.sqrt(variance)
@@ -92,7 +93,7 @@ def direct_value(u: np.ndarray, q: np.ndarray, z: np.ndarray) -> float:
     return float(u @ z - 0.5 * (z @ q @ z - np.diag(q) @ z))
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 6])
+@for_each("size", [1, 2, 3, 4, 6])
 def test_choice_is_worth_a_third_of_the_best_and_no_less_than_before(size: int) -> None:
     every, exact, close = subsets(size), 0, 0
     for seed in range(150):
@@ -130,21 +131,21 @@ def test_climbing_goes_from_where_it_is() -> None:
     np.testing.assert_array_equal(z, [1, 0])
 
 
-def data_terms(cells: Cells, state: Meibp) -> float:
+def data_terms(cells: StandardisedTable, state: Meibp) -> float:
     """The bound without the divergence, whatever features nobody has."""
     return lower_bound(cells, state, MOST) + divergence(state.parent, state.spread, state.prior)
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.4])
+@for_each("missing", [0.0, 0.4])
 def test_choice_for_one_object_against_the_bound_of_every_set(missing: float) -> None:
     best = 0
     for seed in range(40):
         cells, state = random_case(6, 5, 4, seed, missing)
         x = cells.values.copy()
         x[0] = x[1:3].sum(axis=0) + state.bias  # one that features can say something of
-        cells = Cells(x, cells.observed if missing else None, cells.per_column)
+        cells = StandardisedTable(x, cells.observed if missing else None, cells.per_column)
         # The other objects' features do not change: their worth is not asked for in this table of one object.
-        one = Cells(x[:1], None if cells.observed is None else cells.observed[:1], np.ones(5))
+        one = StandardisedTable(x[:1], None if cells.observed is None else cells.observed[:1], np.ones(5))
         alone = replace(state, z=state.z[:1])
         every = [data_terms(one, replace(alone, z=z[None])) for z in subsets(4)]
         chosen, changed = choose_all(one, alone, MOST)
@@ -234,23 +235,25 @@ def test_prior_of_the_noise_is_a_tenth_more_cells_of_the_column() -> None:
 def test_complete_table_is_one_with_every_cell_known() -> None:
     some, state = random_case(8, 4, 3, 2, missing=0.0)
     for one, other in zip(
-        step_by_step(some, state), step_by_step(Cells(some.values, None, some.per_column), state), strict=True
+        step_by_step(some, state),
+        step_by_step(StandardisedTable(some.values, None, some.per_column), state),
+        strict=True,
     ):
         np.testing.assert_array_equal(one.z, other.z)
         np.testing.assert_allclose(one.parent, other.parent, atol=1e-12)
         np.testing.assert_allclose(one.noise, other.noise, atol=1e-12)
     assert lower_bound(some, state, MOST) == pytest.approx(
-        lower_bound(Cells(some.values, None, some.per_column), state, MOST)
+        lower_bound(StandardisedTable(some.values, None, some.per_column), state, MOST)
     )
 
 
-def step_by_step(cells: Cells, state: Meibp) -> list[Meibp]:
+def step_by_step(cells: StandardisedTable, state: Meibp) -> list[Meibp]:
     chosen, _ = choose_all(cells, state, MOST)
     learned = learn_weights(cells, chosen)
     return [chosen, learned, learn_rest(cells, learned, MOST)]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", range(12))
 def test_no_step_lowers_the_bound(seed: int) -> None:
     cells, state = random_case(15, 6, 5, seed)
     bound = lower_bound(cells, state, MOST)
@@ -264,7 +267,7 @@ def test_no_step_lowers_the_bound(seed: int) -> None:
 def test_learned_values_are_the_best() -> None:
     cells, state = random_case(12, 3, 2, 4)
     truth = cells.values + 3.0 * state.z @ np.array([[1.0, 2.0, 1.0], [0.5, 1.0, 2.0]])
-    cells = Cells(truth * cells.observed, cells.observed, cells.per_column)
+    cells = StandardisedTable(truth * cells.observed, cells.observed, cells.per_column)
     for _ in range(300):
         state = learn_rest(cells, learn_weights(cells, state), MOST)
     bound = lower_bound(cells, state, MOST)
@@ -291,7 +294,7 @@ def test_weights_of_the_last_feature_are_the_best_after_one_round() -> None:
 def test_order_of_objects_does_not_matter_to_what_is_learned() -> None:
     cells, state = random_case(9, 4, 3, 5)
     order = np.random.default_rng(0).permutation(9)
-    other = Cells(cells.values[order], cells.observed[order], cells.per_column)
+    other = StandardisedTable(cells.values[order], cells.observed[order], cells.per_column)
     one = learn_rest(cells, learn_weights(cells, state), MOST)
     two = learn_rest(other, learn_weights(other, replace(state, z=state.z[order])), MOST)
     for name in ("parent", "spread", "bias", "noise", "prior", "alpha"):
@@ -332,10 +335,10 @@ def test_one_noise_variance_for_all_columns_is_the_best_one() -> None:
         assert lower_bound(cells, replace(state, noise=by * state.noise), MOST) < bound
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3])
+@for_each("share", [0.0, 0.3])
 def test_run_raises_the_bound_to_its_end_and_repeats_itself(share: float) -> None:
     table = planted_features(120, 12, 3, noise=0.2, seed=2).table
-    method = SubmodularIbp(Cells.of(hold_out_cells(table, share, 0).train if share else table))
+    method = SubmodularIbp(StandardisedTable.of(hold_out_cells(table, share, 0).train if share else table))
     state, widths, bounds = finished(method, 3)
     again = finished(method, 3)
     assert (np.diff(bounds) >= -1e-9 * np.abs(bounds[1:])).all()
@@ -349,12 +352,12 @@ def test_run_raises_the_bound_to_its_end_and_repeats_itself(share: float) -> Non
 
 
 def test_limit_of_features_holds() -> None:
-    method = SubmodularIbp(Cells.of(block_images(80, noise=0.3, seed=0).table), k_max=2)
+    method = SubmodularIbp(StandardisedTable.of(block_images(80, noise=0.3, seed=0).table), k_max=2)
     assert max(finished(method, 0)[1]) == 2
 
 
 def test_noise_has_no_features() -> None:
-    method = SubmodularIbp(Cells.of(Table.build(np.random.default_rng(0).normal(size=(60, 5)))))
+    method = SubmodularIbp(StandardisedTable.of(Table.build(np.random.default_rng(0).normal(size=(60, 5)))))
     state, _, _ = finished(method, 0)
     posterior = method.posterior(state)
     assert posterior["objects"].shape == (60, 0)
@@ -365,7 +368,7 @@ def test_blocks_are_found() -> None:
     good = 0
     for seed in range(5):
         planted = block_images(300, noise=0.3, seed=seed)
-        method = SubmodularIbp(Cells.of(planted.table))
+        method = SubmodularIbp(StandardisedTable.of(planted.table))
         state, _, _ = finished(method, seed)
         weights = method.posterior(state)["weights"] * planted.table.moments.sd
         errors = [np.abs(weights - truth).max(axis=1).min() for truth in planted.weights]

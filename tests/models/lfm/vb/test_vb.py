@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import approx_fprime, linear_sum_assignment, minimize_scalar
 
-from acvb_core.models.lfm.kernels import Cells
+from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.vb import (
     DEAD,
     WARM,
@@ -29,16 +29,17 @@ from acvb_core.models.lfm.vb import (
     update_weights,
 )
 from acvb_core.samples.planted_mixtures import block_images
+from tests.loops import for_each
 from tests.oracles import dense_lfm_vb as dense
 
 N, D, K = 4, 3, 2
 MISSING = [False, True]
 
 
-def cells_of(x: np.ndarray) -> Cells:
+def cells_of(x: np.ndarray) -> StandardisedTable:
     known = ~np.isnan(x)
     observed = None if known.all() else known.astype(float)
-    return Cells(np.where(known, x, 0.0), observed, known.sum(axis=0).astype(float))
+    return StandardisedTable(np.where(known, x, 0.0), observed, known.sum(axis=0).astype(float))
 
 
 def table(missing: bool, seed: int = 0, shape: tuple[int, int] = (N, D)) -> np.ndarray:
@@ -70,7 +71,7 @@ def state_of(seed: int, size: int = K) -> VbState:
 PRIOR = VbPrior(alpha=1.5, size=K, shape=1.3, rate=np.array([0.4, 1.0, 2.0]))
 
 
-def bound(cells: Cells, state: VbState, prior: VbPrior = PRIOR) -> float:
+def bound(cells: StandardisedTable, state: VbState, prior: VbPrior = PRIOR) -> float:
     errors = expected_errors(cells, state, Sums.of(cells, state.nu))
     return lower_bound(cells, state, prior, errors)
 
@@ -112,15 +113,15 @@ def expectation(law: object, function: object, sign: float = 1.0) -> float:
     return quad(lambda u: function(sign * law.ppf(u)), 0, 1, limit=200, epsabs=1e-9)[0]
 
 
-@pytest.mark.parametrize("missing", MISSING)
-@pytest.mark.parametrize("died", [0, 2])
+@for_each("missing", MISSING)
+@for_each("died", [0, 2])
 def test_bound_is_the_expectation(missing: bool, died: int) -> None:
     prior = replace(PRIOR, size=K + died)
     x, state = table(missing), state_of(3)
     assert bound(cells_of(x), state, prior) == pytest.approx(slow_bound(x, state, prior), abs=1e-5)
 
 
-@pytest.mark.parametrize("missing", MISSING)
+@for_each("missing", MISSING)
 def test_bound_and_updates_are_those_of_the_reference(missing: bool) -> None:
     x = table(missing, 21)
     cells, ours = cells_of(x), state_of(23)
@@ -144,7 +145,7 @@ def test_bound_and_updates_are_those_of_the_reference(missing: bool) -> None:
     np.testing.assert_allclose(noise[:, 1], 0.8 + 0.5 * errors)
 
 
-@pytest.mark.parametrize("missing", MISSING)
+@for_each("missing", MISSING)
 def test_activations_are_the_best_one_after_the_other(missing: bool) -> None:
     cells, state = cells_of(table(missing)), state_of(5, 3)
     found, change = update_activations(cells, state)
@@ -161,11 +162,11 @@ def test_activations_are_the_best_one_after_the_other(missing: bool) -> None:
     assert change == pytest.approx(np.abs(found - state.nu).mean())
 
 
-def fitted(cells: Cells, state: VbState, steps: int = 50, least: float = 0.0) -> VbState:
+def fitted(cells: StandardisedTable, state: VbState, steps: int = 50, least: float = 0.0) -> VbState:
     return update_weights(cells, state, Sums.of(cells, state.nu), steps=steps, least=least)
 
 
-@pytest.mark.parametrize("missing", MISSING)
+@for_each("missing", MISSING)
 def test_weights_and_baselines_are_the_best_together(missing: bool) -> None:
     cells, state = cells_of(table(missing)), state_of(7)
     best = fitted(cells, state)
@@ -181,7 +182,7 @@ def test_weights_and_baselines_are_the_best_together(missing: bool) -> None:
     assert all(value(at + rng.normal(0, 0.05, len(at))) < value(at) for _ in range(20))
 
 
-@pytest.mark.parametrize("missing", MISSING)
+@for_each("missing", MISSING)
 def test_each_step_towards_the_weights_raises_the_bound(missing: bool) -> None:
     cells, state = cells_of(table(missing)), state_of(9)
     best = fitted(cells, state)
@@ -192,7 +193,7 @@ def test_each_step_towards_the_weights_raises_the_bound(missing: bool) -> None:
     assert bounds[-1] == pytest.approx(bound(cells, best), abs=1e-9)
 
 
-@pytest.mark.parametrize("missing", MISSING)
+@for_each("missing", MISSING)
 def test_shares_noise_and_prior_of_the_weights_are_the_best(missing: bool) -> None:
     cells, state = cells_of(table(missing)), state_of(11)
     method = VariationalLfm(cells, K)
@@ -213,7 +214,7 @@ def test_shares_noise_and_prior_of_the_weights_are_the_best(missing: bool) -> No
             assert bound(cells, replace(best, **{name: changed}), prior) < top
 
 
-@pytest.mark.parametrize("missing", MISSING)
+@for_each("missing", MISSING)
 def test_what_turning_gains_is_what_the_bound_gains(missing: bool) -> None:
     cells = cells_of(table(missing))
     method = VariationalLfm(cells, K)
@@ -231,7 +232,7 @@ def test_what_turning_gains_is_what_the_bound_gains(missing: bool) -> None:
     assert (gains > 0).any()
 
 
-@pytest.mark.parametrize("missing", MISSING)
+@for_each("missing", MISSING)
 def test_feature_that_nobody_has_changes_nothing_when_it_is_dropped(missing: bool) -> None:
     cells = cells_of(table(missing))
     method = VariationalLfm(cells, K)
@@ -261,8 +262,8 @@ def course(method: VariationalLfm, n_sweeps: int, seed: int = 0) -> list[VbState
     return states
 
 
-@pytest.mark.parametrize("missing", MISSING)
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@for_each("missing", MISSING)
+@for_each("seed", [0, 1, 2])
 def test_no_sweep_lowers_the_bound(missing: bool, seed: int) -> None:
     cells = cells_of(table(missing, seed, (40, 8)))
     states = course(VariationalLfm(cells, 12), WARM + 80, seed)
@@ -301,7 +302,7 @@ def test_blocks_are_found() -> None:
     found = []
     for seed in range(5):
         planted = block_images(400, noise=0.3, seed=seed)
-        end = course(VariationalLfm(Cells.of(planted.table), 8), 60, seed)[-1]
+        end = course(VariationalLfm(StandardisedTable.of(planted.table), 8), 60, seed)[-1]
         often = end.nu.mean(axis=0) > 0.1
         weights = end.means[often] * planted.table.scale.sd
         # A feature and its opposite, with another baseline, say the same.
