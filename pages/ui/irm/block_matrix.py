@@ -1,7 +1,8 @@
-"""The matrix of a relation, sorted by cluster and as it was read; a part of it can be enlarged."""
+"""The matrix of a relation: sorted by cluster and as it was read, of several runs, and as a picture on Home."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -10,9 +11,18 @@ from acvb_core.data.relation import Relation
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.arrangement import Arrangement, Window, arrange_as_read, arrange_result
-from acvb_core.models.irm.figures.blocks import block_figure
+from acvb_core.models.irm.figures.blocks import (
+    arrange_sample,
+    before_after_figures,
+    block_figure,
+    block_figures,
+)
+from acvb_core.samples.catalogue import SAMPLES, load_sample
 from acvb_core.views.theme import CHART_CONFIG, Figure
+from pages.ui.shared.answer_page import ComparedRuns
 from pages.ui.shared.charts import show_figure
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.model_pages import Picture
 from pages.ui.shared.picking import Key
 from pages.ui.shared.refresh import is_narrow
 
@@ -85,3 +95,49 @@ def show_unsorted(arrangement: Arrangement) -> None:
     unsorted = draw_unsorted(relation.fingerprint + relation.name, is_narrow(), relation)
     with st.container(width=620):
         show_figure(unsorted, "blocks_unsorted", alt)
+
+
+# As many panels side by side as there is room for.
+_SIDE_BY_SIDE = """
+<style>
+.st-key-compare_matrices { display: grid; gap: 1rem 1.5rem; align-items: start; }
+.st-key-compare_matrices { grid-template-columns: repeat(auto-fit, minmax(min(20rem, 100%), 1fr)); }
+.st-key-compare_matrices > div { width: 100% !important; min-width: 0; }
+</style>
+"""
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def draw_matrices(keys: tuple[Key, ...], _results: Sequence[Result]) -> list[Figure]:
+    """Return the sorted matrix of each run, all on one colour scale."""
+    return block_figures([arrange_result(result) for result in _results])
+
+
+@contain_failure()
+def compare_blocks(runs: ComparedRuns) -> None:
+    """Draw the blocks of some runs beside each other."""
+    st.html(_SIDE_BY_SIDE)
+    st.subheader("Blocks side by side", anchor=False)
+    with st.container(key="compare_matrices"):
+        for number, (figure, label) in enumerate(
+            zip(draw_matrices(runs.keys, runs.results), runs.labels, strict=True)
+        ):
+            with st.container(gap="xsmall", key=f"compare_matrix_{number}"):
+                st.text(label)
+                alt = f"The relation sorted by the clusters of {label}."
+                show_figure(figure, f"compare_matrix_chart_{number}", alt)
+    st.caption(
+        "All on one colour scale. Each run numbers its clusters by size, so cluster 1 may differ from run to run."
+    )
+
+
+_SAMPLE = "les_miserables"
+
+
+def draw_picture(result: Result | None) -> Picture:
+    """Return the picture of a run, or else that of the sample."""
+    if result is not None:
+        name = f"The newest run, on {result.prepared.data.name}"
+        return Picture(*before_after_figures(arrange_result(result)), name)
+    figures = before_after_figures(arrange_sample(load_sample(_SAMPLE).relation))
+    return Picture(*figures, f"{SAMPLES[_SAMPLE].title}: {SAMPLES[_SAMPLE].origin}")

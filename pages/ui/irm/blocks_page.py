@@ -8,21 +8,25 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
+from acvb_core.models.irm.export import responsibilities_frame
+from acvb_core.models.irm.figures.arrangement import Arrangement, Window, cluster_table
+from acvb_core.models.irm.figures.blocks import block_figure, block_png
+from acvb_core.models.irm.figures.network_layout import why_too_large
 from acvb_core.models.irm.figures.summaries import size_figure, strength_figure
 from acvb_core.registry import model_row
-from pages.ui.irm.block_clusters import show_clusters
-from pages.ui.irm.block_files import list_files
-from pages.ui.irm.block_labels import show_agreement
+from acvb_core.store import export
+from acvb_core.store.export import add_known_labels, compare_known_labels, csv_text
+from acvb_core.views.theme import to_html
 from pages.ui.irm.block_links import show_link_prediction
 from pages.ui.irm.block_matrix import current_window, show_matrix, show_unsorted, sort_relation
-from pages.ui.irm.block_members import show_certainty, show_members, write_range
-from pages.ui.irm.block_network import show_network
-from pages.ui.irm.known_labels import add_known_labels
+from pages.ui.irm.block_members import show_certainty, show_clusters, show_members, write_range
+from pages.ui.irm.block_network import draw_groups, draw_nodes, show_network
+from pages.ui.irm.known_labels import join_known_labels, show_agreement
 from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model, pages_of_run
-from pages.ui.shared.picking import Key, answer_key, show_files
+from pages.ui.shared.picking import FileOffer, Key, answer_key, show_files
 from pages.ui.shared.refresh import is_narrow
 from pages.ui.shared.workspace import Workspace, current_workspace
 
@@ -69,7 +73,7 @@ def show_blocks() -> None:
     """Draw the page."""
     job, answer = open_answer(pages_of_model("irm").answer, STYLE)
     workspace, key = current_workspace(), answer_key(job, answer)
-    result = add_known_labels(workspace, key, answer)
+    result = join_known_labels(workspace, key, answer)
     sizes = result.posterior.n_clusters()
     show_heading(job, result, pages_of_run(job).write_parts(sizes) + write_range(result))
     _advise_more_clusters(workspace, result)
@@ -145,3 +149,86 @@ def _advise_more_clusters(workspace: Workspace, result: Result) -> None:
         st.text(str(error))
     else:
         st.switch_page("pages/run.py")
+
+
+CSV, HTML = "text/csv", "text/html"
+
+
+def list_files(key: Key, result: Result, arrangement: Arrangement, window: Window | None) -> list[FileOffer]:
+    """Return the files; the pairs of the link prediction stand below their tables."""
+    title = f"{result.prepared.data.name}: {result.label}"
+
+    def soft(domain: str) -> str:
+        return csv_text(responsibilities_frame(result, domain))
+
+    def page() -> str:
+        return to_html(block_figure(arrangement, window=window, height=900), title)
+
+    def picture() -> bytes:
+        return block_png(arrangement, window=window)
+
+    def rows() -> str:
+        return csv_text(add_known_labels(result))
+
+    if "cols" in result.posterior.n_clusters():
+        found = [
+            FileOffer("Row clusters", "rows.csv", CSV, rows),
+            FileOffer("Column clusters", "columns.csv", CSV, lambda: csv_text(result.columns)),
+            FileOffer(
+                "Cluster probabilities of the rows", "responsibilities-rows.csv", CSV, lambda: soft("rows")
+            ),
+            FileOffer(
+                "Cluster probabilities of the columns",
+                "responsibilities-columns.csv",
+                CSV,
+                lambda: soft("cols"),
+            ),
+        ]
+    else:
+        found = [
+            FileOffer("Nodes and their clusters", "nodes.csv", CSV, rows),
+            FileOffer("Cluster probabilities", "responsibilities.csv", CSV, lambda: soft("rows")),
+            FileOffer("Clusters", "clusters.csv", CSV, lambda: csv_text(cluster_table(arrangement))),
+        ]
+    found.append(
+        FileOffer("Link probabilities of the blocks", "blocks.csv", CSV, lambda: csv_text(result.blocks))
+    )
+    if result.prepared.data.attributes:
+        found.append(
+            FileOffer(
+                "Agreement with known labels",
+                "agreement.csv",
+                CSV,
+                lambda: csv_text(compare_known_labels(result)),
+            )
+        )
+    found += [
+        FileOffer("Matrix, interactive", "matrix.html", HTML, page),
+        FileOffer("Matrix, picture", "matrix.png", "image/png", picture),
+        *_list_graphs(key, result, title),
+        FileOffer("The run", "run.json", "application/json", lambda: export.run_json(result)),
+    ]
+    return found
+
+
+def _list_graphs(key: Key, result: Result, title: str) -> list[FileOffer]:
+    if "cols" in result.posterior.n_clusters():
+        return []
+    found = [
+        FileOffer(
+            "Clusters, interactive",
+            "groups.html",
+            HTML,
+            lambda: to_html(draw_groups(key, None, result), title),
+        )
+    ]
+    if why_too_large(result.prepared.data) is None:
+        found.append(
+            FileOffer(
+                "Nodes, interactive",
+                "nodes.html",
+                HTML,
+                lambda: to_html(draw_nodes(key, None, result), title),
+            )
+        )
+    return found

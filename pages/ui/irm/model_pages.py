@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from acvb_core.evaluate.split import MAX_ENTRIES
-from pages.ui.irm.compare_relation import compare_blocks
-from pages.ui.irm.home_picture import draw_picture
-from pages.ui.irm.overview_network import summarise_network
-from pages.ui.irm.overview_relation import summarise_relation
+from pages.ui.irm.block_matrix import compare_blocks, draw_picture
+from pages.ui.irm.overview_relation import summarise_network, summarise_relation
 from pages.ui.irm.upload_relation import RelationReader
-from pages.ui.irm.words_network import NETWORK
-from pages.ui.irm.words_relation import RELATION
+from pages.ui.irm.words_relation import NETWORK, RELATION
 from pages.ui.shared.model_pages import AnswerPage, Demonstration, HeldOut, ModelPages
 
 BLOCKS = AnswerPage(

@@ -1,38 +1,331 @@
-"""The number of topics: the same runs with several numbers, and their measures."""
+"""The number of topics: a form that starts the same runs with several numbers, and their measures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from acvb_core.core.display import write_number
+from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.job import Job
+from acvb_core.engine.result import Result
 from acvb_core.models.lda.figures.topics import MEASURES, best_k, choose_k_figure
+from acvb_core.models.lda.grid import MODEL, grid_row, grid_table, prepare_grid, settings_without_k
+from acvb_core.registry import method_row, methods_for, model_row
 from acvb_core.views.parts import stack_panels
-from pages.ui.lda.how_many_form import show_form
-from pages.ui.lda.how_many_runs import (
-    build_table,
-    collect_finished,
-    collect_rows,
-    describe_grid,
-    find_best_run,
-    find_jobs,
-    group_grids,
-    label_grids,
-    topic_number,
-)
+from pages.ui.running.setup import find_free_memory
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.empty import describe_answer_page, show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import choose_one, open_run
+from pages.ui.shared.picking import Key, answer_key, choose_one, list_runs, open_run, read_answer
 from pages.ui.shared.refresh import is_narrow, refresh
+from pages.ui.shared.services import places
 from pages.ui.shared.style import MARKED
 from pages.ui.shared.workspace import Workspace, current_workspace
+from pages.ui.workspace.dataset import Dataset
+
+
+def find_jobs(workspace: Workspace, dataset: Dataset) -> list[Job]:
+    """Return the runs that find topics in the data in use, oldest first."""
+    wanted = dataset.data.fingerprint
+    return [job for job in list_runs(workspace, MODEL) if job.outline.fingerprint == wanted]
+
+
+def group_grids(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Return runs that differ in the number of topics and the seed alone, the newest grid first.
+
+    One number of topics is no grid; a run that failed is in none.
+    """
+    grids: dict[Any, list[Job]] = {}
+    for job in jobs:
+        if job.outline.error is None:
+            grids.setdefault(settings_without_k(job.outline.spec), []).append(job)
+    several = [group for group in grids.values() if len({topic_number(job) for job in group}) > 1]
+    return sorted(several, key=lambda group: -max(job.created for job in group))
+
+
+def topic_number(job: Job) -> int:
+    """Return the chosen number of topics of a run."""
+    return int(job.outline.spec.values["k"])
+
+
+def describe_grid(group: Sequence[Job]) -> str:
+    """Return the label of a grid: method, numbers, what is held out, most sweeps."""
+    settings = group[0].outline.spec
+    numbers = sorted({topic_number(job) for job in group})
+    shown = ", ".join(f"{k:,}" for k in numbers)
+    whole = f"{say.percent(settings.heldout_documents)} of the documents held out"
+    held = f"{say.percent(settings.heldout)} held out" if settings.heldout else "nothing held out"
+    row = method_row(MODEL, settings.method)
+    most = (
+        say.epochs(settings.values["epochs"])
+        if row.streams
+        else f"at most {settings.values['max_sweeps']:,} sweeps"
+    )
+    return f"{row.label} · {shown} topics · {whole if settings.heldout_documents else held} · {most}"
+
+
+def label_grids(groups: Iterable[Sequence[Job]]) -> dict[str, str]:
+    """Return the label of each grid by the id of its first run; equal ones are numbered."""
+    labels = {group[0].id: describe_grid(group) for group in groups}
+    shared, counted = Counter(labels.values()), Counter[str]()
+    for first, label in labels.items():
+        counted[label] += 1
+        if shared[label] > 1:
+            labels[first] = f"{label} · no. {counted[label]}"
+    return labels
+
+
+def collect_finished(group: Iterable[Job]) -> list[tuple[Job, Result]]:
+    """Return the runs that have ended, with their results."""
+    ended = [(job, read_answer(job)) for job in group if job.outline.verdict is not None]
+    return [(job, result) for job, result in ended if result is not None]
+
+
+def collect_rows(group: Iterable[Job]) -> dict[str, dict[str, Any]]:
+    """Return the measures of each run that has ended, a row of `Grid.table` by the id of the run."""
+    return {job.id: _build_row(answer_key(job, result), result) for job, result in collect_finished(group)}
+
+
+def build_table(group: Iterable[Job]) -> pd.DataFrame:
+    """Return the measures of the runs that have ended, as `Grid.table` does."""
+    return grid_table(collect_rows(group).values())
+
+
+@st.cache_resource(show_spinner=False, max_entries=400)
+def _build_row(key: Key, _result: Result) -> dict[str, Any]:
+    return grid_row(_result)
+
+
+def find_best_run(group: Iterable[Job], k: int) -> Job | None:
+    """Return the run with a number of topics that predicts best: held-out words, or each word from all others."""
+
+    def perplexity(pair: tuple[Job, Result]) -> float:
+        last = pair[1].snapshot
+        value = last.extras.get("loo_perplexity") if last.heldout is None else last.heldout.perplexity
+        return float("inf") if value is None else float(value)
+
+    fitting = [pair for pair in collect_finished(group) if topic_number(pair[0]) == k]
+    return min(fitting, key=perplexity)[0] if fitting else None
+
+
+#: Numbers of topics that are tried unless others are given.
+USUAL = (5, 10, 20, 40, 80)
+USUAL_SWEEPS = 300
+METHOD, STREAM = "cvb0", "sdm"
+USUAL_EPOCHS = 3.0
+MOST_SEEDS = 10
+
+
+@dataclass(frozen=True)
+class GridPlan:
+    """Runs that the user asked for.
+
+    Attributes
+    ----------
+    method : str
+    ks : tuple of int
+    seeds : int
+    max_sweeps : int
+        Not used by a method that streams.
+    epochs : float
+        Only used by a method that streams.
+    check_memory : bool
+        A run does not start if it needs more memory than is free.
+    """
+
+    method: str
+    ks: tuple[int, ...]
+    seeds: int
+    max_sweeps: int
+    epochs: float = 1.0
+    check_memory: bool = True
+
+    @property
+    def length(self) -> dict[str, Any]:
+        """The length of a run, as a setting of the method."""
+        streams = method_row(MODEL, self.method).streams
+        return {"epochs": self.epochs} if streams else {"max_sweeps": self.max_sweeps}
+
+    @property
+    def n_runs(self) -> int:
+        """The number of runs."""
+        return len(self.ks) * self.seeds
+
+    def memory_bytes(self, corpus: Corpus | DiskCorpus) -> int:
+        """Peak memory of the runs that run at the same time, beyond the data."""
+        row = method_row(MODEL, self.method)
+        each = [
+            model_row(MODEL).memory(corpus, self.method, row.values({"k": k, **self.length}))
+            for k in self.ks
+            for _ in range(self.seeds)
+        ]
+        return sum(sorted(each, reverse=True)[: places().here.limit])
+
+
+def max_topics(corpus: Corpus | DiskCorpus) -> int:
+    """Return the largest number of topics that makes sense: no more than there are documents, or words."""
+    return min(corpus.shape)
+
+
+def propose_numbers(corpus: Corpus | DiskCorpus) -> tuple[int, ...]:
+    """Return the numbers of topics that are tried unless others are given; at least two where there can be."""
+    most = max_topics(corpus)
+    fitting = tuple(k for k in USUAL if k <= most)
+    return fitting if len(fitting) > 1 else tuple(sorted({min(2, most), most}))
+
+
+def parse_numbers(text: str, most: int) -> tuple[int, ...]:
+    """Return the numbers of topics in a text, "5, 10 20".
+
+    Raises
+    ------
+    ParameterError
+        Something in it is not a whole number from 1 to `most`, or there are fewer than two.
+    """
+    numbers = set()
+    for part in re.split(r"[\s,;]+", text.strip()):
+        if not part:
+            continue
+        if not re.fullmatch(r"[0-9]{1,9}", part):
+            raise ParameterError(
+                f"{part[:40]!r} is not a whole number. Give numbers with commas between: 5, 10, 20."
+            )
+        if not 1 <= int(part) <= most:
+            raise ParameterError(
+                f"{int(part):,} topics cannot be tried here. Give numbers from 1 to {most:,}."
+            )
+        numbers.add(int(part))
+    if len(numbers) < 2:
+        raise ParameterError("Give at least two numbers to choose from: 5, 10, 20.")
+    return tuple(sorted(numbers))
+
+
+def start_runs(workspace: Workspace, dataset: Dataset, plan: GridPlan) -> int:
+    """Start the runs of a plan that do not exist yet; return their number."""
+    there = {_identity(job) for job in find_jobs(workspace, dataset)}
+    n_started = 0
+    prepared_runs = prepare_grid(
+        dataset.data, plan.ks, plan.method, plan.seeds, check_memory=plan.check_memory,
+        **{"heldout": 0.0, **dataset.split}, **plan.length,
+    )  # fmt: skip
+    for prepared in prepared_runs:
+        if (
+            settings_without_k(prepared.spec),
+            prepared.spec.values["k"],
+            prepared.spec.seed,
+        ) not in there:
+            workspace.add(prepared)
+            n_started += 1
+    return n_started
+
+
+def _identity(job: Job) -> tuple[Any, ...]:
+    settings = job.prepared.spec
+    return settings_without_k(settings), settings.values["k"], settings.seed
+
+
+def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpus) -> None:
+    """Draw the form of the runs, and start them."""
+    methods = {method.name: method for method in methods_for(corpus, "lda")}
+    usual = STREAM if isinstance(corpus, DiskCorpus) else METHOD
+    columns = st.columns([2, 3, 1.5, 1.5], vertical_alignment="bottom")
+    method = columns[0].selectbox(
+        "Method",
+        list(methods),
+        index=list(methods).index(usual),
+        format_func=lambda name: methods[name].label,
+        key=f"grid_method{'' if usual == METHOD else '_disk'}_{dataset.mark}",
+        persist_state="session",
+        help=f"{methods[usual].label} is fast and predicts well.",
+    )
+    text = columns[1].text_input(
+        "Numbers of topics",
+        ", ".join(map(str, propose_numbers(corpus))),
+        key=f"grid_ks_{dataset.mark}",
+        persist_state="session",
+        help=f"Separated by commas, from 1 to {max_topics(corpus):,}.",
+    )
+    seeds = columns[2].number_input(
+        "Seeds", 1, MOST_SEEDS, 2, key=f"grid_seeds_{dataset.mark}", persist_state="session",
+        help="Runs for each number of topics. How much they differ shows which differences between numbers are noise.",
+    )  # fmt: skip
+    sweeps, epochs = _choose_length(columns[3], methods[method].streams, dataset.mark)
+    try:
+        plan = GridPlan(method, parse_numbers(text, max_topics(corpus)), int(seeds), sweeps, epochs)
+    except ParameterError as error:
+        plan = None
+        st.text(str(error))
+    allowed = False
+    if plan is not None:
+        plan = replace(plan, check_memory=check_memory(plan, corpus))
+        allowed = plan.check_memory or st.checkbox(
+            "Start them anyway", key=f"grid_nevertheless_{dataset.mark}"
+        )
+    of = "of the documents" if dataset.whole_documents else "of each document's words"
+    share = f"{say.percent(dataset.heldout)} {of}" if dataset.heldout else "nothing"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        pressed = st.button(
+            "Start" if plan is None else f"Start {say.count(plan.n_runs, 'run')} of {methods[method].label}",
+            type="primary", icon=":material/play_arrow:", disabled=not allowed, key="grid_start",
+        )  # fmt: skip
+        need = "" if plan is None else f"About {say.size(plan.memory_bytes(corpus))} of memory · "
+        held = f"held out: {share}, seed {dataset.heldout_seed} (set on the Data page)"
+        st.caption(need + held, width="content")
+    if pressed and plan is not None:
+        try:
+            with st.spinner("Preparing the runs"):
+                n_started = start_runs(workspace, dataset, plan)
+        except AcvbError as error:
+            st.text(str(error))
+            return
+        if n_started:
+            st.rerun()  # the sidebar counts them, too
+        else:
+            st.caption("All of these runs exist already.")
+
+
+def _choose_length(column: DeltaGenerator, streams: bool, mark: str) -> tuple[int, float]:
+    """Draw the field for the length of a run; return the most sweeps, and the epochs of a method that streams."""
+    if streams:
+        epochs = column.number_input(
+            "Epochs",
+            1e-3,
+            1e3,
+            USUAL_EPOCHS,
+            0.5,
+            format="%g",
+            key=f"grid_epochs_{mark}",
+            persist_state="session",
+        )
+        return USUAL_SWEEPS, float(epochs)
+    sweeps = column.number_input(
+        "Maximum sweeps", 1, 100_000, USUAL_SWEEPS, 50, key=f"grid_sweeps_{mark}", persist_state="session"
+    )
+    return int(sweeps), 1.0
+
+
+def check_memory(plan: GridPlan, corpus: Corpus | DiskCorpus) -> bool:
+    """Return whether the runs fit into memory; warn if they do not."""
+    need, free = plan.memory_bytes(corpus), find_free_memory()
+    if free is None or need <= free:
+        return True
+    st.warning(
+        f"These runs need about {say.size(need)} of memory, and {say.size(free)} is free. Fewer topics need less.",
+        icon=":material/memory:",
+    )
+    return False
+
 
 REFRESH_SECONDS = 1.0
 INTRODUCTION = """

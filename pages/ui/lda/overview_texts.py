@@ -15,7 +15,7 @@ from acvb_core.models.lda.figures.corpus_figures import (
 )
 from acvb_core.models.lda.topics import frequent_words
 from acvb_core.views.theme import Figure
-from pages.ui.lda.storage_choice import batch_memory, describe_need
+from pages.ui.lda.upload_texts import batch_memory, describe_need
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.model_pages import DatasetSummary

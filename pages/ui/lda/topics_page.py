@@ -2,19 +2,249 @@
 
 from __future__ import annotations
 
+import html
+import io
+import tempfile
+from pathlib import Path
+from typing import get_args
+
+import pandas as pd
 import streamlit as st
 
+from acvb_core.core.errors import AcvbError
+from acvb_core.core.files import scratch_prefix
 from acvb_core.engine.job import Job
+from acvb_core.engine.result import Result
+from acvb_core.evaluate.ranking import Ranking
+from acvb_core.models.lda.export import name_columns, pyldavis_json, write_document_topics
+from acvb_core.models.lda.figures.topics import topic_bars, topic_map_figure
 from acvb_core.models.lda.topics import count_repeats
-from pages.ui.lda.topic_documents import show_documents
-from pages.ui.lda.topic_files import show_topic_files
+from acvb_core.store.export import csv_text
+from acvb_core.store.topic_names import MOST_CHARACTERS, Names
+from acvb_core.store.topics import MODEL, save_model
+from acvb_core.views.parts import plain_name, user_name
+from pages.ui.lda.topic_documents import show_documents, show_try_text
 from pages.ui.lda.topic_list import show_all_topics, show_known_labels, show_quality, show_spread
-from pages.ui.lda.topic_overview import choose_settings, show_overview
-from pages.ui.lda.topic_text import show_try_text
-from pages.ui.lda.topic_view import TOPIC, TopicView, build_view, read_names
+from pages.ui.lda.topic_view import TOPIC, TopicView, WordOrder, build_view, open_topic_names, read_names
 from pages.ui.shared import format as say
-from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
+from pages.ui.shared.answer_page import measure_seeds, open_answer, show_heading, show_parts
+from pages.ui.shared.charts import show_clickable_figure, show_figure
+from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model
+from pages.ui.shared.picking import FileOffer, offer_arrays, offer_run, show_files
+from pages.ui.shared.refresh import is_narrow
+from pages.ui.shared.workspace import Workspace, current_workspace
+
+MOST_WORDS, USUAL_WORDS = 50, 20
+#: Height of the map on a phone, in pixels: about its width.
+_NARROW_MAP = 350
+QUALITY_HELP = (
+    "Coherence (NPMI, normalised pointwise mutual information): how often the topic's top words occur in the same "
+    "documents, from -1 (never) over 0 (as by chance) to 1 (always). Exclusivity: how much these words belong to this "
+    "topic alone, from 0 to 1."
+)
+_ORDERS: dict[Ranking, str] = {"probability": "Probability", "relevance": "Relevance", "frex": "FREX"}
+_ORDER_HELP = """
+**Probability**: the words the topic uses most, common words of the whole corpus included. **Relevance**: a mix of
+probability (λ = 1) and of how much more often the topic uses a word than the corpus does (λ = 0); 0.6 usually reads
+best (Sievert and Shirley 2014). **FREX** (frequency and exclusivity): words that are frequent in the topic and rare in
+the others (Airoldi and Bischof 2016).
+"""
+
+
+def choose_settings(view: TopicView, names: Names) -> tuple[int, WordOrder]:
+    """Draw what is chosen for the whole page; return the topic (from 1) and the order of words."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="topic_settings"):
+        topic = TOPIC.show(view.n_topics, lambda number: plain_name(number, names, long=True), width=230)
+        by = st.segmented_control(
+            "Words by",
+            list(get_args(Ranking)),
+            format_func=_ORDERS.__getitem__,
+            default="relevance",
+            required=True,
+            key="topics_by",
+            help=_ORDER_HELP,
+            persist_state="session",
+        )
+        lambda_ = 0.6
+        if by == "relevance":
+            label = "λ: distinctive to frequent"
+            lambda_ = st.slider(
+                label, 0.0, 1.0, 0.6, 0.05, key="topics_lambda", width=210, persist_state="session"
+            )
+        shown = st.number_input(
+            "Words", 5, MOST_WORDS, USUAL_WORDS, 5, key="topics_words", width=125, persist_state="session"
+        )
+    return topic, WordOrder(by, float(lambda_), int(shown))
+
+
+def show_overview(view: TopicView, names: Names, topic: int, order: WordOrder) -> None:
+    """Draw the map beside the words of the chosen topic."""
+    height = max(420, 48 + 21 * order.n)
+    with st.container(key="topic_panels"):
+        with st.container(key="topic_map", gap="xsmall"), contain_failure():
+            st.subheader("Map of the topics", anchor=False)
+            st.caption(
+                "Topics close together use similar words. Click one to read it.",
+                help="A flat map cannot show all differences. This one shows "
+                f"{say.percent(round(view.map.shown, 2))} of the squares of the distances between topics.",
+            )
+            _show_map(view, names, topic, _NARROW_MAP if is_narrow() else min(height, 560))
+        with st.container(key="topic_words", gap="xsmall"):
+            _show_heading(view, names, topic)
+            with contain_failure():
+                words, tokens = view.rank_words(order, [topic]), float(view.tokens[topic - 1])
+                bars = topic_bars(
+                    words, topic, tokens=tokens, labels=names, n=order.n, title=False, height=height
+                )
+                show_figure(bars, "topic_bars", f"The words of topic {topic}, the most typical first.")
+
+
+def _show_map(view: TopicView, names: Names, topic: int, height: int) -> None:
+    """Draw the topics on a plane."""
+    positions, shares = view.map.positions, view.topics.share
+    figure = topic_map_figure(positions, shares, names, selected=topic, height=height)
+    # A unit is as long across as up. Where ranges give way to that, a chart that is drawn while its place is still
+    # narrow keeps the wide ranges it then needed; where the frame gives way, it is right as soon as there is room.
+    figure.update_xaxes(constrain="domain", constraintoward="left")
+    figure.update_yaxes(constrain="domain", constraintoward="top")
+    show_clickable_figure(
+        figure,
+        f"topics_map_{view.run}_{TOPIC.turn}",
+        "Topics as bubbles on a map; topics that use the same words lie close together.",
+        TOPIC.keep_click,
+        view.n_topics,
+        hidden=("select2d", "lasso2d", "autoScale2d"),
+    )
+
+
+@contain_failure("part of the page")
+def _show_heading(view: TopicView, names: Names, topic: int) -> None:
+    """Draw the topic's number, name and measures, and the field that renames it."""
+    name = user_name(topic, names) or f"Topic {topic}"
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.html(TOPIC.head_html(topic, html.escape(name)), width="content")
+        if not current_workspace().view_only:
+            with st.popover("Rename", icon=":material/edit:", key=f"rename_popover_{topic}"):
+                _edit_name(view, names, topic)
+    share = say.percent(float(view.topics.share[topic - 1]))
+    st.caption(f"{share} of all words · coherence {view.describe_quality(topic)}", help=QUALITY_HELP)
+
+
+def _edit_name(view: TopicView, names: Names, topic: int) -> None:
+    key = f"topic_name_{view.run}_{topic}"
+
+    def save() -> None:
+        try:
+            current_workspace().check_owner()
+            open_topic_names().rename(view.run, view.identifying_words, topic, st.session_state[key])
+            st.session_state.pop("topics_trouble", None)
+        except AcvbError as error:
+            st.session_state["topics_trouble"] = str(error)
+
+    st.text_input(
+        f"Name of topic {topic}",
+        user_name(topic, names),
+        max_chars=MOST_CHARACTERS,
+        key=key,
+        placeholder="what it is about",
+        on_change=save,
+        help="Press Enter to save. Every page shows the name. Clear the field to remove it.",
+    )
+    if "topics_trouble" in st.session_state:
+        st.text(st.session_state["topics_trouble"])
+
+
+#: Numbers in the largest table of all documents that is offered here: some 100 MB.
+MOST_NUMBERS = 10_000_000
+
+
+@contain_failure("list of files")
+def show_topic_files(job: Job, view: TopicView) -> None:
+    """Draw the buttons of a run's files."""
+    result, workspace = view.result, current_workspace()
+    pyldavis = FileOffer("For pyLDAvis", "pyldavis.json", "application/json", lambda: pyldavis_json(result))
+    show_files(
+        result,
+        [
+            FileOffer(
+                "Words of the topics",
+                "topics.csv",
+                "text/csv",
+                lambda: csv_text(list_words(workspace, job, view)),
+            ),
+            *list_document_files(view),
+            pyldavis,
+            offer_run(result),
+            offer_arrays(result),
+            FileOffer("The model", MODEL, "application/octet-stream", lambda: pack_model(result)),
+        ],
+    )
+    text = "To continue from these topics, choose this model under *Start from* on the Run page."
+    if on_disk(view):
+        text += f" This page shows {view.describe_shown()}."
+    if is_too_large(view):
+        text += (
+            " The file of all documents is too large for the browser. On the command line, "
+            "`acvb_core fit FILE --out FOLDER` writes it as documents.csv."
+        )
+    st.caption(text)
+
+
+def list_words(workspace: Workspace, job: Job, view: TopicView) -> pd.DataFrame:
+    """Return the words of the topics, with the topics' names if they have some, and how far both spread over seeds.
+
+    topic, rank, word, probability, low, high, in_top_ten; name; share, share_low, share_high, found, runs (see
+    `measure_spread`). What was not measured is NaN.
+    """
+    spread, names = measure_seeds(workspace, job, view.result), read_names(view)
+    topics = spread["topics"].rename(columns={"low": "share_low", "high": "share_high"})
+    words = spread["words"].drop(columns=["rank", "probability"])
+    table = view.result.topics.merge(words.astype({"in_top_ten": "Int64"}), on=["topic", "word"], how="left")
+    if any(names):
+        table["name"] = [names[topic - 1] or "" for topic in table["topic"]]
+    return table.merge(topics, on="topic", how="left")
+
+
+def list_document_files(view: TopicView) -> list[FileOffer]:
+    """Return the tables of the documents' topics: of those that are shown, and of all on disk."""
+    result = view.result
+
+    def write_shown() -> str:
+        return csv_text(name_columns(result.documents, read_names(view), view.corpus.labels))
+
+    if not on_disk(view):
+        return [FileOffer("Topics of the documents", "documents.csv", "text/csv", write_shown)]
+    offers = [FileOffer("Topics of the documents shown", "documents.csv", "text/csv", write_shown)]
+    if not is_too_large(view):
+        label, name = "Topics of all documents", "all-documents.csv"
+        offers.append(FileOffer(label, name, "text/csv", lambda: _write_documents(view)))
+    return offers
+
+
+def _write_documents(view: TopicView) -> bytes:
+    with tempfile.TemporaryDirectory(prefix=scratch_prefix()) as folder:
+        path = Path(folder) / "documents.csv"
+        write_document_topics(view.result, path, names=read_names(view))
+        return path.read_bytes()
+
+
+def pack_model(result: Result) -> bytes:
+    out = io.BytesIO()
+    save_model(result, out)
+    return out.getvalue()
+
+
+def on_disk(view: TopicView) -> bool:
+    """Return whether the documents are kept on disk."""
+    prepared = view.result.prepared
+    return prepared.model_row.on_disk(prepared.data)
+
+
+def is_too_large(view: TopicView) -> bool:
+    """Return whether the table of all documents is too large for the browser."""
+    return on_disk(view) and view.result.prepared.data.n_documents * view.n_topics > MOST_NUMBERS
+
 
 # As many panels side by side as there is room for.
 STYLE = """

@@ -14,8 +14,7 @@ from acvb_core.models.lfm.figures.features import (
 )
 from acvb_core.models.lfm.figures.pictures import Units, diverging_colours, image_uri, largest, turn_lightness
 from acvb_core.views.theme import Figure
-from pages.ui.lfm.feature_view import FEATURE, FeatureView
-from pages.ui.lfm.picture_row import show_picture_row
+from pages.ui.lfm.feature_view import FEATURE, FeatureView, show_picture_row
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure

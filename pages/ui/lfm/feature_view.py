@@ -1,15 +1,18 @@
-"""The answer that the Features page shows, computed once and kept while it is looked at."""
+"""The answer that the Features page shows, computed once and kept while it is looked at, and rows as pictures."""
 
 from __future__ import annotations
 
+import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
+from acvb_core.data.table import Table
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.lfm.answer import FeatureAnswer
-from acvb_core.models.lfm.figures.pictures import signed_text
+from acvb_core.models.lfm.figures.pictures import image_uri, signed_text, tone_range, tones
 from acvb_core.views.theme import isolate
 from pages.ui.shared.charts import PartChoice
 from pages.ui.shared.picking import Key, answer_key
@@ -50,3 +53,31 @@ def build_view(job: Job, result: Result) -> FeatureView:
 def _build_view(key: Key, _result: Result) -> FeatureView:
     prepared = _result.prepared
     return FeatureView(_result.posterior, prepared.data, prepared.train, key[0], _result)
+
+
+def show_picture_row(table: Table, rows: Sequence[int], captions: Sequence[str] | None = None) -> None:
+    """Draw some rows (0-based) of a table of pixels, all in the same tones.
+
+    Parameters
+    ----------
+    table : Table
+        With an image.
+    rows : sequence of int
+    captions : sequence of str, optional
+        Below each picture, shown as they are.
+    """
+    image = table.image
+    assert image is not None
+    low, high = tone_range(table)
+    texts = [""] * len(rows) if captions is None else captions
+    pieces = []
+    for row, text in zip(rows, texts, strict=True):
+        uri = image_uri(tones(image.picture(table.values[row]), low, high), 90)
+        # The pictures are the program's own PNGs; the user's names for them are escaped.
+        name = html.escape(str(table.rows[row]), quote=True)
+        below = f"<div class='picture-name'>{html.escape(text)}</div>" if text else ""
+        pieces.append(
+            f"<div style='width:72px;overflow:hidden'><img class='tones' src='{uri}' alt='{name}' title='{name}' "
+            f"width='72'>{below}</div>"
+        )
+    st.html(f"<div style='display:flex;flex-wrap:wrap;gap:10px'>{''.join(pieces)}</div>")

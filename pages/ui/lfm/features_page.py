@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pandas as pd
 import streamlit as st
 
+from acvb_core.core.files import scratch_prefix
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
+from acvb_core.store import export
+from acvb_core.store.export import csv_text
 from pages.ui.lfm.feature_detail import choose_settings, show_carriers, show_overview
-from pages.ui.lfm.feature_files import list_files
 from pages.ui.lfm.feature_parts import (
     OBJECT,
     show_all_features,
@@ -22,7 +31,7 @@ from pages.ui.shared.answer_page import measure_seeds, open_answer, show_heading
 from pages.ui.shared.empty import show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model
-from pages.ui.shared.picking import answer_key, read_answer, show_files
+from pages.ui.shared.picking import FileOffer, answer_key, offer_arrays, offer_run, read_answer, show_files
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import current_workspace
 
@@ -98,3 +107,45 @@ def follow_run(job: Job, result: Result) -> None:
             st.rerun()
 
     refresh(watch, FOLLOW_SECONDS)
+
+
+def list_files(result: Result, measure: Callable[[], Mapping[str, pd.DataFrame]]) -> list[FileOffer]:
+    """Return the files of a run: its tables, the run itself, its arrays, and all of them in one archive.
+
+    `measure`: returns how far the features depend on the seed (`measure_spread`).
+    """
+
+    def table(label: str, name: str) -> FileOffer:
+        return FileOffer(label, f"{name}.csv", "text/csv", lambda: csv_text(result.tables[name]))
+
+    return [
+        table("Weights of the features", "features"),
+        table("Features of the objects", "objects"),
+        table("Baseline and noise of the columns", "columns"),
+        FileOffer(
+            "Features over the seeds", "seeds.csv", "text/csv", lambda: csv_text(list_spread(measure()))
+        ),
+        offer_run(result),
+        offer_arrays(result),
+        FileOffer("Everything", "everything.zip", "application/zip", lambda: pack_everything(result)),
+    ]
+
+
+def list_spread(spread: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Return how far the features depend on the seed (`measure_spread`), one row for each feature and column.
+
+    feature, column, weight, low, high; share, share_low, share_high, found, runs. What was not measured is NaN.
+    """
+    features = spread["features"].rename(columns={"low": "share_low", "high": "share_high"})
+    return spread["weights"].merge(features, on="feature", how="left")
+
+
+def pack_everything(result: Result) -> bytes:
+    """Return all files of a run as a zip archive."""
+    out = io.BytesIO()
+    with tempfile.TemporaryDirectory(prefix=scratch_prefix()) as folder:
+        paths = export.write_run(result, Path(folder))
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in paths:
+                archive.write(path, path.name)
+    return out.getvalue()

@@ -16,7 +16,7 @@ from acvb_core.models.lfm.figures.tables import (
     missing_share_figure,
 )
 from acvb_core.views.theme import Figure
-from pages.ui.lfm.picture_row import show_picture_row
+from pages.ui.lfm.feature_view import show_picture_row
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.model_pages import DatasetSummary

@@ -14,6 +14,7 @@ from acvb_core.engine.run import Schedule
 from acvb_core.registry import methods_of
 from acvb_core.views.convergence import RunCurve, XAxis, find_overlaps, live_figure
 from acvb_core.views.parts import stack_panels
+from acvb_core.views.theme import Figure
 from pages.ui.running.run_table import Rows, show_actions, show_remarks, show_run_table
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import show_deleted_runs
@@ -142,7 +143,7 @@ _component = st.components.v2.component("acvb_live_plot", html=_HTML, js=SCRIPT,
 _FIRST = {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height": 10}}
 
 
-def live_plot(figure: dict[str, Any], *, key: str, lifted: Sequence[str] = ()) -> None:
+def live_plot(figure: Figure, *, key: str, lifted: Sequence[str] = ()) -> None:
     """Show a figure, or bring the one of this key up to date.
 
     Parameters
@@ -156,8 +157,9 @@ def live_plot(figure: dict[str, Any], *, key: str, lifted: Sequence[str] = ()) -
     # Streamlit loads its Plotly when a chart of its own appears: one of ten pixels, which never changes.
     with st.container(height=1, border=False, key=f"{key}_loader"):
         st.plotly_chart(_FIRST, key=f"{key}_loader_chart", config={"staticPlot": True})
-    shown = suit_page({**figure, "narrow": stack_panels(figure)})
-    _component(data={"figure": json.dumps(shown), "lifted": [*lifted]}, key=key)
+    shown = suit_page(figure)
+    drawn = json.dumps(shown.to_dict() | {"narrow": stack_panels(shown)})
+    _component(data={"figure": drawn, "lifted": [*lifted]}, key=key)
 
 
 REFRESH_SECONDS = 0.5

@@ -65,7 +65,9 @@ def show_home() -> None:
     elif workspace.view_only:
         st.caption("None yet.")
     else:
-        st.caption("None yet. A run continues when you close the tab, and you find it here when you come back.")
+        st.caption(
+            "None yet. A run continues when you close the tab, and you find it here when you come back."
+        )
 
 
 def _show_beginning(workspace: Workspace) -> None:

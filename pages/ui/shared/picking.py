@@ -1,4 +1,4 @@
-"""What all pages of answers share: the choice of a run and the order of runs, its answer so far, and its files."""
+"""The parts that all pages of answers share: the choice of a run, its answer so far, and its files."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from acvb_core.models.irm.figures.summaries import MOST_LABELS
 from acvb_core.models.irm.scores import likely_links
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.irm import block_links
-from pages.ui.irm.block_files import list_files
 from pages.ui.irm.block_links import name_ends
+from pages.ui.irm.blocks_page import list_files
 from pages.ui.shared.workspace import Workspace
 from tests.pages.irm.networks import HOUSES, NAMES, PAIRS, fitted, friends, in_use, stored
 from tests.pages.session import WORKSPACE, Open, texts

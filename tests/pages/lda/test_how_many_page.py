@@ -12,7 +12,7 @@ from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.lda.grid import grid
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import bars
-from pages.ui.lda.how_many_form import max_topics, parse_numbers, propose_numbers
+from pages.ui.lda.how_many_page import max_topics, parse_numbers, propose_numbers
 from pages.ui.shared import services
 from tests.pages.session import WORKSPACE, Open, chart, jobs_of, of_data, press, texts, until
 
@@ -147,7 +147,7 @@ def test_numbers_that_cannot_be_tried(open_app: Open, text: str, says: str) -> N
 
 
 def test_runs_that_do_not_fit_must_be_wanted(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.ui.lda.how_many_form.find_free_memory", lambda: 1000)
+    monkeypatch.setattr("pages.ui.lda.how_many_page.find_free_memory", lambda: 1000)
     app = opened(open_app)
     assert "1 kB is free" in texts(app)
     assert app.button(key="grid_start").disabled

@@ -22,9 +22,9 @@ from acvb_core.evaluate.ranking import ranked_words, top_words
 from acvb_core.models.lda.topics import IDENTIFYING, Topics
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.lda.topic_documents import OPENED
-from pages.ui.lda.topic_files import list_document_files, list_words
 from pages.ui.lda.topic_list import describe_word
 from pages.ui.lda.topic_view import TopicView, build_view, open_topic_names
+from pages.ui.lda.topics_page import list_document_files, list_words
 from pages.ui.shared import services
 from pages.ui.shared.picking import read_answer
 from pages.ui.shared.workspace import Workspace

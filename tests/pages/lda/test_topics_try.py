@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from pages.ui.lda.topic_text import TEXT
+from pages.ui.lda.topic_documents import TEXT
 from tests.pages.lda.topics import EVIL, fitted, opened, part, small_corpus
 from tests.pages.session import Open, texts
 

@@ -19,9 +19,9 @@ from acvb_core.models.lfm import answer
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import planted_features
 from pages.ui.lfm.feature_detail import draw_weights, list_carriers, list_features
-from pages.ui.lfm.feature_files import list_files, list_spread, pack_everything
 from pages.ui.lfm.feature_parts import are_in_order, list_steps
 from pages.ui.lfm.feature_view import FeatureView
+from pages.ui.lfm.features_page import list_files, list_spread, pack_everything
 from pages.ui.shared import services
 from tests.pages.lfm.tables import EVIL, N, fitted, opened, part, pictures, small_table
 from tests.pages.session import WORKSPACE, Open, chart, press, texts
