@@ -15,6 +15,7 @@ import acvb_core
 from acvb_core.models.irm.export import responsibilities_frame
 from acvb_core.registry import METHODS
 from acvb_core.store.export import write_run
+from tests.loops import for_each
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -69,8 +70,8 @@ def slow_imports(code: str) -> str:
     return done.stdout.splitlines()[-1] if done.stdout else done.stderr
 
 
-@pytest.mark.parametrize(
-    ("code", "imported"),
+@for_each(
+    "code, imported",
     [
         ("import acvb_core", []),
         ("import acvb_core.registry", []),
@@ -96,7 +97,6 @@ def slow_imports(code: str) -> str:
             ["numba", "pandas", "scipy", "scipy.special", "scipy.stats", "pyarrow"],
         ),
     ],
-    ids=["import", "registry", "methods", "help", "small file", "files of a run", "small fit", "app"],
 )
 def test_nothing_slow_is_imported_before_it_is_used(code: str, imported: list[str]) -> None:
     assert slow_imports(code) == str(imported)
@@ -171,7 +171,7 @@ def test_a_session_with_a_table(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("sample", ["southern_women", "karate"])
+@for_each("sample", ["southern_women", "karate"])
 def test_clusters_have_one_number_in_labels_tables_and_files(sample: str, tmp_path: Path) -> None:
     data = acvb_core.load_sample(sample)
     result = acvb_core.fit(data, "vb", k_rows=3, max_sweeps=20)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.loops import for_each
+
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = sorted(
     path
@@ -49,14 +51,14 @@ def bare_checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+@for_each("path", SCRIPTS)
 def test_bash_parses(path: Path) -> None:
     result = run("bash", "-n", path)
     assert result.returncode == 0, result.stderr
 
 
-@pytest.mark.parametrize("name", ["server", "test", "bench"])
-@pytest.mark.parametrize("flag", ["--help", "-h"])
+@for_each("name", ["server", "test", "bench"])
+@for_each("flag", ["--help", "-h"])
 def test_help(name: str, flag: str) -> None:
     result = run(ROOT / "script" / name, flag)
     assert result.returncode == 0
@@ -92,7 +94,7 @@ def test_server_says_that_the_named_python_will_not_do(bare_checkout: Path) -> N
     assert "PYTHON=/bin/false is not a working Python 3.11 or newer" in result.stderr
 
 
-@pytest.mark.parametrize("lacking", [["venv", "ensurepip"], ["ensurepip", "pip"]], ids="-".join)
+@for_each("lacking", [["venv", "ensurepip"], ["ensurepip", "pip"]])
 def test_server_says_that_python_is_incomplete(bare_checkout: Path, lacking: list[str]) -> None:
     """Without venv nothing can be made; without both ensurepip and pip nothing can be installed."""
     python = bare_checkout / "python"

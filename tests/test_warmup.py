@@ -20,6 +20,7 @@ from acvb_core.cli import main
 from acvb_core.core.parallel import computing
 from acvb_core.engine import compilation
 from acvb_core.engine.compilation import event
+from tests.loops import for_each
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -164,7 +165,7 @@ def test_an_app_reads_no_further_kernels_while_a_run_computes(steps: list[str]) 
     assert steps[-1] == "figures"
 
 
-@pytest.mark.parametrize(("lacking", "waits"), [(1, ["first"]), (2, ["first", "whole"])])
+@for_each("lacking, waits", [(1, ["first"]), (2, ["first", "whole"])])
 def test_missing_kernels_are_compiled_by_other_processes(
     lacking: int, waits: list[str], steps: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
