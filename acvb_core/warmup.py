@@ -47,8 +47,8 @@ _WORDS = "".join(f"d{i},w{(i % 2) * 5 + j},{1 + (i + j) % 3}\n" for i in range(1
 
 #: Compile all functions, those first that another process comes to last.
 _BACKWARDS = "--backwards"
-#: Pages are drawn before the process of an app goes on; runs, which may wait for it, are not until the first method is
-#: compiled. Then the process falls behind them by as much again.
+#: Pages are drawn before the process of an app continues; runs, which may wait for it, are not until the first method
+#: is compiled. Then the process falls behind them by as much again.
 _NICENESS = 5
 
 #: Settings that decide which compiled functions are used: all their values are tried.

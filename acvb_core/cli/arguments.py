@@ -285,7 +285,7 @@ def _add_fit(fit: Parser) -> None:
     fit.add_argument(
         "--start",
         metavar="MODEL",
-        help="topics: go on from those of an earlier run: its folder, or the model.npz in it; words are matched by "
+        help="topics: continue from those of an earlier run: its folder, or the model.npz in it; words are matched by "
         "name, new ones are added by methods that stream",
     )
     _add_run(fit)
@@ -340,7 +340,7 @@ def _add_tune(tune: Parser) -> None:
 
 def _add_read(read: Parser) -> None:
     add_corpus(read, "", "it may be larger than the memory", texts=True)
-    text = "where to keep it; `acvb fit FOLDER` goes on from there"
+    text = "where to keep it; `acvb fit FOLDER` continues from there"
     read.add_argument("folder", metavar="FOLDER", help=text)
     read.add_argument("--quiet", action="store_true", help="no progress on stderr")
 
@@ -385,7 +385,7 @@ def _add_run(
     add("--check-memory", action=argparse.BooleanOptionalAction, default=True, help=text)
     add("--heldout-seed", type=int, default=0, help="of the held-out split (default: 0)")
     text = "folder to write the results to: run.json, history.csv, the tables of the model, posterior.npz; "
-    add("--out", metavar="DIR", help=f"{text}of topics also model.npz, to go on from")
+    add("--out", metavar="DIR", help=f"{text}of topics also model.npz, to continue from")
     text = "threads of this machine that compute a run of topics; the result is the same (default: ACVB_THREADS, else "
     add("--threads", type=parse_count, metavar="N", help=f"{text}one a core)")
     text = "compute on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786 (default: ACVB_SCHEDULER, "

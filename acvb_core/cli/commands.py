@@ -90,7 +90,7 @@ def fit(arguments: argparse.Namespace) -> int:
 
 
 def _added_words(prepared: PreparedRun, source: Source) -> list[str]:
-    """Return a line on the words that the topics to go on from add, where they add some."""
+    """Return a line on the words that the topics to continue from add, where they add some."""
     added = 0 if prepared.data is source.data else prepared.data.n_words - source.data.n_words
     if not added:
         return []
@@ -155,7 +155,7 @@ def load_source(
     """Load the data; return them, with the settings that were typed for these methods of their model.
 
     What is wrong with the settings is said before a large file is read, unless only the file can say which model is
-    meant. Texts for topics to go on from are cut as theirs were, and there are as many topics, unless something else
+    meant. Texts for topics to continue from are cut as theirs were, and there are as many topics, unless something else
     was typed.
     """
     _check_flags(arguments, seeds)

@@ -101,7 +101,7 @@ class ProgressLine:
         self._wait(prepared, None if snapshot.verdict else f"sweep {snapshot.sweep + 1:,}")
         if prepared is not self._run:
             self._run = prepared
-            if prepared not in self._numbers:  # runs may go on side by side
+            if prepared not in self._numbers:  # runs may run side by side
                 self._number += 1
                 self._numbers[prepared] = self._number
             self._next = time.monotonic() + (0.0 if self._terminal else self._pause)
@@ -123,7 +123,7 @@ class ProgressLine:
 
     @contextmanager
     def keep_telling(self) -> Iterator[None]:
-        """Say every few seconds, for as long as the block lasts, how long a run has gone on without a sweep."""
+        """Say every few seconds, for as long as the block lasts, how long a run has taken without a sweep."""
         over = threading.Event()
 
         def tell() -> None:
@@ -140,7 +140,7 @@ class ProgressLine:
             teller.join()
 
     def tell_silence(self) -> None:
-        """Say how long the run has gone on, where nothing was said for some seconds."""
+        """Say how long the run has taken, where nothing was said for some seconds."""
         now, waiting = time.monotonic(), self._waiting
         if waiting is None or now < self._told + _SILENCE:
             return

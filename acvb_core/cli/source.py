@@ -168,7 +168,7 @@ def load_documents(
                 "keeps them.\n"
             )
         return read_file(arguments, folder, options | broken | {"keep_texts": False})
-    if broken.get("broken") == "skip":  # only the readers to disk can go on behind a broken line
+    if broken.get("broken") == "skip":  # only the readers to disk can continue behind a broken line
         corpus, lines = read_file(arguments, _temporary_folder(arguments), options | broken)
         return corpus.in_memory(), lines
     from acvb_core.data.corpora.readers import load_corpus

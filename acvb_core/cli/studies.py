@@ -142,7 +142,7 @@ def _experiment_text(
             [(f"run {row['run']} failed", f"{row['condition']}: {row['error']}") for row in failed]
         )
     if folder is not None:
-        text += f"\nwritten to {folder.folder}: runs.csv, summary.csv, summary.tex; the same command goes on with it\n"
+        text += f"\nwritten to {folder.folder}: runs.csv, summary.csv, summary.tex; the same command continues it\n"
     return text
 
 
@@ -235,7 +235,7 @@ def _search_text(
         summary = f"trial {best.number}, perplexity {best.perplexity:,.1f}; the defaults {first:,.1f}"
         text += format_facts([("best", summary), ("", TOO_GOOD), ("its steps", typed)])
     if out is not None:
-        text += f"\nwritten to {out}: trials.csv, and the best run; the same command goes on with it\n"
+        text += f"\nwritten to {out}: trials.csv, and the best run; the same command continues with it\n"
     if removed:
         text += f"removed {', '.join(path.name for path in removed)}: left there by an earlier run\n"
     return text

@@ -54,7 +54,7 @@ _RETRY = 30.0
 _LOOK_AT_END = 0.2
 
 
-class _WorkerDeath(Exception):  # noqa: N818 - the run goes on elsewhere
+class _WorkerDeath(Exception):  # noqa: N818 - the run continues elsewhere
     """Raised where the worker of a run is gone; with its address where it died of the run, as far as one can tell."""
 
 
@@ -147,7 +147,7 @@ class RemoteRun:
 
     def __init__(self, executor: DaskExecutor, state: RunState) -> None:
         self._executor, self._begun = executor, state
-        self._kept = state  #: the run as it goes on, should its worker die
+        self._kept = state  #: the run as it continues, should its worker die
         self._deaths: list[str] = []
         self._is_stopping = False
 
@@ -204,7 +204,7 @@ class RemoteRun:
             yield from self._end_without_worker()
 
     def _read(self, reader: Reader, message: bytes) -> RunState:
-        """Return the run of an update; keep one with its state, from which it goes on should the worker die."""
+        """Return the run of an update; keep one with its state, from which it continues should the worker die."""
         known, update = reader.known, reader.read(message)
         if update.last.state is None or update.last.verdict is not None:
             return update
@@ -243,7 +243,7 @@ class RemoteRun:
                 attempt.ask("resume")
 
     def _end_without_worker(self) -> Iterator[RunState]:
-        """Yield the run as it was last kept: stopped, or to go on when there is a cluster again."""
+        """Yield the run as it was last kept: stopped, or to continue when there is a cluster again."""
         kept = self._kept
         if not self._is_stopping:
             if kept.snapshot is not None:
@@ -286,9 +286,9 @@ def _find_next(began: float, pause: float, ratio: float) -> float:
 class DaskExecutor(Executor):
     """Computes runs on a Dask cluster.
 
-    A thread of this process watches each run, so that owners take turns as they do on threads; as many runs go on at a
-    time as the workers have cores. A run ends with the same bits wherever it was computed, given the same versions and
-    the same kind of processor (`DaskWorker.differences`). Its methods can be called from any thread.
+    A thread of this process watches each run, so that owners take turns as they do on threads. As many runs are
+    computed at a time as the workers have cores. A run ends with the same bits wherever it was computed, given the same
+    versions and the same kind of processor (`DaskWorker.differences`). Its methods can be called from any thread.
 
     Parameters
     ----------
@@ -370,7 +370,7 @@ class DaskExecutor(Executor):
     def compute_all(
         self, calls: Iterable[Callable[[Poll], ResultT]], poll: Poll = no_poll
     ) -> Iterator[tuple[int, ResultT]]:
-        """Yield the results of calls as they end; as many calls as the workers have cores go on side by side.
+        """Yield the results of calls as they end; as many calls as the workers have cores run side by side.
 
         Once one has raised, the others are stopped; what they come to is still yielded, before it is raised again.
         """
@@ -484,7 +484,7 @@ def _no_answer(address: str, why: str = "") -> AcvbError:
 
 
 class _CommonPoll:
-    """The poll of calls that go on side by side: it stops all of them once one has failed."""
+    """The poll of calls that run side by side: it stops all of them once one has failed."""
 
     def __init__(self, poll: Poll) -> None:
         self._poll, self._stop = poll, threading.Event()

@@ -21,7 +21,7 @@ from acvb_core.store.datasets import find_kind, kind_of
 
 
 def pack_order(state: RunState) -> bytes:
-    """Return the order to compute a run, which begins or goes on from its snapshot, without its data."""
+    """Return the order to compute a run, which begins or continues from its snapshot, without its data."""
     prepared, rows = state.prepared, state.history.read_rows(0)
     fields = {**vars(state), "prepared": None, "history": None, "last_sweep": None}
     return pickle.dumps((prepared.spec.to_dict(), prepared.start, prepared.check_memory, fields, rows), 5)
@@ -37,10 +37,10 @@ def read_order(order: bytes, data: Any) -> RunState:
 
 
 def pack_update(state: RunState, known: tuple[int, int] | None, *, keep: bool = False) -> bytes:
-    """Return an update of a run as bytes, which stay as they are when the run goes on.
+    """Return an update of a run as bytes, which stay as they are when the run continues.
 
     `known`: seed and number of rows of the leader's history that the receiver has.
-    `keep`: with what the run goes on from.
+    `keep`: with what the run continues from.
     """
 
     def strip(record: SweepRecord) -> SweepRecord:

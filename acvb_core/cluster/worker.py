@@ -34,7 +34,7 @@ class Reply(NamedTuple):
 
     is_compiling: bool
     is_held: bool
-    #: None where the app has all there is. One that was asked for with what the run goes on from may not be the newest.
+    #: None where the app has all there is. One that was asked for with the state may not be the newest.
     update: bytes | None
 
 
@@ -83,7 +83,7 @@ class HostedRun(Control):
         return True
 
     def answer(self, known: tuple[int, int], want_state: bool) -> Reply:
-        """Return what is new: with what the run goes on from, where that was asked for before and has come."""
+        """Return what is new: with what the run continues from, where that was asked for before and has come."""
         self.heard, self._known = time.monotonic(), known
         is_waiting, latest, update = self._is_waiting, self._latest, None
         if self._offer is not None:

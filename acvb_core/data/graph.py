@@ -326,7 +326,7 @@ _TOKEN = re.compile(r'"([^"]*)"|(\S+)')
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"\d{1,12}", re.ASCII)
 _SHAPES = {"ellipse", "box", "diamond", "triangle", "cross", "empty", "house", "circle", "man", "woman"}
-# Sections: of links, of what is passed over, and of all that has vertices of its own.
+# Sections: of links, of what is skipped, and of all that has vertices of its own.
 _LINKS = ("arcs", "edges", "arcslist", "edgeslist", "matrix")
 _PASSED_OVER = ("vector", "permutation", "cluster", "hierarchy")
 _HOLDERS = ("network", "partition", *_PASSED_OVER)

@@ -223,7 +223,7 @@ def _label_facts(labels: list[str], n: int, n_objects: int, unknown: dict[str, i
     if unknown:
         few = ", ".join(f"{name} (line {line:,})" for name, line in islice(unknown.items(), _FEW))
         who, more = plural(len(unknown), "name is", "names are"), ", …" if len(unknown) > _FEW else ""
-        told = f"{who} not in the relation: {few}{more}; passed over."
+        told = f"{who} not in the relation: {few}{more}; skipped."
         yield Fact("unknown_names", len(unknown), told)
 
 

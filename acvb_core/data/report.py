@@ -154,8 +154,8 @@ def tell_count(name: str, n: int, sentence: str, **details: Any) -> list[Fact]:
 
     The sentence holds no text of a user, which may have braces.
 
-    >>> tell_count("blank_lines", 2, "{blank line}: passed over.")[0].sentence
-    '2 blank lines: passed over.'
+    >>> tell_count("blank_lines", 2, "{blank line}: skipped.")[0].sentence
+    '2 blank lines: skipped.'
     """
     told = re.sub(r"\{(.*?)(?:\|(.*?))?\}", lambda words: plural(n, words[1], words[2]), sentence)
     return [Fact(name, n, told, details)] if n else []

@@ -80,7 +80,7 @@ class Schema:
     thousands: str = ""
     kinds: tuple[str, ...] = ()  # of a table: what each column holds: "numbers", "text", "mixed" or "missing"
     lines: tuple[int, ...] = ()  # the 1-based line of the file, or row, that each of `rows` starts on
-    title_lines: int = 0  # lines above the table that are passed over
+    title_lines: int = 0  # lines above the table that are skipped
 
     @property
     def style(self) -> NumberStyle:

@@ -31,7 +31,7 @@ SIDE_BY_SIDE = 3
 
 
 class InterruptedRun(AcvbError):  # noqa: N818 - the run has no fault
-    """Raised when the worker that computed a run is lost; the run can go on elsewhere."""
+    """Raised when the worker that computed a run is lost; the run can continue elsewhere."""
 
 
 class QueuedTask(threading.Thread):
@@ -97,7 +97,7 @@ class Executor:
     ) -> Iterator[RunState]:
         """Yield the state after each sweep of a run, or of a race of restarts and its winner: here, on this thread.
 
-        `state`: a run that has not begun, or one that goes on from its snapshot.
+        `state`: a run that has not begun, or one that continues from its snapshot.
         `poll`: as for `run`.
         `compiling`: called with True where functions are compiled first, and with False once all are ready.
         Raises ParameterError: a new run needs more memory than is free where it computes.
@@ -266,7 +266,7 @@ class Control(ABC):
         self._go.clear()
 
     def resume(self) -> None:
-        """Let paused work go on."""
+        """Let paused work continue."""
         self._go.set()
 
     def stop(self) -> None:

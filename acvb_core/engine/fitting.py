@@ -155,7 +155,7 @@ def fit(
         Share of whole documents that is held out in place of words of each; their first words predict the others
         (document completion).
     start : TrainedTopics, optional
-        Topics to go on from (`trained_topics`, `load_model`).
+        Topics to continue from (`trained_topics`, `load_model`).
     check_memory : bool
         Refuse to start where the run needs more memory than is free.
     watch : callable, optional
@@ -225,9 +225,9 @@ def solve(
 ) -> Result:
     """Run and wait: to the end or until the poll raises `StopRun`; its restarts race first.
 
-    `resume`: go on from here instead of starting anew.
+    `resume`: continue from here instead of starting from scratch.
     `keep`: called every few seconds of a run's own work (`CheckpointWriter`), and if it was stopped, with all that
-      it goes on from.
+      it continues from.
     `executor`: computes the run; by default this thread does.
     """
     getattr(watch, "starting", lambda _: None)(prepared)

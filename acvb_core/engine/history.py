@@ -65,9 +65,9 @@ class SweepRecord:
     extras: Mapping[str, float] = field(default_factory=dict)
     #: The model's scores (`ModelSpec.score_type`); None where nothing is held out or it was not scored in this sweep.
     heldout: Any = None
-    verdict: Verdict | None = None  #: None while the run goes on
+    verdict: Verdict | None = None  #: None while the run continues
     posterior: Posterior = field(repr=False)  #: the answer so far
-    state: Any = field(repr=False)  #: what the run goes on from
+    state: Any = field(repr=False)  #: what the run continues from
     memory: Any = field(repr=False, default=None)  #: what the engine itself keeps between sweeps
     #: Clusters merged and split, or features dropped, at the end of this sweep (`MOVES`); None where there were none.
     moves: Mapping[str, int] | None = None
@@ -293,7 +293,7 @@ RACE_CRITERIA = {
 
 
 def n_survivors(n: int) -> int:
-    """Return how many of n candidates go on after a rung: the better half, the one in the middle included."""
+    """Return how many of n candidates continue after a rung: the better half, the one in the middle included."""
     return (n + 1) // 2
 
 

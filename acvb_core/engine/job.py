@@ -40,7 +40,7 @@ class RunOutline:
     on_disk: bool
     status: Status
     error: str | None = None  #: why it failed or was interrupted
-    verdict: Verdict | None = None  #: None while it goes on
+    verdict: Verdict | None = None  #: None while it runs
     sweep: int | None = None  #: sweeps done; None before the first
     cpu_seconds: float = 0.0
     effective_k: Mapping[str, int] = field(default_factory=dict)
@@ -239,7 +239,7 @@ class Job(BackgroundTask[JobSnapshot]):
         """Return the handle of a run of earlier, perhaps of another process: it ended, or was interrupted.
 
         `stored`: the `PreparedRun` alone of a run that had done no sweep.
-        `read_state`: returns what the run goes on from, None if it was not kept.
+        `read_state`: returns what the run continues from, None if it was not kept.
         """
         if not isinstance(stored, Result):
             job = cls(stored, executor, job_id=job_id, owner=owner)
@@ -256,7 +256,7 @@ class Job(BackgroundTask[JobSnapshot]):
         return job
 
     def record(self) -> Result | PreparedRun:
-        """Return the run as it can be kept now; the `PreparedRun` alone where it would begin anew, as a race does."""
+        """Return the run as it can be kept now; the `PreparedRun` alone if it would start over, as a race does."""
         now = self._state
         if now.snapshot is None or now.is_racing:
             return self._asked
@@ -282,13 +282,13 @@ class Job(BackgroundTask[JobSnapshot]):
 
         After a race that was stopped, the run that was ahead continues alone.
 
-        Raises ValueError: the run is still going on, has converged, diverged or failed, or never did a sweep.
+        Raises ValueError: the run is still running, has converged, diverged or failed, or never did a sweep.
         """
         seen = self.inspect()
         if seen.snapshot is None or not self.can_extend:
             raise ValueError("only a run that reached its cap or was stopped can be extended")
         if not self._take_state():
-            raise AcvbError("What the run goes on from was not kept. Start it again with more sweeps.")
+            raise AcvbError("What the run continues from was not kept. Start it again with more sweeps.")
         self._state = replace(self._state, max_sweeps=seen.snapshot.sweep + sweeps)
         self._go_on()
 
@@ -312,9 +312,9 @@ class Job(BackgroundTask[JobSnapshot]):
         return not outline.spec.start or self.prepared.start is not None
 
     def continue_run(self) -> None:
-        """Go on with a run that was interrupted: it ends with the same bits as if it had not been.
+        """Continue with a run that was interrupted: it ends with the same bits as if it had not been.
 
-        It goes on from the sweep after which it was last kept, or begins anew where it was not.
+        It continues from the sweep after which it was last kept, or begins from scratch where it was not.
 
         Raises ValueError: the run was not interrupted, or what it began from was not kept.
         Raises AcvbError: what was kept of it cannot be read.

@@ -36,7 +36,7 @@ class RunSpec:
     #: Runs from `seed`, `seed` + 1, … that race (`ModelSpec.raced_by`). The winner has its own seed, and 1 here.
     restarts: int = 1
     heldout_documents: float = 0.0  #: share of whole documents that is held out, in place of `heldout`
-    start: str = ""  #: what the run continued from, in words; empty where it began anew
+    start: str = ""  #: what the run continued from, in words; empty where it began from scratch
     of: str = ""  #: fingerprint of the data as loaded, where words of `start` were added to them
 
     @property
@@ -134,7 +134,7 @@ class PreparedRun:
     #: All the data, as loaded; for a stream that continues from topics, with the words of those topics.
     data: Any
     binding: Binding
-    start: Start | None = None  #: what the inference begins from; None where it begins anew
+    start: Start | None = None  #: what the inference begins from; None where it begins from scratch
     check_memory: bool = True  #: refuse to start where more memory is needed than is free
     lost: str = ""  #: settings of a stored run that this version does not have, in words
 
@@ -272,7 +272,7 @@ def check_method(model: ModelSpec, row: MethodSpec, data: Any, start: Any) -> No
         if model.check_start is not None:
             model.check_start(start)
         if row.build_from is None:
-            raise ParameterError(f"method {row.name!r} cannot continue from an earlier run; it begins anew.")
+            raise ParameterError(f"method {row.name!r} cannot continue from an earlier run; it begins from scratch.")
     if model.on_disk(data) and not (row.streams or row.shards):
         ready = ", ".join(one.name for one in methods_for(data, model.name))
         raise ParameterError(
@@ -344,7 +344,7 @@ def prepare_run(
     for name, value in implied.items():
         if start is not None and spec.values[name] != value:
             raise ParameterError(
-                f"{name} is {spec.values[name]:,}, but there are {start.label} to go on from; give {name}={value}."
+                f"{name} is {spec.values[name]:,}, but there are {start.label} to continue from; give {name}={value}."
             )
     prepared = PreparedRun(spec, row, owner, data, _bind(spec, owner, row, data, start), start)
     split = prepared.binding.find("split")
@@ -390,5 +390,5 @@ def rebuild_run(data: Any, settings: Mapping[str, Any], start: Start | None = No
         if value != row.retired.get(name, value)
     )
     if lost:
-        lost = f"Computed with {lost}, which this version does not have; a longer run goes on without."
+        lost = f"Computed with {lost}, which this version does not have; a longer run continues without."
     return PreparedRun(spec, row, owner, data, _bind(spec, owner, row, data, start), start, lost=lost)

@@ -1,7 +1,7 @@
 """Restarts that race: runs from several seeds, the worse half of which is given up at each rung.
 
 Successive halving (Jamieson and Talwalkar, AISTATS 2016): all candidates are brought to the first rung, a number of
-sweeps; those with the better lower bound (or held-out score, as the model has it) go on to the next, at twice as many
+sweeps; those with the better lower bound (or held-out score, as the model has it) reach the next, at twice as many
 sweeps, until one is left. Each is an ordinary run from its own seed, so that the winner is bit for bit what it would
 have been alone. Candidates take turns in the order they stand in, on one thread.
 """

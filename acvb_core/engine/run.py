@@ -40,7 +40,7 @@ class RunState:
     race_report: RaceReport | None = None  #: of the race of restarts that is on, or that the run won
     #: The run that did the last sweep, and its result; None where no sweep was done since the state before.
     last_sweep: tuple[PreparedRun, SweepRecord] | None = None
-    is_due: bool = False  #: of a run that is computed elsewhere: what it goes on from has come, to be kept
+    is_due: bool = False  #: of a run that is computed elsewhere: what it continues from has come, to be kept
 
     @classmethod
     def begin(cls, prepared: PreparedRun) -> Self:
@@ -48,7 +48,7 @@ class RunState:
         return cls(prepared=prepared, history=History(), max_sweeps=prepared.max_sweeps)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields for a copy elsewhere, without a state that only this process can go on from."""
+        """Return the fields for a copy elsewhere, without a state that only this process can continue from."""
         last = self.snapshot
         if last is not None and last.state is not None and not can_keep(self.prepared.algorithm, last.state):
             last = replace(last, state=None, memory=None)
@@ -66,7 +66,7 @@ class RunState:
         return self.race_report is not None and self.race_report.rung is not None
 
     def release(self) -> Self:
-        """Return the state without what the run goes on from, if it cannot be extended."""
+        """Return the state without what the run continues from, if it cannot be extended."""
         return replace(self, snapshot=self.last.release_state(), last_sweep=None)
 
 
@@ -86,10 +86,10 @@ class Observer:
         """The work begins; called on its thread, as are all that follow."""
 
     def on_state(self, state: RunState) -> None:
-        """A sweep was done, and the run goes on."""
+        """A sweep was done, and the run continues."""
 
     def on_hold(self) -> None:
-        """It may be long until the run goes on, or it has just changed without a sweep."""
+        """It may be long until the run continues, or it has just changed without a sweep."""
 
     def on_end(self) -> None:
         """The job is over, and `wait` has returned."""
@@ -163,8 +163,8 @@ def run(
     Each sweep draws from a generator of its own, seeded by (seed, sweep). Compiled functions are made ready first: what
     that takes is not in the run's times.
 
-    `resume`: go on from here instead of starting anew; the sweeps that follow are bit for bit those of a run that was
-      never interrupted.
+    `resume`: continue from here instead of starting from scratch; the sweeps that follow are bit for bit those of a run
+      that was never interrupted.
     `max_sweeps`: in place of the run's own cap.
     `poll`: called every 100 ms or so; may block (pause) or raise StopRun (the last snapshot then repeats the
       last whole sweep, with verdict STOPPED).

@@ -24,7 +24,7 @@ def judge(
     last_sweep: bool,
     unit: float | None = None,
 ) -> Verdict | None:
-    """Return the verdict after a sweep, None when the run goes on.
+    """Return the verdict after a sweep, None when the run continues.
 
     Convergence is judged by the change of the monitored quantity (ACVB17 App. B). That of the bound and of the pseudo
     leave-one-out is relative, or divided by `unit` where there is one. That of the mean is taken as it is: its rows sum

@@ -40,7 +40,7 @@ class Study(Protocol):
         """Return the study with one more run, as its plan describes it."""
 
     def release(self) -> Self:
-        """Return the study without results that are too large to hold while it goes on."""
+        """Return the study without results that are too large to hold while it runs."""
 
 
 StudyT = TypeVar("StudyT", bound=Study)
@@ -102,7 +102,7 @@ def _make_run(
         result = solve(plan.build_run(run), watch, poll, executor=executor)
     except (StopRun, InterruptedRun):
         raise
-    except Exception as error:  # whatever it is, the other runs go on
+    except Exception as error:  # whatever it is, the other runs continue
         return plan.describe_failure(run, error)
     if result.was_stopped:
         raise StopRun
@@ -159,7 +159,7 @@ class StudyJob(BackgroundTask[StudyState[StudyT]], Generic[StudyT]):
     """A study on a thread of the executor.
 
     Each run is handed to `keep` before it is published. A stop keeps the runs that are over; the one under way is given
-    up, and is made again when the study goes on.
+    up, and is made again when the study continues.
 
     `plan`: what the runs are made from.
     `known`: the runs that are over.
@@ -202,11 +202,11 @@ class StudyJob(BackgroundTask[StudyState[StudyT]], Generic[StudyT]):
     def result(self) -> StudyT:
         """Return the runs of a study that has ended.
 
-        Raises ValueError: it is still going on, or ended before one run was over.
+        Raises ValueError: it is still running, or ended before one run was over.
         """
         now = self._state
         if now.status.active or not now.study.n_runs:
-            raise ValueError("the study has no result: it is still going on, or no run was made")
+            raise ValueError("the study has no result: it is still running, or no run was made")
         return now.study
 
     def _do(self) -> None:

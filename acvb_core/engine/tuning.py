@@ -1,6 +1,6 @@
 """Tuning a method's steps: one run a trial, each where a Gaussian process expects to gain most over the best so far.
 
-Everything is a function of the seed and of what was tried before, so that a search that was interrupted goes on as if
+Everything is a function of the seed and of what was tried before, so that a search that was interrupted continues as if
 it had not been.
 
 References
@@ -351,7 +351,7 @@ class Search:
         return values
 
     def identity(self) -> dict[str, Any]:
-        """Return everything that the trials depend on, and their number: a search goes on only with the same."""
+        """Return everything that the trials depend on, and their number: a search continues only with the same."""
         return {
             "data": self.data.fingerprint,
             "model": self.model,

@@ -80,7 +80,7 @@ class ShardGroup:
     def change(self, name: str, *arguments: Any, poll: Poll = no_poll) -> list[Any]:
         """Call a method that changes the shards; return what they give, in their order.
 
-        Where the poll raises, the shards go on; the next call, which must be for the same step, waits for them.
+        Where the poll raises, the shards continue; the next call, which must be for the same step, waits for them.
         """
         self._changed = True
         return self._call(Step(name, arguments), True, poll)
@@ -169,8 +169,8 @@ class ShardGroup:
             self.unsaved += 1
             warnings.warn(
                 f"The states of the shards after sweep {self.sweeps} could not be saved in {self._folder} ({fault}). "
-                f"The run goes on, and this program remembers the steps since {self._saved or 'the start'}. Make room "
-                "there, or choose a folder that all workers reach.",
+                f"The run continues, and this program remembers the steps since {self._saved or 'the start'}. Make "
+                "room there, or choose a folder that all workers reach.",
                 RuntimeWarning,
                 stacklevel=2,
             )

@@ -25,7 +25,7 @@ class Shard(Protocol):
         ...
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `save` gave."""
+        """Continue from what `save` gave."""
         ...
 
 

@@ -80,11 +80,11 @@ def shard_workers(
     client : distributed.Client, optional
         Workers of a Dask cluster in place of threads. One that is lost is replaced.
     save_every : int
-        Sweeps between two savings of the shards' states, from which those of a lost worker go on; 0: not saved, and the
-        loss of a worker ends the run. Threads are not lost, and save nothing.
+        Sweeps between two savings of the shards' states, from which those of a lost worker continue; 0: not saved, and
+        the loss of a worker ends the run. Threads are not lost, and save nothing.
     folder : path, optional
         Where the states are saved; all machines must see it. By default a temporary folder of this machine. Where it
-        is full, a warning says so and the run goes on.
+        is full, a warning says so and the run continues.
 
     Raises
     ------

@@ -169,7 +169,7 @@ def write_run(result: Result, folder: Path) -> list[Path]:
         Arrays without pickle, as `arrays` in each model's export.py says. Names are the UTF-8 bytes of a JSON
         list: `json.loads(file["vocabulary"].tobytes())`.
     model.npz
-        LDA: the topics to go on from (`load_model`).
+        LDA: the topics to continue from (`load_model`).
 
     Clusters, topics and features are numbered from 1, largest first, the same number in every file. Text in the CSV
     files is guarded as `csv_text` says; run.json and posterior.npz hold names as they are.

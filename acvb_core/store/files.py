@@ -75,7 +75,7 @@ def check_id(job_id: str) -> str:
 class LimitedLock:
     """A lock that a thread may take again, and that is waited for no longer than `LONGEST_WAIT`.
 
-    `held`: what goes on while it is held, as it fits before "for more than 120 s".
+    `held`: what happens while it is held, as it fits before "for more than 120 s".
     Entering it raises StoreError: the wait was too long.
     """
 
@@ -244,7 +244,7 @@ def read_npz(
             nullcontext(stored) if stored is not None else path.open("rb") as file,
             np.errstate(all="ignore"),  # a damaged header may say that a side is as long as no number is
             np.load(file, allow_pickle=False) as arrays,
-            np.errstate(invalid="raise"),  # NumPy warns of sides that no 64 bits hold, and goes on
+            np.errstate(invalid="raise"),  # NumPy warns of sides that no 64 bits hold, and continues
         ):
             chosen = arrays.files if names is None else names
             found = {name: arrays[name] for name in chosen if without is None or not name.startswith(without)}
@@ -320,7 +320,7 @@ class Purpose(NamedTuple):
     stays: bool = True  #: the file is kept when the lock is released
 
 
-#: Another server would take runs that go on for interrupted ones.
+#: Another server would take runs that are under way for interrupted ones.
 SERVER = Purpose(
     "server.lock",
     "another server (process {owner}) keeps its runs in {folder}. Use that server, or stop it, or give this one a "

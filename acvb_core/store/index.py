@@ -389,7 +389,7 @@ class Note(NamedTuple):
 
     `stamp`: of the file as it was then.
     `row`: digest of the row that the list of runs should have for it; empty for data.
-    `facts`: JSON; of a run its verdict, which its row does not have while it goes on; of data name and fingerprint.
+    `facts`: JSON; of a run its verdict, which its row does not have while it runs; of data name and fingerprint.
     """
 
     stamp: str

@@ -161,7 +161,7 @@ class JobManager:
             job.label = label
 
     def remove(self, workspace: str, job_id: str) -> None:
-        """Stop a job if it goes on, and delete it, stored or not; `restore` brings it back for a day.
+        """Stop a job if it runs, and delete it, stored or not; `restore` brings it back for a day.
 
         Raises AcvbError: the store does not let it go; nothing has changed.
         """
@@ -171,7 +171,7 @@ class JobManager:
             if job is None and absent is None:
                 return
             stored = self._store.move_to_trash(workspace, job_id)
-            # The handle of the last one is kept, to go on with it; those before it come back from the store.
+            # The handle of the last one is kept, to continue with it; those before it come back from the store.
             for other, gone in shelf.deleted.items():
                 if gone.job is not None and other != job_id and self._store.is_in_trash(other):
                     shelf.deleted[other] = replace(gone, job=None)
@@ -353,7 +353,7 @@ class JobManager:
             self._idle.notify_all()
 
     def _save(self, workspace: str, job_id: str) -> None:
-        """Keep a run that is not over, so that it can go on should the process end."""
+        """Keep a run that is not over, so that it can continue should the process end."""
         shelf = self._shelves[workspace]
         with shelf.note_faults(job_id), shelf.storing:
             job = shelf.jobs.get(job_id)
@@ -378,7 +378,7 @@ class JobManager:
 
 
 class _Saver(CheckpointWriter):
-    """Keeps a run while it goes on, and saves it when it is over."""
+    """Keeps a run while it runs, and saves it when it is over."""
 
     def __init__(self, manager: JobManager, workspace: str, job_id: str) -> None:
         super().__init__(partial(manager._save, workspace, job_id))

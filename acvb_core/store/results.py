@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: Version 2 says which run it holds, and of which data. Version 3 may be of a run that is not over, and have the state
-#: that it goes on from.
+#: that it continues from.
 VERSION = 3
 #: Where the files of runs lie, and those of deleted runs until they go for good.
 RUNS, TRASH = "runs", "deleted"
@@ -90,7 +90,7 @@ def write_result(
     """Write everything of a result but its data, or a run that has done no sweep yet.
 
     `run`: which run it is, as `read_identity` gives it back; without that the file is of version 1.
-    `state`: with what the run goes on from, where it is at hand.
+    `state`: with what the run continues from, where it is at hand.
     """
     prepared = result.prepared if isinstance(result, Result) else result
     about: dict[str, Any] = {"settings": prepared.spec.to_dict()}
@@ -137,8 +137,8 @@ def _decode_kept(path: Path, arrays: Arrays) -> tuple[Any, Any] | None:
         state, memory = decode_state(about["state"], arrays)
     except (*DAMAGE, ImportError) as error:
         raise StoreError(
-            f"{path} has no state that this version of the program can go on from ({error}). Start the run again with "
-            "the same settings and seed."
+            f"{path} has no state that this version of the program can continue from ({error}). Start the run again "
+            "with the same settings and seed."
         ) from error
     return state, memory
 
@@ -211,7 +211,7 @@ def read_result(path: Path, data: Any, *, state: bool = False) -> Result | Prepa
 
     The run is prepared again: the same seed holds out the same entries or words.
 
-    `state`: with what the run goes on from, where it was kept; otherwise that is left to `read_state`.
+    `state`: with what the run continues from, where it was kept; otherwise that is left to `read_state`.
     Raises StoreError: the file is gone, damaged, newer than this program, or of a method that this program does not
       have.
     """
@@ -304,7 +304,7 @@ def read_array(path: Path, name: str) -> Any:
 
 
 class UnfinishedRun:
-    """A run in a folder, while it goes on and after it was cut off.
+    """A run in a folder, while it runs and after it was cut off.
 
     `folder`: where the results of the run are to be.
     `prepared`: the run; what is there of another run, on other data or of another version, is not used.

@@ -118,7 +118,7 @@ class RunStore:
 
         An id is made of letters, digits, - and _. The run is over or not; a `PreparedRun` is one that did no sweep yet.
 
-        `state`: with what the run goes on from, where it is at hand.
+        `state`: with what the run continues from, where it is at hand.
         Raises StoreError: it cannot be kept, or the run is another workspace's.
         """
         identity = _identify(workspace, job_id, created, run)
@@ -300,7 +300,7 @@ class RunStore:
         return read_array(path, name)
 
     def read_state(self, job_id: str) -> tuple[Any, Any] | None:
-        """Return what a stored run goes on from, and what the engine keeps; None if they were not stored.
+        """Return what a stored run continues from, and what the engine keeps; None if they were not stored.
 
         Raises StoreError: the file is gone or damaged, or of a version with other states.
         """

@@ -57,7 +57,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class StudyFolder(ABC, Generic[PlanT, StudyT]):
-    """A folder that keeps the runs of one plan: one that was interrupted goes on from it.
+    """A folder that keeps the runs of one plan: one that was interrupted continues from it.
 
     `version` is that of the package: another one may give other numbers.
 
@@ -77,7 +77,7 @@ class StudyFolder(ABC, Generic[PlanT, StudyT]):
     lines_file: ClassVar[str]
     remedy: ClassVar[str]  #: what to do about a line that is damaged
     rebuild: ClassVar[Callable[..., Any]]  #: data and the identity of a plan -> the plan, checked
-    #: What may be another in the plan when it goes on.
+    #: What may be another in the plan when it continues.
     may_change: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, folder: Path, plan: PlanT, version: str) -> None:
@@ -92,7 +92,7 @@ class StudyFolder(ABC, Generic[PlanT, StudyT]):
         if known is not None and not (isinstance(known, dict) and self._fix(known) == self._fix(identity)):
             raise StoreError(
                 f"{folder} holds another {self.noun}: with other {self.differences} or of another version. Give "
-                "another folder, or the same command to go on with it."
+                "another folder, or the same command to continue with it."
             )
         if known != identity:
             with replace_file(path) as file:
@@ -179,7 +179,7 @@ class StudyFolder(ABC, Generic[PlanT, StudyT]):
         """Return the run of a line, from 1; raise one of DAMAGE where it is none."""
 
     def _fix(self, identity: dict[str, Any]) -> dict[str, Any]:
-        """Return what must be the same for a plan to go on."""
+        """Return what must be the same for a plan to continue."""
         return {name: value for name, value in identity.items() if name not in self.may_change}
 
 
@@ -250,7 +250,7 @@ def _is_score(name: str, value: Any) -> bool:
 
 
 class SearchFolder(StudyFolder[Search, Tuning]):
-    """A folder that keeps the trials of one search; it may go on for more of them."""
+    """A folder that keeps the trials of one search; it may continue for more of them."""
 
     noun, run_noun = "search", "trial"
     differences = "data, methods, settings, ranges, seeds"
@@ -346,7 +346,7 @@ class StudyStore(Generic[PlanT, StudyT]):
         self._kept: dict[str, tuple[StudyFolder[PlanT, StudyT], str]] = {}
 
     def jobs(self, workspace: str) -> list[StudyJob[StudyT]]:
-        """Return the jobs of a workspace, oldest first; one that was interrupted can go on."""
+        """Return the jobs of a workspace, oldest first; one that was interrupted can continue."""
         with self._lock:
             return sorted(self._shelf(workspace).values(), key=lambda job: job.created)
 

@@ -1,6 +1,6 @@
 """Names that people give to topics: a small JSON file beside each run.
 
-A name belongs to what a topic says, not to its number: topics are numbered by size, and a run that goes on may change
+A name belongs to what a topic says, not to its number: topics are numbered by size, and a run that continues may change
 their order. So each name is kept with the topic's top words, and given to the topic that has most of them.
 """
 

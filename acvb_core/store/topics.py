@@ -1,4 +1,4 @@
-"""Trained topics as a file to go on from, one npz without pickle; and topics of a run that was written to a folder."""
+"""Trained topics as a file to continue from, one npz without pickle; and topics of a run in a folder."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _PLAIN = ("documents", "name", "method", "fingerprint")
 
 
 def save_model(model: Any, path: str | Path | BinaryIO) -> None:
-    """Write topics with everything that training goes on with.
+    """Write topics with everything that training continues with.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def _as_trained(model: Any) -> TrainedTopics:
 def load_model(
     path: str | Path | BinaryIO, name: str | None = None, *, tokeniser: WordFunction | None = None
 ) -> TrainedTopics:
-    """Return the topics that `save_model` wrote, to go on from: `fit(..., start=load_model(path))`.
+    """Return the topics that `save_model` wrote, to continue from: `fit(..., start=load_model(path))`.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def _find_fault(trained: TrainedTopics) -> str | None:
     shapes = {"gains": alpha.shape, "steps": (n_words,), "sizes": (n_words,), "course": (3,)}
     arrays = {**trained.posterior.arrays, "sizes": trained.sizes}
     if any(name in arrays and arrays[name].shape != shape for name, shape in shapes.items()):
-        return "what training goes on with is not of the topics' size"
+        return "what training continues with is not of the topics' size"
     if any(array.dtype.kind not in "fiu" or not np.isfinite(array).all() for array in arrays.values()):
         return "it holds something else than numbers"
     if not (alpha > 0).all() or not beta > 0 or not trained.documents >= 0:

@@ -467,7 +467,7 @@ def read_to_disk(
 
 
 def _inspect(source: CorpusSource, options: CorpusOptions) -> Schema:
-    """Return how a source is read; a fault in its head comes with the offer to go on if going on is possible."""
+    """Return how a source is read; a fault in its head comes with the offer to continue if that is possible."""
     try:
         return inspect_source(source, options)
     except DataError as fault:

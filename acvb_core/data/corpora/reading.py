@@ -47,7 +47,7 @@ class Reading:
 
     With `skip`, lines that cannot be read are left out and counted; otherwise the first of them is an error. `progress`
     takes the share that is done, from 0 to 1, a few times a second at most; what it raises ends the reading. What is
-    read `whole` goes into memory: more than fits is refused, and errors do not offer to go on without such lines.
+    read `whole` goes into memory: more than fits is refused, and errors do not offer to continue without such lines.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class Reading:
 
     @contextmanager
     def offering(self) -> Iterator[None]:
-        """Let faults through, with the offer to go on without such lines if that is possible."""
+        """Let faults through, with the offer to continue without such lines if that is possible."""
         try:
             yield
         except DataError as fault:
@@ -157,9 +157,9 @@ class Reading:
 
 
 def offer_skipping(fault: DataError) -> DataError:
-    """Return the fault with the offer to go on without such lines as a further remedy."""
+    """Return the fault with the offer to continue without such lines as a further remedy."""
     rest = "with what came before" if fault.line is None else "without such lines"
-    return fault.change_parts(remedy=f'{fault.remedy.rstrip(".")}, or go on {rest} (broken="skip").')
+    return fault.change_parts(remedy=f'{fault.remedy.rstrip(".")}, or continue {rest} (broken="skip").')
 
 
 class Vocabulary(NamedTuple):
@@ -615,7 +615,7 @@ def read_ldac(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries) 
     if vocabulary is None:
         check_size(n_words, "words", n_pairs, {"source": reading.name, "value": str(n_words - 1)})
     facts = [Fact("lines", number, f"Read {plural(number, 'line')} of an LDA-C file.")]
-    facts += tell_count("blank_lines", blank, "{blank line}: passed over.")
+    facts += tell_count("blank_lines", blank, "{blank line}: skipped.")
     return CountsFound(n_documents, _words_of(vocabulary, 0, n_words), None, facts)
 
 

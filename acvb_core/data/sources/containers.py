@@ -145,7 +145,7 @@ def _whole_table(name: str) -> str:
 
 #: Cells of a sheet, blank ones too; each takes about 32 bytes.
 _MOST_CELLS = 25_000_000
-#: The place of a cell, such as r="B12"; one of many letters or digits may go on behind this piece of the sheet.
+#: The place of a cell, such as r="B12"; one of many letters or digits may continue behind this piece of the sheet.
 _CELL = re.compile(
     rb"\br\s*=\s*[\"'](?:([A-Za-z]{1,9})([0-9]{1,19})[\"']|([A-Za-z]{10}|[A-Za-z]{1,9}[0-9]{20}))"
 )
@@ -333,7 +333,7 @@ def _numbered_rows(book: Any, name: str) -> list[tuple[int, list[Any]]]:
 
 
 #: What is said of titles above a table.
-TITLES = "{{{}}} above the table: taken for titles, passed over."
+TITLES = "{{{}}} above the table: taken for titles, skipped."
 #: Rows of a Parquet file that tell how large rows are, and bytes that are read of it at a time.
 _PARQUET_HEAD, _PARQUET_BYTES = 1 << 10, 1 << 26
 #: Lines of JSON that are looked at for the names of the fields.
@@ -572,9 +572,9 @@ def _text_facts(reader: RecordReader, schema: Schema) -> list[Fact]:
     details = {"header": schema.header, "delimiter": schema.delimiter, "encoding": schema.encoding}
     facts = [Fact("lines", reader.lines_read, read, details), *encoding_facts(schema)]
     facts += tell_count("title_lines", schema.title_lines, TITLES.format("line"))
-    told = "{line that starts|lines that start} with # or % above the data: passed over."
+    told = "{line that starts|lines that start} with # or % above the data: skipped."
     facts += tell_count("comment_lines", reader.comment_lines, told)
-    facts += tell_count("blank_lines", reader.blank_lines, "{blank line}: passed over.")
+    facts += tell_count("blank_lines", reader.blank_lines, "{blank line}: skipped.")
     return facts + tell_count("trimmed", reader.trimmed, TRIMMED)
 
 

@@ -22,7 +22,7 @@ MAX_FIELDS = 2_000_000
 MAX_FIELD = 10_000  # bytes; a longer field is nearly always an unclosed quote or not a table at all
 # Outcomes of `tokenise`.
 FINE, RAGGED, CONTROL, LONG, LONG_QUOTED, UNCLOSED, AFTER_QUOTE, MANY = range(8)
-# Slots of the running state: where the next record starts, what was passed over on the way to it, and what is allowed.
+# Slots of the running state: where the next record starts, what was skipped on the way to it, and what is allowed.
 LINE, EXPECTED, BLANK_LINES, TRIMMED, COMMENT_LINES, COMMENTS_OPEN, TITLES, LONGEST, STATE_SLOTS = range(9)
 ANY_NUMBER = -1  # of fields, in state[EXPECTED]
 _TAB, _NEWLINE, _RETURN, _SPACE, _QUOTE, _HASH, _PERCENT = 9, 10, 13, 32, 34, 35, 37
@@ -57,7 +57,7 @@ def tokenise(block: Any, final: Any, delimiter: Any, state: Any, room: Any) -> A
     """Cut a block of UTF-8 bytes into the fields of whole records, in one pass.
 
     Blanks around an unquoted field are trimmed, "" inside quotes is one quote, a quote inside an unquoted field is an
-    ordinary character. Blank lines and the lines up to state[TITLES] are passed over, and so are lines that start with
+    ordinary character. Blank lines and the lines up to state[TITLES] are skipped, and so are lines that start with
     # or % before the first record. A line ends at LF, CR LF or CR. With a space as delimiter, a run of spaces is one
     delimiter. Where fields may be longer than MAX_FIELD they are texts: these have no such comments above them, and may
     hold control characters.
@@ -331,7 +331,7 @@ class RecordReader(CountedRecords):
             rest = block[done:].tobytes()
 
     def _leave_out(self, error: DataError) -> None:
-        """Have the line that the reader is at passed over, unless its error is raised."""
+        """Have the line that the reader is at skipped, unless its error is raised."""
         if self._on_fault is None:
             raise error
         self._on_fault(error)

@@ -129,7 +129,7 @@ def count_files(stream: BinaryIO) -> int:
     while left > 0 and n_files <= MAX_FILES and (piece := stream.read(min(left, _DIRECTORY_PIECE))):
         left -= len(piece)
         n_files += (kept + piece).count(_ENTRY)
-        kept = (kept + piece)[-len(_ENTRY) + 1 :]  # an entry may begin here and go on in the next piece
+        kept = (kept + piece)[-len(_ENTRY) + 1 :]  # an entry may begin here and continue in the next piece
     return n_files
 
 

@@ -114,7 +114,7 @@ class Plan:
         }
 
     def identity(self) -> dict[str, Any]:
-        """Return everything that the runs depend on, as plain values: an experiment goes on only with the same."""
+        """Return everything that the runs depend on, as plain values: an experiment continues only with the same."""
         return {
             "data": self.data.fingerprint,
             "model": self.model.name,
