@@ -70,11 +70,9 @@ INSIDE = (
 KNOWN_UPWARD = {
     ("irm.gibbs_kernels", "irm.network"),
     ("irm.model", "irm.figures.binning"),
-    ("lda.online.kernels", "lda.online.stream"),
 }
 KNOWN_CIRCLES = {
     frozenset({"irm.cvb", "irm.gibbs", "irm.moves"}),
-    frozenset({"lda.online.kernels", "lda.online.stream", "lda.trained"}),
 }
 #: Modules outside the models that import one, besides the names that `acvb_core` offers.
 KNOWN_MODEL_IMPORTS = {"acvb_core.cli.texts", "acvb_core.store.topics"}

@@ -16,14 +16,16 @@ _PACKAGE = "acvb_core."
 _MODELS = _PACKAGE + "models."
 _PLAIN = (type(None), bool, int, float, str)
 _SEQUENCES: dict[str, type[Any]] = {"tuple": tuple, "list": list, "set": set, "frozenset": frozenset}
-#: Modules whose classes have moved since states were first kept, by the name that such a state has for them.
+#: Modules (or single classes) that moved, by the name that a stored state has for them.
 _MOVED = {
     "irm.gibbs.gibbs": "irm.gibbs",
     "irm.layout": "irm.kernels",
     "irm.moves.moves": "irm.moves",
     "irm.moves.rejected_moves": "irm.split",
     "irm.sweeps.rest": "irm.state",
+    "lda.online.stream:Prior": "lda.online.kernels",
     "lda.streams.state": "lda.online.stream",
+    "lda.streams.state:Prior": "lda.online.kernels",
     "lfm.feature_mean": "lfm.ibp",
     "lfm.ibp.best": "lfm.ibp",
     "lfm.ibp.ibp": "lfm.ibp",
@@ -117,7 +119,8 @@ def _part_names(cls: type, value: Any) -> list[str]:
 def _build(name: str, parts: dict[str, Any]) -> Any:
     """Return the object of a class that has these parts; nothing of the class is called."""
     module, _, qualified = name.partition(":")
-    moved = _MOVED.get(module.removeprefix(_MODELS))
+    short = module.removeprefix(_MODELS)
+    moved = _MOVED.get(f"{short}:{qualified}", _MOVED.get(short))
     module = module if moved is None else _MODELS + moved
     if not module.startswith(_PACKAGE):
         raise ValueError(f"no class of a state: {name}")

@@ -1,11 +1,11 @@
-"""Topics that were trained before, to continue from: with new documents, or by another method."""
+"""Trained topics, which other runs continue with new documents or by another method."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,16 +20,11 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.evaluate.heldout import Completion
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import Floats, Singles
-from acvb_core.models.lda.online.kernels import PAPER
-from acvb_core.models.lda.online.stream import Prior, StreamState
 from acvb_core.models.lda.state import TOPICS, padded_zeros
 from acvb_core.models.lda.topics import topics_in_use, word_probability, word_table
 from acvb_core.models.lda.transform import FixedTopics
 
-if TYPE_CHECKING:
-    from acvb_core.models.lda.online.stream import StreamMethod
-
-#: The last extension of each corpus: runs that continue from the same topics have the same split then.
+#: The last extension of each corpus, so that runs that continue from the same topics have the same split.
 _extended: WeakKeyDictionary[Any, tuple[list[str], Any]] = WeakKeyDictionary()
 
 
@@ -40,20 +35,20 @@ class TrainedTopics:
     Attributes
     ----------
     posterior : Posterior
-        With at least the arrays `words` and `alpha`; of a stream also what it continues with.
+        With at least the arrays `words` and `alpha`; from a stream, also the arrays to continue it.
     vocabulary : ndarray of str (object dtype), shape (V,)
     sizes : ndarray, shape (V,)
-        Tokens of each word that the topics stand for.
+        Tokens of each word that the topics represent.
     documents : float
-        Number of documents they stand for.
+        Number of documents that the topics represent.
     name : str
-        What the user calls the corpus.
+        The user's name of the corpus.
     method : str
         Name in the registry.
     fingerprint : str
-        Of the corpus.
+        Fingerprint of the corpus.
     tokeniser : Tokeniser or None
-        How its texts were cut.
+        The tokeniser of its texts.
     values : mapping
         Settings of the method.
     """
@@ -82,7 +77,7 @@ class TrainedTopics:
 
     @property
     def concentrations(self) -> Concentrations:
-        """The hyper-parameters as they were in the end."""
+        """The final hyper-parameters."""
         return Concentrations(
             np.asarray(self.posterior["alpha"], dtype=np.float64), self.posterior.hyper["beta"]
         )
@@ -104,7 +99,7 @@ class TrainedTopics:
 
     @property
     def fixed_topics(self) -> FixedTopics:
-        """The topics as new documents are read with them, the largest first."""
+        """The topics for reading new documents, the largest first."""
         phi, alpha = word_probability(self.posterior_by_size), self.posterior_by_size["alpha"]
         return FixedTopics(phi, alpha, self.vocabulary, self.tokeniser, self.name)
 
@@ -123,23 +118,23 @@ class TrainedTopics:
 
     @property
     def implied(self) -> dict[str, Any]:
-        """Settings that follow for every method that continues from here."""
+        """Settings of every method that continues these topics."""
         return {"k": self.n_topics}
 
     def check(self, n_topics: int) -> None:
-        """Raise a ParameterError where another number of topics is asked for."""
+        """Raise a ParameterError if this is not the number of topics."""
         if n_topics != self.n_topics:
             raise ParameterError(
                 f"k is {n_topics:,}, but there are {self.label} to continue from; give k={self.n_topics}."
             )
 
     def find_places(self, vocabulary: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the row here of each word of another vocabulary, -1 for those that are not known."""
+        """Return the number of each word of another vocabulary, -1 for unknown words."""
         place = {word: w for w, word in enumerate(self.vocabulary)}
         return np.array([place.get(word, -1) for word in vocabulary], dtype=np.int64)
 
     def extend_data(self, data: Any) -> Any:
-        """Return a corpus over a vocabulary that has all the words of the topics, so that none of them is lost."""
+        """Return a corpus whose vocabulary includes all the words of the topics."""
         words = self.words_missing_from(data.vocabulary).tolist()
         if not words:
             return data
@@ -154,45 +149,15 @@ class TrainedTopics:
         return np.array([word for word in self.vocabulary if word not in there], dtype=object)
 
     def counts_at(self, places: NDArray[np.int64]) -> Singles:
-        """Return the counts of words by their places, of new ones zero."""
+        """Return the counts of words by their numbers (`find_places`), zero for unknown words."""
         counts = padded_zeros((len(places), self.n_topics), np.float32)
         known = places >= 0
         counts[known] = np.maximum(self.posterior["words"][places[known]], 0.0)
         return counts
 
-    def build_state(self, method: StreamMethod) -> StreamState:
-        """Return the state from which a streaming method continues; new words begin with no counts.
-
-        What the topics stand for grows by the new documents, unless they are the same that they were trained on.
-        """
-        source = method.source
-        self.check(method.n_topics)
-        places = self.find_places(source.vocabulary)
-        old = np.where(places >= 0, self.sizes[places], 0.0)
-        sizes, documents = old, self.documents
-        met = bool(self.fingerprint) and self.fingerprint == source.fingerprint
-        if method.known and not met:
-            sizes, documents = old + source.frequencies, self.documents + source.n_documents
-        by_word = method.rescale_counts(self.counts_at(places), old, sizes)
-        arrays = self.posterior.arrays
-        steps = np.minimum(old, self.documents).astype(np.int64)
-        batches = int(self.documents // max(method.batch, 1))
-        prior = Prior.begin(self.concentrations.alpha)
-        if "course" in arrays:
-            denominator, learned, batches = arrays["course"]
-            steps = np.where(places >= 0, arrays["steps"][places], 0)
-            # What one rule has learned from says nothing to the other.
-            if denominator or method.rule == PAPER:
-                scalars = np.array([denominator, learned])
-                prior = Prior(prior.alpha, arrays["gains"].copy(), prior.sticks, scalars)
-        return StreamState(
-            by_word, np.asarray(by_word.sum(axis=0, dtype=np.float64)), steps, sizes, float(documents),
-            float(sizes.sum()), int(batches), prior, int(met), gone=int(self.documents),
-        )  # fmt: skip
-
 
 def check_start(start: Any) -> None:
-    """Raise a ParameterError where what a run is to continue from has no trained topics: a path, say, or a result."""
+    """Raise a ParameterError if a run is to continue from anything but trained topics."""
     if not isinstance(start, TrainedTopics):
         raise ParameterError(
             f"start is a {type(start).__name__}; give trained topics: load_model(path) of a file, "

@@ -11,24 +11,59 @@ import numpy as np
 from acvb_core.core.special import digamma, log
 from acvb_core.data.disk import Shard
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, prefetch, workspace
-from acvb_core.models.lda.online.stream import Prior, WordTopics
 from acvb_core.models.lda.spec import FROZEN
 
 #: Rules: none, left to right, the gradient of the leave-one-out likelihood, that of the lower bound.
 FIXED, LEFT_TO_RIGHT, PAPER, BOUND = 0, 1, 2, 3
-#: An alpha does not fall below this; a topic that has come down to it is not in use.
+#: Least alpha; a topic with it is not in use.
 FLOOR = 1e-5
-#: Weight of a document in the means that alpha is made of: (2 + documents)^-EASE, at least LEAST.
+#: Weight of a document in the means for alpha: (2 + documents)^-EASE, at least LEAST.
 EASE, LEAST = 0.7, 5e-4
-#: alpha_k and what a document's other tokens add to it are at least this.
+#: Least sum of alpha_k and the counts of a document's other tokens.
 LEAST_LEFT = 1e-9
-#: Share of a document's words that lies between one and the next in the order of the first rule.
+#: Step between two words in the order of the first rule, as a share of the document's words.
 GOLDEN = 0.6180339887498949
-#: Tokens of one word are taken together, so many that there are this many times as many before them; all of them one
-#: by one where there are fewer. A word that stands a million times takes some hundred steps, not a million.
+#: The tokens of a word are processed in groups of at most 1 / BLOCK of the tokens before them. So a word with a million
+#: tokens takes some hundred steps, not a million.
 BLOCK = 64.0
 #: A document's weight in the gradient rule is (1 + documents)^-SLOWING.
 SLOWING = 0.5
+
+
+class Prior(NamedTuple):
+    """Concentrations of the topics in a document, and the sums that they are learned from."""
+
+    alpha: Singles  #: shape (K,)
+    gains: Floats  #: shape (K,); weighted mean over documents of alpha_k g_k (see `left_to_right`)
+    sticks: Floats  #: shape (K,); log alpha0, then logit v_k of the stick breaking
+    scalars: Floats  #: shape (2,); weighted mean of the denominators; documents seen
+
+    @classmethod
+    def begin(cls, alpha: Floats) -> Prior:
+        """Return concentrations that nothing was learned about."""
+        rest = np.cumsum(alpha[::-1])[::-1]
+        share = np.clip(alpha[:-1] / rest[:-1], 1e-9, 1.0 - 1e-9)
+        sticks = np.concatenate([[np.log(rest[0])], np.log(share) - np.log1p(-share)])
+        return cls(alpha.astype(np.float32), np.zeros(len(alpha)), sticks, np.zeros(2))
+
+
+class WordTopics(NamedTuple):
+    """The topics as the kernels of streams read them."""
+
+    by_word: Any  #: shape (V, K); n_wk divided by `scale`; its type is that of the computation
+    scale: Any
+    totals: Floats  #: shape (K,); n_k
+    beta: Any
+    all_beta: float  #: V beta
+
+
+class BatchSums(NamedTuple):
+    """The sums of a `Batch` as the kernels read them."""
+
+    slots: Integers
+    sums: Any
+    cache: Any
+    totals: Floats
 
 
 @nb.njit(**OPTIONS)
@@ -43,19 +78,17 @@ def left_to_right(
     gains: Floats,
     scalars: Floats,
 ) -> None:
-    """Learn alpha from how well each token of a document is predicted by the ones before it.
+    """Learn alpha from the prediction of each token of a document by the tokens before it.
 
     With nd = alpha, A = sum alpha to begin with, for each token in turn: S = sum_k nd_k p_k, g_k += p_k / S,
-    den += 1 / A, A += 1, nd_k += nd_k p_k / S. Where the likelihood is highest, alpha_k = E[alpha_k g_k] / E[den],
-    a fixed point; both means are over documents, the latest ones weighing most. The words are taken in an order that
-    has nothing to do with their numbers: where words of one topic are numbered in a row (as they appear, for instance)
-    the topics that come last would be held to be far rarer than they are.
+    den += 1 / A, A += 1, nd_k += nd_k p_k / S. At the maximum of the likelihood alpha_k = E[alpha_k g_k] / E[den], a
+    fixed point; both means are over documents, with larger weights for later ones. The order of the words does not
+    depend on their numbers: if the words of a topic had consecutive numbers, the last topics would seem far too rare.
 
-    `n`, `first`: number of the document's words, and where its counts begin in `counts`.
+    `n`, `first`: number of the document's words, and the index of its first count in `counts`.
     `p`: shape (n, at least K).
     `alpha`: shape (K,).
-    `row`: shape (at least K,); for use here.
-    `sums`: shape (K,); for use here.
+    `row`, `sums`: shapes (at least K,), (K,); working memory.
     """
     single = alpha.dtype.type
     n_topics = alpha.shape[0]
@@ -104,8 +137,8 @@ def gradient(
 ) -> float:
     """Write d log q(words) / d alpha_k of a document's leave-one-out likelihood to `sums`; return its tokens.
 
-    For one token g_k = p_k / S - 1 / A with S = sum_k (n_dk - q_k + alpha_k) p_k, A = n_d - 1 + sum alpha (SN15 §6,
-    the topics of the tokens held fast).
+    For one token g_k = p_k / S - 1 / A with S = sum_k (n_dk - q_k + alpha_k) p_k, A = n_d - 1 + sum alpha (SN15 §6),
+    with the topics of the tokens fixed.
 
     `q`: shape (n, at least K).
     `expected`: shape (at least K,); alpha_k + n_dk.
@@ -122,7 +155,7 @@ def gradient(
         here, own = p[i], q[i]
         s = 0.0
         for k in range(n_topics):
-            # Of a sum and one of its parts rounding may leave less than nothing.
+            # Rounding may make this difference negative.
             rest = expected[k] - own[k]
             s += (rest if rest > LEAST_LEFT else LEAST_LEFT) * here[k]
         inverse = counts[first + i] / s
@@ -138,8 +171,8 @@ def gradient(
 def bound_gradient(n: int, first: int, counts: Singles, expected: Any, alpha: Any, sums: Floats) -> float:
     """Write d E log p(theta | alpha) / d alpha_k under q(theta) = Dirichlet(expected) to `sums`; return the tokens.
 
-    psi(sum alpha) - psi(alpha_k) + psi(gamma_k) - psi(sum gamma), gamma = `expected`, all of the lower bound that
-    alpha is in (SN15 §9, setup of SVB).
+    psi(sum alpha) - psi(alpha_k) + psi(gamma_k) - psi(sum gamma), gamma = `expected`: the terms of the lower bound with
+    alpha (SN15 §9, setup of SVB).
     """
     length, concentration, total = 0.0, 0.0, 0.0
     for i in range(n):
@@ -159,8 +192,8 @@ def climb_sticks(length: float, alpha: Any, sums: Floats, sticks: Floats, scalar
 
     With h_k = alpha_k g_k: d / d log alpha0 = sum h, d / d logit v_k = (1 - v_k) h_k - v_k sum_{l>k} h_l.
 
-    `length`: tokens of the document: the step is that of the mean over them.
-    `sums`: shape (K,); as `gradient` left it; written over.
+    `length`: tokens of the document; the step uses the mean over them.
+    `sums`: shape (K,); from `gradient`; it is overwritten.
     """
     n_topics = alpha.shape[0]
     step = (1.0 + scalars[1]) ** -SLOWING / length
@@ -194,10 +227,10 @@ def learn_alpha(
     row: Any,
     sums: Floats,
 ) -> None:
-    """Learn alpha from one document by the rule chosen.
+    """Learn alpha from one document by a rule.
 
-    `place`: number of the document's words, where its counts begin, and the counts.
-    `p`, `q`, `expected`, `row`, `sums`: as for the rules.
+    `place`: number of the document's words, index of its first count, and the counts.
+    Other parameters: as for the rules.
     """
     n, first, counts = place
     alpha, gains, sticks, scalars = prior
@@ -222,41 +255,40 @@ def longest_document(order: Integers, pointers: Integers) -> int:
 
 
 _AHEAD = 2
-#: n_dk + alpha_k without the token itself, when rounding leaves nothing of it.
+#: Least n_dk + alpha_k without the token itself.
 _LEAST = np.float32(1e-9)
 
 
 class WordUse(NamedTuple):
-    """How the counts of each word came about."""
+    """The history of the counts of each word."""
 
-    steps: Integers  #: shape (V,); how often each word's counts were brought up to date
+    steps: Integers  #: shape (V,); number of updates of each word
     sizes: Floats  #: shape (V,); tokens of each word
-    fresh: Any  #: shape (V, K) or (0, K); sums of c q in the pass under way, where the counts are renewed
+    fresh: Any  #: shape (V, K) or (0, K); sums of c q in the current epoch, if the counts are renewed
     renewed: Floats  #: shape (V,) or (0,); tokens of each word in `fresh`
 
 
 class Pace(NamedTuple):
-    """How often a document is updated, and by what steps its words are."""
+    """Updates of a document, and step sizes of its words."""
 
     passes: int
-    #: `early`, `early_passes`: the first so many documents have at most so many passes.
-    early: int
+    early: int  #: the first `early` documents have at most `early_passes` passes
     early_passes: int
     power: float
-    rates: Floats  #: T^-power for the first t
+    rates: Floats  #: t^-power for the first t
 
 
 class Sizing(NamedTuple):
     """The source of the sizes of words."""
 
-    running: bool  #: they are the tokens met so far, not those of the corpus
-    counting: bool  #: the tokens are met for the first time (with `running`)
-    noise: int  #: seed of the differences between topics in the beginning (with `running`)
+    running: bool  #: sizes are the tokens read so far, not those of the corpus
+    counting: bool  #: the tokens are read for the first time (with `running`)
+    noise: int  #: seed of the initial differences between topics (with `running`)
 
 
 @nb.njit(**OPTIONS)
 def uniform(seed: int, number: int) -> float:
-    """Return the random number of a place in a sequence, in [0, 1) (SplitMix64: Steele, Lea, Flood, OOPSLA 2014)."""
+    """Return a number of a random sequence in [0, 1) (SplitMix64: Steele, Lea, Flood, OOPSLA 2014)."""
     x = np.uint64(seed) + np.uint64(number + 1) * np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -276,24 +308,24 @@ def update_documents(
     rule: int,
     prior: Prior,
 ) -> tuple[float, float]:
-    """Update the topics by documents in this order, each when its own topics are settled (SN15 §7), in place.
+    """Update the counts with documents in this order, after their own topics have converged (SN15 §7), in place.
 
-    With the topics of the document's start, p_ik = (n_vk + beta) / (n_k + V beta): from q ∝ alpha_k p_ik, `passes`
-    times q ∝ (alpha_k + n_dk - q_k) p_ik for each word in turn. Then, each word of it once whatever its count,
-    n_vk <- (1 - rho) n_vk + rho m_v q_k with rho = (1 + t_v)^-power, where t_v is how often the word was met before and
-    m_v its tokens in the corpus less one; with `running`, m_v is the number of its tokens so far, and what stood
-    there is brought to its scale. V is then the number of words met: with words that are still to come, topics begin
-    so flat that one of them takes nearly all. A word met for the first time counts beta u, u = 1 + 0.1 U(0, 1),
-    drawn for each word and topic from `noise`.
+    With p_ik = (n_vk + beta) / (n_k + V beta) at the start of the document: from q ∝ alpha_k p_ik, `passes` times
+    q ∝ (alpha_k + n_dk - q_k) p_ik for each word in turn. Then, once for each word,
+    n_vk <- (1 - rho) n_vk + rho m_v q_k with rho = (1 + t_v)^-power. Here t_v is the number of earlier updates of the
+    word, and m_v its tokens in the corpus less one. With `running`, m_v is the number of its tokens so far, the counts
+    are rescaled to it, and V is the number of words so far: unseen words would make the first topics so flat that one
+    topic takes nearly all tokens. A word read for the first time counts beta u, u = 1 + 0.1 U(0, 1), drawn for each
+    word and topic from `noise`.
 
-    `written`: counts and totals that are brought up to date; those of `topics`, or ones that these are a copy of, where
-    several documents are taken by the same topics.
+    `written`: counts and totals to update: those of `topics`, or the originals of a copy in `topics` if several
+    documents use the same topics.
 
-    With `fresh`, what is left of the pass before shrinks by the c tokens that are renewed, in place of a step:
-    n_vk <- (n_vk - f_vk) (r_v - c) / r_v + f_vk + c q_k, f_vk <- f_vk + c q_k, r_v the tokens not renewed yet.
+    With `fresh`, each of the c renewed tokens replaces a token of the epoch before, instead of a step:
+    n_vk <- (n_vk - f_vk) (r_v - c) / r_v + f_vk + c q_k, f_vk <- f_vk + c q_k, with r_v tokens not renewed yet.
 
-    Returns `loo`: sum over tokens of the log of their probability given the others of their document (nats).
-    Returns `tokens`.
+    Returns `loo`: sum over tokens of the log probability given the other tokens of the document (nats).
+    Returns `tokens`: number of tokens in documents of more than one token.
     """
     pointers, words, counts = documents
     by_word, _, totals, beta, all_beta = topics

@@ -24,8 +24,11 @@ from acvb_core.models.lda.online.kernels import (
     FIXED,
     LEFT_TO_RIGHT,
     PAPER,
+    BatchSums,
     Pace,
+    Prior,
     Sizing,
+    WordTopics,
     WordUse,
     learn_alpha,
     longest_document,
@@ -34,14 +37,11 @@ from acvb_core.models.lda.online.kernels import (
 from acvb_core.models.lda.online.shards import ShardedStream
 from acvb_core.models.lda.online.stream import (
     Batch,
-    BatchSums,
     MinibatchMethod,
-    Prior,
     Renewal,
     StreamBuffers,
     StreamMethod,
     StreamState,
-    WordTopics,
 )
 from acvb_core.models.lda.spec import EARLY, fit_turn, fit_window
 from acvb_core.models.lda.state import padded_copy, padded_zeros

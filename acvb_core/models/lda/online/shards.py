@@ -15,9 +15,8 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.models.lda.documents import Part, cut
 from acvb_core.models.lda.kernels import Floats, Singles
-from acvb_core.models.lda.online.kernels import EASE, FLOOR, LEAST, LEFT_TO_RIGHT
+from acvb_core.models.lda.online.kernels import EASE, FLOOR, LEAST, LEFT_TO_RIGHT, Prior
 from acvb_core.models.lda.online.stream import (
-    Prior,
     Renewal,
     StreamMethod,
     StreamState,

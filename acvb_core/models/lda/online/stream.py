@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numba as nb
 import numpy as np
@@ -16,28 +16,12 @@ from acvb_core.data.disk import Shard
 from acvb_core.models.lda.documents import DocumentFeed, Source
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Integers, Singles, chunk_pairs
+from acvb_core.models.lda.online.kernels import PAPER, BatchSums, Prior, WordTopics
 from acvb_core.models.lda.spec import fit_window
 from acvb_core.models.lda.state import TOPICS, padded_copy, padded_zeros
 
 if TYPE_CHECKING:
     from acvb_core.models.lda.trained import TrainedTopics
-
-
-class Prior(NamedTuple):
-    """Concentrations of the topics in a document, and the sums that they are learned from."""
-
-    alpha: Singles  #: shape (K,)
-    gains: Floats  #: shape (K,); weighted mean over documents of alpha_k g_k (see `left_to_right`)
-    sticks: Floats  #: shape (K,); log alpha0, then logit v_k of the stick breaking
-    scalars: Floats  #: shape (2,); weighted mean of the denominators; documents seen
-
-    @classmethod
-    def begin(cls, alpha: Floats) -> Prior:
-        """Return concentrations that nothing was learned about."""
-        rest = np.cumsum(alpha[::-1])[::-1]
-        share = np.clip(alpha[:-1] / rest[:-1], 1e-9, 1.0 - 1e-9)
-        sticks = np.concatenate([[np.log(rest[0])], np.log(share) - np.log1p(-share)])
-        return cls(alpha.astype(np.float32), np.zeros(len(alpha)), sticks, np.zeros(2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,16 +96,6 @@ class StreamBuffers:
         )  # fmt: skip
         arrays = {name: getattr(self, name) for name in names}
         return replace(self._state, epoch=epoch, position=position, order=order, **arrays)
-
-
-class WordTopics(NamedTuple):
-    """The topics as the kernels of streams read them."""
-
-    by_word: Any  #: shape (V, K); n_wk divided by `scale`; its type is that of the computation
-    scale: Any
-    totals: Floats  #: shape (K,); n_k
-    beta: Any
-    all_beta: float  #: V beta
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +178,7 @@ class StreamMethod(UnaveragedMethod, ABC):
         poll()
         n_words = self.source.n_words
         if self.trained is not None:
-            return replace(self.trained.build_state(self), noise=int(rng.integers(2**62)))
+            return replace(self._continue(self.trained), noise=int(rng.integers(2**62)))
         by_word = self.start_counts(rng)
         sizes, documents, tokens = np.zeros(n_words), 0.0, 0.0
         if self.known:
@@ -213,6 +187,36 @@ class StreamMethod(UnaveragedMethod, ABC):
         return StreamState(
             by_word, by_word.sum(axis=0, dtype=np.float64), np.zeros(n_words, np.int64), sizes, documents, tokens, 0,
             Prior.begin(self.start.alpha), noise=0 if self.known else int(rng.integers(2**62)),
+        )  # fmt: skip
+
+    def _continue(self, trained: TrainedTopics) -> StreamState:
+        """Return the state that continues trained topics; new words have no counts.
+
+        The counts represent the new documents too, unless the topics were trained on them.
+        """
+        source = self.source
+        trained.check(self.n_topics)
+        places = trained.find_places(source.vocabulary)
+        old = np.where(places >= 0, trained.sizes[places], 0.0)
+        sizes, documents = old, trained.documents
+        met = bool(trained.fingerprint) and trained.fingerprint == source.fingerprint
+        if self.known and not met:
+            sizes, documents = old + source.frequencies, trained.documents + source.n_documents
+        by_word = self.rescale_counts(trained.counts_at(places), old, sizes)
+        arrays = trained.posterior.arrays
+        steps = np.minimum(old, trained.documents).astype(np.int64)
+        batches = int(trained.documents // max(self.batch, 1))
+        prior = Prior.begin(trained.concentrations.alpha)
+        if "course" in arrays:
+            denominator, learned, batches = arrays["course"]
+            steps = np.where(places >= 0, arrays["steps"][places], 0)
+            # The two rules learn from different sums.
+            if denominator or self.rule == PAPER:
+                scalars = np.array([denominator, learned])
+                prior = Prior(prior.alpha, arrays["gains"].copy(), prior.sticks, scalars)
+        return StreamState(
+            by_word, by_word.sum(axis=0, dtype=np.float64), steps, sizes, float(documents), float(sizes.sum()),
+            int(batches), prior, int(met), gone=int(trained.documents),
         )  # fmt: skip
 
     def sweep(
@@ -318,15 +322,6 @@ def add_words(state: StreamState, rows: Singles) -> StreamState:
 
 #: The counts are multiplied by their scale when it falls below this.
 _SMALL = 1e-6
-
-
-class BatchSums(NamedTuple):
-    """The sums of a `Batch` as the kernels read them."""
-
-    slots: Integers
-    sums: Any
-    cache: Any
-    totals: Floats
 
 
 class Batch:
