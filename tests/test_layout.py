@@ -379,6 +379,13 @@ def test_what_is_imported_is_declared() -> None:
     assert not missing, "\n".join(missing)
 
 
+def test_the_architecture_names_every_folder_and_is_short() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    folders = {path.parent.name for path in sources(PACKAGE, "pages")} - {PACKAGE, "ui", "app"}
+    assert {folder for folder in folders if not re.search(rf"\b{folder}\b", text)} == set()
+    assert len(text.splitlines()) <= 80
+
+
 def test_parts_that_refresh_are_drawn_by_one_function() -> None:
     """Without the container around it, a part that refreshes can take the place of what comes after it."""
     users = [path for path in sources(*APP_SOURCES) if "run_every" in path.read_text()]

@@ -60,13 +60,13 @@ def stacks(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 def test_a_press_on_start_is_few_calls_from_the_kernel(
     with_sample: AppTest, stacks: dict[str, list[str]]
 ) -> None:
-    """The calls are those that ARCHITECTURE.md lists, for a relation with the recommended method."""
+    """The calls are those that CONTRIBUTING.md lists, for a relation with the recommended method."""
     app = press(with_sample, "start")
     (job,) = jobs_of(app)
     until(app, lambda: job.inspect().verdict is not None)
     begun = next(at for at, frame in enumerate(stacks["page"]) if frame.endswith(" start_runs"))
     calls = [*stacks["page"][begun:], *stacks["kernel"]]
-    section = SECTION.search((ROOT / "ARCHITECTURE.md").read_text())
+    section = SECTION.search((ROOT / "CONTRIBUTING.md").read_text())
     assert section is not None
     listed = re.findall(r"^\d+\. `(\S+ \S+)`", section[1], re.MULTILINE)
     assert calls == listed
