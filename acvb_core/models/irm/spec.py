@@ -25,72 +25,46 @@ if TYPE_CHECKING:
     from acvb_core.data.relation import Relation
 
 
-def _heldout(unit: str) -> Measure:
-    return Measure(
-        "heldout",
-        f"Held-out log likelihood of {unit}",
-        "heldout_log_likelihood",
-        6,
-        f"%{{y:.4f}} nats {unit}",
+def _display(unit: str, clusters: dict[str, str], titles: dict[str, tuple[str, str]]) -> ModelDisplay:
+    """Return the curves of a run, with the number of clusters of each domain."""
+    heldout = f"Held-out log likelihood of {unit}"
+    curves = [Measure("heldout", heldout, "heldout_log_likelihood", 6, f"%{{y:.4f}} nats {unit}")]
+    for place, (name, title) in enumerate(clusters.items(), 4):
+        curves.append(Measure(name, title, f"effective_{name}", place, step=True, small=True))
+    return ModelDisplay(
+        (BOUND, LOO_NATS, CHANGE, *curves),
+        HeldOutScore("skill", "skill", write_share, "averaged_skill"),
+        to_predict="the mean of Gibbs samples or fewer clusters",
+        titles=titles,
     )
 
 
-_SCORE = HeldOutScore("skill", "skill", write_share, "averaged_skill")
-_TO_PREDICT = "the mean of Gibbs samples or fewer clusters"
-_COMMON = (BOUND, LOO_NATS, CHANGE)
-RELATION_DISPLAY = ModelDisplay(
-    (
-        *_COMMON,
-        _heldout("an entry"),
-        Measure("k_rows", "Row clusters", "effective_k_rows", 4, step=True, small=True),
-        Measure("k_cols", "Column clusters", "effective_k_cols", 5, step=True, small=True),
-    ),
-    _SCORE,
-    to_predict=_TO_PREDICT,
-)
-NETWORK_DISPLAY = ModelDisplay(
-    (
-        *_COMMON,
-        _heldout("a pair"),
-        Measure("k_rows", "Clusters", "effective_k_rows", 4, step=True, small=True),
-    ),
-    _SCORE,
-    to_predict=_TO_PREDICT,
-    titles={"k_rows": ("Clusters", "Clusters (rows)")},
-)
-_MEMORY, _MODEL = references_to("models.irm.model"), references_to("models.irm.model")
-_CVB, _VB = references_to("models.irm.cvb"), references_to("models.irm.vb")
-_RELATION, _HOLD_OUT = references_to("data.relation")("Relation"), references_to("evaluate.split")("hold_out")
+_MODEL, _CVB = references_to("models.irm.model"), references_to("models.irm.cvb")
 #: Sweeps before the first moves: earlier, clusters that are still taking shape would be lost. A chain has shaped them.
 MOVES_FROM, MOVES_FROM_AFTER_CHAIN = 15, 5
 #: Sweeps between moves, for the objects to find their places.
 MOVES_EVERY = 5
-#: No more moves after this sweep, so that a run can settle; earlier after a chain, which has left little to find.
+#: No more moves after this sweep, so that a run can settle; earlier after a chain, which leaves little to find.
 MOVES_UNTIL, MOVES_UNTIL_AFTER_CHAIN = 200, 60
-#: Splits may always go up to so many times the starting number of clusters.
+#: Splits may always lead to so many times the starting number of clusters.
 _FACTOR = 2
-#: They go further while there are two objects for each cluster, and while a sweep costs no more than this: a unit for
-#: every object and block, and this for every cluster at either end of a link. It takes up to three seconds.
+#: They lead to more while there are two objects for each cluster and a sweep costs at most `_WORK` (three seconds): 1
+#: for every object and block, and `_LINK` for every cluster at either end of a link.
 _WORK, _LINK = 1e8, 1 / 30
 
 
 def limit_clusters(relation: Relation, values: Values) -> dict[str, int]:
-    """Return the most clusters that a run may have of each domain; of a sampler none, which has no limit.
-
-    That is the starting number, unless splits may raise it.
-    """
+    """Return the most clusters that a run may have of each domain; nothing for a sampler, which has no limit."""
     if "split" not in values:
         return {}
-    if not values["split"]:
-        return starting_clusters(values)
-    return limit_splits(relation, values)
+    return limit_splits(relation, values) if values["split"] else starting_clusters(values)
 
 
 def limit_splits(relation: Relation, values: Values) -> dict[str, int]:
-    """Return the number of clusters of each domain that splits stop at."""
+    """Return the number of clusters of each domain at which splits stop."""
     starts = starting_clusters(values)
     n_objects, links = sum(relation.shape), _LINK * (relation.n_ones + relation.n_missing)
-    # The clusters k of which n_objects * k**2 + 2 * links * k is _WORK.
+    # The number of clusters k that solves n_objects * k**2 + 2 * links * k = _WORK.
     affordable = int((math.sqrt(links**2 + n_objects * _WORK) - links) / n_objects)
     return {
         domain: max(_FACTOR * k, min(affordable, n // 2))
@@ -115,40 +89,32 @@ IRM = ModelSpec(
     "a relation: which row objects are linked to which column objects",
     _MODEL("IrmModel"),
     {"rows": "row clusters", "cols": "column clusters"},
-    _MEMORY("memory_bytes"),
-    _RELATION,
-    _HOLD_OUT,
+    _MODEL("memory_bytes"),
+    references_to("data.relation")("Relation"),
+    references_to("evaluate.split")("hold_out"),
     _irm_schedule,
     96,  # a probability, and the sorted copies behind the ranking scores
     {"rows": "rows", "cols": "columns"},
     {"rows": "k_rows", "cols": "k_cols"},
-    RELATION_DISPLAY,
+    _display("an entry", {"k_rows": "Row clusters", "k_cols": "Column clusters"}, {}),
     references_to("evaluate.heldout")("LinkScore"),
-    sweep_seconds=_MEMORY("sweep_seconds"),
+    sweep_seconds=_MODEL("sweep_seconds"),
     limits=limit_clusters,
     observed=lambda relation: relation.n_observed,
 )
-NETWORK = ModelSpec(
-    "network",
-    "Infinite Relational Model of a network",
-    "irm",
-    "a network: which objects of one kind are linked to which",
-    _MODEL("build_network_model"),
-    {"rows": "clusters"},
-    _MEMORY("memory_bytes"),
-    _RELATION,
-    _HOLD_OUT,
-    _irm_schedule,
-    96,
-    {"rows": "nodes"},
-    {"rows": "k_rows"},
-    NETWORK_DISPLAY,
-    references_to("evaluate.heldout")("LinkScore"),
+NETWORK = replace(
+    IRM,
+    name="network",
+    label="Infinite Relational Model of a network",
+    data="a network: which objects of one kind are linked to which",
+    build=_MODEL("build_network_model"),
+    domains={"rows": "clusters"},
+    clusterings={"rows": "nodes"},
+    caps={"rows": "k_rows"},
+    display=_display("a pair", {"k_rows": "Clusters"}, {"k_rows": ("Clusters", "Clusters (rows)")}),
     accepts=lambda relation: relation.network is not None,
     wanted="a relation whose two sides are the same objects (load it with domains='one', or use "
     "`acvb_core.as_network`)",
-    sweep_seconds=_MEMORY("sweep_seconds"),
-    limits=limit_clusters,
     observed=lambda network: network.n_known,
     unit=("pair", "pairs"),
     one_domain=True,
@@ -157,50 +123,55 @@ NETWORK = ModelSpec(
 
 def _size(name: str, clusters: str) -> Parameter:
     return Parameter(
-        name, "int", 20, f"Starting number of {clusters}; those that are not needed die out or are merged. Splits add "
-        "more while that raises the lower bound: to twice this number at most, or on small data to as many as keep a "
-        "sweep within a few seconds. Without splits this is the largest number. Gibbs has no limit.",
+        name, "int", 20, f"Starting number of {clusters}. Unneeded ones die out or are merged. Splits add more while "
+        "that raises the lower bound: at most twice this number, or on small data as many as keep a sweep within a few "
+        "seconds. Without splits this is the largest number. Gibbs has no limit.",
         f"Starting number of {clusters}", 1, 1000, advanced=False,
     )  # fmt: skip
 
 
-_SIZE = (_size("k_rows", "row clusters"), _size("k_cols", "column clusters"))
-_SPECTRAL = "spectral: from a spectral clustering of the links. random: from random soft assignments, as in the papers."
-
-
-def _start(*choices: str, text: str = "") -> tuple[Parameter, ...]:
+def _start(*choices: str) -> tuple[Parameter, ...]:
+    text = "spectral: from a spectral clustering of the links. random: from random soft assignments, as in the papers."
+    if "gibbs" in choices:
+        text = (
+            "gibbs: from the best sample of a short Gibbs chain. The mean of its samples also predicts links, better "
+            f"than the clusters alone do. {text}"
+        )
     return (
-        Parameter("init", "choice", choices[0], f"{text}{_SPECTRAL}", "Start", choices=choices),
+        Parameter("init", "choice", choices[0], text, "Start", choices=choices),
         Parameter(
-            "smoothing", "float", 0.1,
-            "Share of every object that a spectral start spreads evenly over all clusters; the others have none.",
-            "Smoothing of the start", 0.0, 1.0,
+            "smoothing", "float", 0.1, "Share of every object that a spectral start spreads evenly over all clusters. "
+            "Other starts ignore it.", "Smoothing of the start", 0.0, 1.0,
         ),
     )  # fmt: skip
 
 
-_VARIATIONAL_START = _start(
-    "gibbs", "spectral", "random",
-    text="gibbs: from the best sample of a short Gibbs chain. The mean of its samples also predicts links, better than "
-    "the clusters alone do. ",
-)  # fmt: skip
+def _hyper(*choices: str) -> Parameter:
+    return Parameter(
+        "hyper", "choice", "tied", "How the prior's hyper-parameters are estimated. tied: all blocks share one Beta "
+        "prior. per-block: each has its own, which has no finite optimum. paper: the same, and the concentrations with "
+        "one stick too many, only to reproduce the paper. fixed: not estimated.",
+        "Learning of the priors", choices=choices,
+    )  # fmt: skip
+
+
+_SIZE = (_size("k_rows", "row clusters"), _size("k_cols", "column clusters"))
 _PRIOR = (
     Parameter(
-        "alpha", "float", 1.0, "Larger values favour more clusters. The concentration of the stick-breaking prior, at "
-        "the start.", "Preference for more clusters (alpha)", 1e-3, 1e3,
+        "alpha", "float", 1.0, "Larger values favour more clusters. Initial concentration of the stick-breaking prior.",
+        "Preference for more clusters (alpha)", 1e-3, 1e3,
     ),
     Parameter(
-        "a", "float", 0.1, "Links that each block is taken to have before its own are counted. First number of the "
-        "Beta prior, at the start.",
+        "a", "float", 0.1, "Prior number of links in each block. Initial first parameter of the Beta prior.",
         "Prior links (a)", 1e-3, 1e3,
     ),
     Parameter(
-        "b", "float", 1.0, "Pairs without a link that each block is taken to have before its own are counted. "
-        "Second number of the Beta prior, at the start.",
-        "Prior non-links (b)", 1e-3, 1e3,
+        "b", "float", 1.0, "Prior number of pairs without a link in each block. Initial second parameter of the Beta "
+        "prior.", "Prior non-links (b)", 1e-3, 1e3,
     ),
 )  # fmt: skip
-_VARIATIONAL = (
+_IRM = (
+    *_SIZE, *_start("gibbs", "spectral", "random"), _hyper("tied", "per-block", "paper", "fixed"), *_PRIOR,
     Parameter(
         "shrink", "float", 1e-5, "Clusters with less than this share of the objects are dropped; 0 keeps all.",
         "Drop clusters below", 0.0, 0.1,
@@ -213,54 +184,30 @@ _VARIATIONAL = (
         "split", "bool", True, "Between merges, split clusters in two if that raises the lower bound.",
         "Split clusters",
     ),
-)  # fmt: skip
-
-
-def _hyper(*choices: str) -> Parameter:
-    return Parameter(
-        "hyper", "choice", "tied", "How what is assumed beforehand (the priors) is learned. tied: all blocks share one "
-        "Beta prior. per-block: each has its own, which has no finite optimum. paper: the same, and the concentrations "
-        "with one stick too many, only to reproduce the paper. fixed: not learned.",
-        "Learning of the priors", choices=choices,
-    )  # fmt: skip
-
-
-_SCHEDULE = Parameter(
-    "schedule", "choice", "domains", "domains: update all rows, then all columns; objects that hardly move are passed "
-    "over in most sweeps. paper: as the paper prints it: all of them in one random order (CVB), or the strengths "
-    "after both (VB). Slower, and no better.",
-    "Order of the updates", choices=("domains", "paper"),
+    Parameter(
+        "schedule", "choice", "domains", "domains: update all rows, then all columns; most sweeps skip objects that "
+        "hardly move. paper: as the paper prints it, all objects in one random order (CVB), or the strengths after "
+        "both (VB). Slower, and no better.", "Order of the updates", choices=("domains", "paper"),
+    ),
+    PRESET,
 )  # fmt: skip
 _RESTART_MEAN = Parameter(
-    "restart_mean", "bool", True, "When a cluster is dropped, or a sweep moves ten times less than when the average "
-    "began, begin it again: it would mix answers with and without the cluster, or long remember the way to rest.",
-    "Restart the average",
+    "restart_mean", "bool", True, "Begin the average again if a cluster is dropped, or if a sweep moves ten times less "
+    "than when the average began. Otherwise it would mix results with and without the cluster, or keep early sweeps "
+    "for long.", "Restart the average",
 )  # fmt: skip
 _VARIANCE = Parameter(
     "variance", "choice", "paper", "Variances of the counts: those of the paper, or exact ones, which account for "
     "entries that share an object.", "Variances", choices=("paper", "exact"),
 )  # fmt: skip
-_IRM = (
-    *_SIZE,
-    *_VARIATIONAL_START,
-    _hyper("tied", "per-block", "paper", "fixed"),
-    *_PRIOR,
-    *_VARIATIONAL,
-    _SCHEDULE,
-    PRESET,
-)
 _RUN = (max_sweeps(1000), TOLERANCE)
+_AVERAGED_RUN = (_RESTART_MEAN, AUTO_BURN_IN, max_sweeps(5000), TOLERANCE)
 #: Earlier versions could cut a relation into shards: on real data they could end worse, and were no faster here.
 _RETIRED: Values = {"shards": 0}
-_AVERAGED_RUN = (max_sweeps(5000), TOLERANCE)
-#: What IRM14 and ACVB17 print for all variational methods.
+#: Settings that IRM14 and ACVB17 print for all variational methods.
 _PRINTED: Values = {
-    "init": "random",
-    "hyper": "paper",
-    "merge": False,
-    "split": False,
-    "schedule": "paper",
-}
+    "init": "random", "hyper": "paper", "merge": False, "split": False, "schedule": "paper",
+}  # fmt: skip
 _START_WHY = (
     "By default a run begins from the best sample of a short Gibbs chain, merges and splits clusters, and has one Beta "
     "prior for all blocks: from random responsibilities runs end in poor local optima, and a prior for each block "
@@ -290,14 +237,14 @@ _RELATION_METHODS = (
         "Averaged CVB0: continues like CVB0 and answers with the running mean of its responsibilities, which is "
         "certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
-        (*_IRM, _RESTART_MEAN, AUTO_BURN_IN, *_AVERAGED_RUN), _CVB("build_acvb0"), "mean_change",
+        (*_IRM, *_AVERAGED_RUN), _CVB("build_acvb0"), "mean_change",
         averaged=True, paper=_AVERAGED_PAPER, retired=_RETIRED,
     ),
     MethodSpec(
         "irm", "acvb", "ACVB",
         "Averaged second-order CVB: the running mean of CVB's responsibilities, certain to converge.",
         "Ishiguro, Sato, Ueda, JMLR 18 (2017), eq. 21",
-        (*_IRM, _VARIANCE, _RESTART_MEAN, AUTO_BURN_IN, *_AVERAGED_RUN), _CVB("build_acvb"), "mean_change",
+        (*_IRM, _VARIANCE, *_AVERAGED_RUN), _CVB("build_acvb"), "mean_change",
         averaged=True, paper=_AVERAGED_PAPER, check=_CVB("check_variance"),
     ),
     MethodSpec(
@@ -318,7 +265,7 @@ _RELATION_METHODS = (
         "irm", "vb", "VB",
         "Plain variational Bayes: its lower bound never falls, but the bound is looser.",
         "Ishiguro, Sato, Ueda, arXiv:1409.4757 (2014), §4",
-        (*_IRM, *_RUN), _VB("build_vb"), "lower_bound", paper=_VB_PAPER, retired=_RETIRED,
+        (*_IRM, *_RUN), references_to("models.irm.vb")("build_vb"), "lower_bound", paper=_VB_PAPER, retired=_RETIRED,
     ),
     MethodSpec(
         "irm", "gibbs", "Gibbs",
