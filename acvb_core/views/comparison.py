@@ -1,26 +1,34 @@
-"""Runs beside each other: how alike their clusterings are, and where their objects go."""
+"""Two runs side by side: how alike their clusterings or parts are, and which objects their clusters share."""
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.evaluate.agreement import contingency
-from acvb_core.views.heat_map import THREE_BLUES, heat_map
-from acvb_core.views.labels import text_room
+from acvb_core.views.parts import (
+    THREE_BLUES,
+    Labels,
+    heat_map,
+    name_ticks,
+    paper_note,
+    plain_axis,
+    text_room,
+    topic_name,
+)
 from acvb_core.views.theme import (
     GRID,
-    MUTED,
     OTHERS_COLOUR,
     TEXT,
     Figure,
-    base_layout,
+    Part,
     cluster_colour,
-    colour_bar,
     escape,
+    make_figure,
     rgba,
 )
 
@@ -28,12 +36,14 @@ _MEASURES = {"ari": "adjusted Rand index", "nmi": "normalised mutual information
 #: Clusters of a run that an alluvial figure shows one by one; the smaller ones share "others".
 MOST_CLUSTERS = 14
 _PAD, _TOP, _BOTTOM = 14, 40, 16  # pixels
+#: Parts with their similarities written in, parts that are all named, and characters of a name.
+_FEW, _NAMED, _LONGEST = 14, 30, 22
 
 
 def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None = None) -> Figure:
     """Return how alike runs are, run by run, as an annotated heat map.
 
-    `values`: shape (n, n); as `Comparison.agreement` gives it; the names are shown in the order given.
+    `values`: shape (n, n); as `agreement_tables` gives it; the names are shown in the order given.
     """
     names = [escape(name, 28) for name in values.index]
     n = len(names)
@@ -41,28 +51,26 @@ def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None =
         f"agreement-{measure}",
         range(n),
         range(n),
-        values.to_numpy().tolist(),
+        values.to_numpy(),
         scale=THREE_BLUES,
         gap=2,
         texttemplate="%{z:.2f}",
-        textfont={"size": 11},
         hovertext=[[f"{one}<br>{other}" for other in names] for one in names],
         hovertemplate=f"%{{hovertext}}<br>{_MEASURES[measure]} %{{z:.4f}}<extra></extra>",
         # Each cell says its value, and a phone has no room for a scale beside them.
         showscale=False,
     )
-    axis = {"tickvals": list(range(n)), "ticktext": names, "showgrid": False, "zeroline": False}
-    axis |= {"ticks": "", "ticklabelstandoff": 4, "tickfont": {"size": 12}, "automargin": True}
-    room = text_room([str(name) for name in values.index], 12, limit=28) + 12
+    room = text_room(map(str, values.index), 12, limit=28) + 12
     upright = n * room > 240
-    layout = base_layout(
+    axis = plain_axis(**name_ticks(range(n), names), automargin=True)
+    return make_figure(
+        [trace],
         height or max(240, 44 * n + room),
-        # Plotly measures the names: what is left of a phone's width must hold the numbers.
+        # Plotly measures the names: the numbers need what is left of a phone's width.
         margin={"l": 8, "r": 8, "t": 12, "b": 8},
         xaxis=axis | {"tickangle": -90 if upright else 0},
         yaxis=axis | {"autorange": "reversed"},
     )
-    return {"data": [trace], "layout": layout}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +89,11 @@ def object_flow(one: NDArray[np.int64], other: NDArray[np.int64], *, most: int =
     table = contingency(one, other)
     left, left_folded = _group_small(table.sum(axis=1), most)
     right, right_folded = _group_small(table.sum(axis=0), most)
-    rows = np.array([left.index(k + 1) if k + 1 in left else len(left) - 1 for k in table.index])
-    columns = np.array([right.index(k + 1) if k + 1 in right else len(right) - 1 for k in table.columns])
-    objects = np.zeros((len(left), len(right)), dtype=np.int64)
-    np.add.at(objects, (rows[:, None], columns[None, :]), table.to_numpy())
-    return ObjectFlow(left, right, objects, (left_folded, right_folded))
+    rows = [k + 1 if k + 1 in left else 0 for k in table.index]
+    columns = [k + 1 if k + 1 in right else 0 for k in table.columns]
+    folded = table.set_axis(rows, axis=0).set_axis(columns, axis=1).groupby(level=0).sum()
+    folded = folded.T.groupby(level=0).sum().T.reindex(index=left, columns=right)
+    return ObjectFlow(left, right, folded.to_numpy(), (left_folded, right_folded))
 
 
 def _group_small(sizes: pd.Series, most: int) -> tuple[list[int], int]:
@@ -94,6 +102,27 @@ def _group_small(sizes: pd.Series, most: int) -> tuple[list[int], int]:
         return [int(k) + 1 for k in sizes.index], 0
     largest = sizes.sort_values(ascending=False, kind="stable").index[: most - 1]
     return [*sorted(int(k) + 1 for k in largest), 0], len(sizes) - most + 1
+
+
+def matched_colours(one: NDArray[np.int64], other: NDArray[np.int64]) -> dict[int, str]:
+    """Return the colour of each cluster (from 1) of the other run: that of the cluster it shares most objects with.
+
+    Each colour of the first run is given once, to the pairs with most objects first; the rest get new colours.
+    """
+    table = contingency(one, other)
+    pairs = table.stack()
+    colours: dict[int, str] = {}
+    taken: set[int] = set()
+    for k, m in pairs[pairs > 0].sort_values(ascending=False, kind="stable").index:
+        if k not in taken and int(m) + 1 not in colours:
+            taken.add(k)
+            colours[int(m) + 1] = cluster_colour(int(k) + 1)
+    fresh = len(table.index)
+    for m in table.columns:
+        if int(m) + 1 not in colours:
+            fresh += 1
+            colours[int(m) + 1] = cluster_colour(fresh)
+    return colours
 
 
 def alluvial_figure(
@@ -106,19 +135,26 @@ def alluvial_figure(
 ) -> Figure:
     """Return the objects of two clusterings as bands from the clusters of one to those of the other.
 
+    Clusters that share most objects have one colour.
+
     `one`, `other`: shape (n,); clusters of the same objects, numbered from 0.
     `names`: names of the two runs.
     `most`: clusters on each side; the smallest beyond that share "others".
     """
-    bands = object_flow(one, other, most=most)
+    flow = object_flow(one, other, most=most)
     room = height - _TOP - _BOTTOM
-    n_most = max(len(bands.left), len(bands.right))
-    scale = (room - (n_most - 1) * _PAD) / max(int(bands.objects.sum()), 1)
-    sources, targets = np.nonzero(bands.objects)
-    numbers = [*bands.left, *bands.right]
-    folded = [bands.folded[0]] * len(bands.left) + [bands.folded[1]] * len(bands.right)
-    colours = [cluster_colour(k) if k else OTHERS_COLOUR for k in numbers]
-    labels = [str(k) if k else f"{n} others" for k, n in zip(numbers, folded, strict=True)]
+    n_most = max(len(flow.left), len(flow.right))
+    scale = (room - (n_most - 1) * _PAD) / max(int(flow.objects.sum()), 1)
+    sources, targets = np.nonzero(flow.objects)
+    matched = matched_colours(one, other)
+    colours = [cluster_colour(k) if k else OTHERS_COLOUR for k in flow.left]
+    colours += [matched[k] if k else OTHERS_COLOUR for k in flow.right]
+    labels = [str(k) if k else f"{flow.folded[0]} others" for k in flow.left]
+    labels += [str(k) if k else f"{flow.folded[1]} others" for k in flow.right]
+    middles = [
+        *_middles(flow.objects.sum(axis=1), scale, room),
+        *_middles(flow.objects.sum(axis=0), scale, room),
+    ]
     trace = {
         "type": "sankey",
         "arrangement": "fixed",
@@ -129,33 +165,27 @@ def alluvial_figure(
             "pad": _PAD,
             "thickness": 16,
             "line": {"width": 0},
-            "x": [0.001] * len(bands.left) + [0.999] * len(bands.right),
-            "y": [
-                *_middles(bands.objects.sum(axis=1), scale, room),
-                *_middles(bands.objects.sum(axis=0), scale, room),
-            ],
+            "x": [0.001] * len(flow.left) + [0.999] * len(flow.right),
+            "y": middles,
             "hovertemplate": "cluster %{label}: %{value:,d} objects<extra></extra>",
         },
         "link": {
             "source": sources.tolist(),
-            "target": (targets + len(bands.left)).tolist(),
-            "value": bands.objects[sources, targets].tolist(),
+            "target": (targets + len(flow.left)).tolist(),
+            "value": flow.objects[sources, targets].tolist(),
             "color": [rgba(colours[k], 0.38) for k in sources],
             "hovertemplate": "%{value:,d} objects<br>from %{source.label} to %{target.label}<extra></extra>",
         },
         "textfont": {"size": 12, "color": TEXT, "shadow": "none"},
         "uid": "alluvial",
     }
-    heading = {"y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom", "yshift": 8, "showarrow": False}
-    layout = base_layout(
-        height,
-        margin={"l": 12, "r": 12, "t": _TOP, "b": _BOTTOM},
-        annotations=[
-            heading | {"text": f"<b>{escape(name, 40)}</b>", "x": x, "xanchor": anchor, "font": {"size": 13}}
-            for name, x, anchor in ((names[0], 0, "left"), (names[1], 1, "right"))
-        ],
-    )
-    return {"data": [trace], "layout": layout}
+    notes = [
+        paper_note(f"<b>{escape(name, 40)}</b>", x, 1, xanchor=anchor, yanchor="bottom", yshift=8)
+        | {"font": {"size": 13, "color": TEXT}}
+        for name, x, anchor in ((names[0], 0, "left"), (names[1], 1, "right"))
+    ]
+    margin = {"l": 12, "r": 12, "t": _TOP, "b": _BOTTOM}
+    return make_figure([trace], height, margin=margin, annotations=notes)
 
 
 def _middles(sizes: NDArray[np.int64], scale: float, room: int) -> list[float]:
@@ -172,27 +202,86 @@ def contingency_figure(
     """Return how many objects each cluster of one labelling shares with each of the other, as a heat map."""
     table = contingency(one, other)
     counts = table.to_numpy()
-    small = max(counts.shape) <= 16
     trace = heat_map(
         "contingency",
         [str(k + 1) for k in table.columns],
         [str(k + 1) for k in table.index],
         # Shares of the row: a large cluster must not hide how a small one is split.
-        (counts / counts.sum(axis=1, keepdims=True)).tolist(),
+        counts / counts.sum(axis=1, keepdims=True),
         gap=1,
+        bar="share of the row",
         text=[[f"{n:,}" if n else "" for n in line] for line in counts.tolist()],
-        texttemplate="%{text}" if small else "",
+        texttemplate="%{text}" if max(counts.shape) <= 16 else "",
         hovertemplate="cluster %{y} and cluster %{x}: %{text} objects (%{z:.1%} of the first)<extra></extra>",
-        colorbar=colour_bar("share of the row", tickformat=".0%"),
     )
-    axis = {"type": "category", "showgrid": False, "ticks": "", "tickangle": 0, "ticklabelstandoff": 4}
-    title = {"font": {"size": 12, "color": MUTED}, "standoff": 6}
-    layout = base_layout(
+    trace["colorbar"] |= {"tickformat": ".0%"}
+    across, down = (
+        plain_axis(f"clusters of {escape(name, 40)}", type="category") for name in (names[1], names[0])
+    )
+    return make_figure(
+        [trace],
         height,
         margin={"l": 56, "r": 8, "t": 52, "b": 8},
         plot_bgcolor=GRID,
-        xaxis=axis | {"side": "top", "title": title | {"text": f"clusters of {escape(names[1], 40)}"}},
-        yaxis=axis
-        | {"autorange": "reversed", "title": title | {"text": f"clusters of {escape(names[0], 40)}"}},
+        xaxis=across | {"side": "top"},
+        yaxis=down | {"autorange": "reversed"},
     )
-    return {"data": [trace], "layout": layout}
+
+
+def similarity_figure(
+    similarity: ArrayLike,
+    one: ArrayLike,
+    other: ArrayLike,
+    names: tuple[str, str],
+    *,
+    part: str,
+    measure: str,
+    scale: str,
+    labels: Labels = None,
+    other_labels: Labels = None,
+) -> Figure:
+    """Return the similarities of the parts of two runs, as a heat map with the pairs framed along its diagonal.
+
+    `similarity`: shape (K, L); of each part of the first run with each of the other, 0 to 1.
+    `one`, `other`: shape (n_pairs,); the pairs (0-based).
+    `names`: names of the two runs.
+    `part`: word for a part: "topic".
+    `measure`, `scale`: name of the similarity under the pointer, and beside the colours.
+    `labels`, `other_labels`: names of the parts of each run.
+    """
+    given = np.asarray(similarity, dtype=np.float32)
+    pairs = list(zip(np.asarray(one).tolist(), np.asarray(other).tolist(), strict=True))
+    rows = [i for i, _ in pairs] + sorted(set(range(given.shape[0])) - {i for i, _ in pairs})
+    columns = [j for _, j in pairs] + sorted(set(range(given.shape[1])) - {j for _, j in pairs})
+    left = [topic_name(i + 1, labels, limit=_LONGEST) for i in rows]
+    above = [topic_name(j + 1, other_labels, limit=_LONGEST) for j in columns]
+    beside, over = (text_room(map(html.unescape, called), 11, limit=_LONGEST) for called in (left, above))
+    first, second = (escape(name, 40) for name in names)
+    few = max(given.shape) <= _FEW
+    trace = heat_map(
+        f"{part}-similarity",
+        above,
+        left,
+        given[np.ix_(rows, columns)],
+        scale=THREE_BLUES,
+        gap=1 if few else 0,
+        bar=scale,
+        texttemplate="%{z:.2f}" if few else "",
+        hovertemplate=f"{part} %{{y}} of {first}<br>{part} %{{x}} of {second}<br>"
+        f"{measure} %{{z:.3f}}<extra></extra>",
+    )
+    frame = {"type": "rect", "line": {"color": TEXT, "width": 2 if few else 1}}
+    ends = [(at - 0.5, at + 0.5) for at in range(len(pairs))]
+    more: Part = {"nticks": 24} if max(given.shape) > _NAMED else {}
+    upright = over > 30
+    over = over if upright else 16
+    across, down = (plain_axis(f"{part}s of {name}", type="category", **more) for name in (second, first))
+    return make_figure(
+        [trace],
+        max(360, min(660, 26 * len(rows) + over + 80)),
+        margin={"l": beside + 42, "r": 8, "t": over + 42, "b": 8},
+        plot_bgcolor=GRID,
+        shapes=[frame | {"x0": low, "x1": high, "y0": low, "y1": high} for low, high in ends],
+        xaxis=across | {"side": "top", "tickangle": -90 if upright else 0},
+        yaxis=down | {"autorange": "reversed"},
+    )

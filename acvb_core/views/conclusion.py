@@ -147,7 +147,7 @@ def _score_of(result: Result) -> float:
 
 
 def _describe_average(result: Result) -> str:
-    """Return how the score goes on where samples, averaged, predict held-out data too: " alone, 31.4 % …"."""
+    """Return how the score continues where samples, averaged, predict held-out data too: " alone, 31.4 % …"."""
     score = result.prepared.model_row.display.score
     averaged = float(getattr(result.snapshot.heldout, score.averaged, np.nan)) if score.averaged else np.nan
     if result.prepared.row.sampled or not np.isfinite(averaged):

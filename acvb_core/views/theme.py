@@ -1,22 +1,21 @@
-"""The look that all figures share: a colour and dash for each method, a colour for each cluster, a layout."""
+"""The look of all figures: colours, one Plotly template for light and dark pages, escaped text, a page as HTML."""
 
 from __future__ import annotations
 
-import base64
 import html
+import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from plotly.graph_objects import Figure as Figure
 
 from acvb_core.registry import MODELS
 
-Figure = dict[str, Any]
+#: A trace, an axis or another part of a figure, as Plotly's JSON has it.
+Part = dict[str, Any]
 
 FONT = "'Source Sans', 'Source Sans Pro', 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 TEXT = "#1F2933"
@@ -129,48 +128,34 @@ def escape(text: object, limit: int | None = None) -> str:
     return html.escape(isolate(plain), quote=False).replace("%", "&#37;").replace("$", "&#36;")
 
 
-_CODES = {"float64": "f8", "float32": "f4", "int32": "i4", "int16": "i2", "uint8": "u1"}
+#: Background of the dark page (`.streamlit/config.toml`).
+DARK_PAPER = "#14181D"
+_NEUTRALS = {TEXT: "#E6EAEE", MUTED: "#AEB8C2", LINE: "#6B7785", GRID: "#2B333C", PAPER: DARK_PAPER}
+#: Text on a coloured surface: black or white, whichever is easier to read there, on every page.
+_INKS = ("#000000", "#FFFFFF")
+#: The least contrast of a line or a mark with the page (WCAG 2.2, 1.4.11).
+_LEAST = 3.0
+#: Tones are inverted by this share, so that white becomes the dark page and not black (`style.py` does it to pictures).
+INVERSION = 0.92
+_RGB = re.compile(r"rgba?\(\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*(?:,\s*([\d.]+)\s*)?\)")
+# Names of the user's have no tags: theirs are escaped.
+_SPAN = re.compile(r'(<span style="[^"<>]*color:)([^;"<>]+)')
+# Rotates the hue by 180 degrees, as the CSS filter does: blue stays blue after the inversion.
+_ROTATION = ((-0.574, 1.430, 0.144), (0.426, 0.430, 0.144), (0.426, 1.430, -0.856))
 
-
-def b64(array: ArrayLike) -> dict[str, str]:
-    """Return an array in the compact form Plotly reads: type code and base64 of the bytes.
-
-    Raises KeyError: Plotly has no such type, as for int64.
-    """
-    values = np.ascontiguousarray(array)
-    code = _CODES[values.dtype.name]
-    coded = {"dtype": code, "bdata": base64.b64encode(values.tobytes()).decode()}
-    if values.ndim > 1:
-        coded["shape"] = ", ".join(str(n) for n in values.shape)
-    return coded
-
-
-def decimate(values: ArrayLike, limit: int) -> NDArray[np.int64]:
-    """Return the indices of at most `limit` points that keep the look of a curve.
-
-    They are the first and the last point, and the lowest and the highest of each of limit / 2 - 1 equal stretches.
-    """
-    y = np.asarray(values, dtype=np.float64)
-    n = len(y)
-    if n <= limit:
-        return np.arange(n)
-    edges = np.linspace(1, n - 1, max(limit // 2 - 1, 1) + 1).astype(np.int64)
-    indices = [0, n - 1]
-    for start, stop in pairwise(edges):
-        piece = y[start:stop]
-        indices += [start + int(piece.argmin()), start + int(piece.argmax())]
-    return np.unique(np.array(indices, dtype=np.int64))
-
-
-def base_layout(height: int, **more: Any) -> Figure:
-    """Return the layout that all figures start from."""
-    # It never has a `transition`: with one, Plotly stops fitting the axes to data that grow.
-    return {
-        "height": height,
-        "autosize": True,
+_TITLE = {"font": {"size": 12, "color": MUTED}, "standoff": 4}
+_AXIS = {"showgrid": False, "zeroline": False, "zerolinecolor": LINE, "linecolor": LINE, "title": _TITLE}
+_AXIS |= {"tickfont": {"size": 11}, "tickangle": 0}
+_COLOUR_BAR = {"thickness": 12, "tickfont": {"size": 11}, "outlinewidth": 1, "outlinecolor": LINE}
+_COLOUR_BAR |= {"title": {"side": "right", "font": {"size": 12}}}
+#: What figures share. It has no `transition`: with one, Plotly stops fitting the axes to data that grow.
+TEMPLATE: Part = {
+    "layout": {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": FONT, "color": TEXT, "size": 13},
+        "showlegend": False,
+        "hovermode": "closest",
         "hoverlabel": {
             "bgcolor": PAPER,
             "bordercolor": LINE,
@@ -178,34 +163,45 @@ def base_layout(height: int, **more: Any) -> Figure:
             "font": {"size": 12, "color": TEXT, "family": FONT},
         },
         "modebar": {"orientation": "v", "bgcolor": "rgba(0,0,0,0)", "color": LINE, "activecolor": MUTED},
-        **more,
-    }
+        "title": {
+            "x": 0, "xref": "container", "xanchor": "left", "y": 1, "yref": "container", "yanchor": "top",
+            "pad": {"t": 8}, "font": {"size": 13},
+        },
+        "legend": {
+            "orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yref": "container", "yanchor": "bottom",
+            "font": {"size": 12},
+        },
+        "annotationdefaults": {"showarrow": False, "font": {"size": 11, "color": MUTED}},
+        "bargap": 0.25,
+        "xaxis": _AXIS,
+        "yaxis": _AXIS,
+    },
+    "data": {
+        "heatmap": [{"colorbar": _COLOUR_BAR}],
+        "scatter": [{"marker": {"colorbar": _COLOUR_BAR}}],
+        "bar": [
+            {
+                "marker": {"line": {"width": 0}}, "textfont": {"size": 11, "color": MUTED}, "textangle": 0,
+                "textposition": "outside", "cliponaxis": False,
+            }
+        ],
+    },
+}  # fmt: skip
 
 
-def colour_bar(title: str = "", **more: Any) -> Figure:
-    """Return the look of a colour bar; its title stands at its right."""
-    heading = {"title": {"text": title, "side": "right", "font": {"size": 12}}} if title else {}
-    return {
-        "thickness": 12,
-        "tickfont": {"size": 11},
-        "outlinewidth": 1,
-        "outlinecolor": LINE,
-        **heading,
-        **more,
-    }
+def make_figure(data: list[Part], height: int, **layout: Any) -> Figure:
+    """Return a figure of some traces, with what its layout has beyond the template."""
+    # Plotly's validation takes 25 ms for the curves of ten runs; tests/views validate every kind of figure.
+    return Figure(data, {"template": TEMPLATE, "height": height, **layout}, _validate=False)
 
 
 def to_html(figure: Figure, title: str) -> str:
     """Return an HTML page that shows the figure without any other file or machine."""
-    import plotly.graph_objects as go
-    import plotly.io as pio
-
-    shown = {**figure, "layout": {**figure["layout"], "paper_bgcolor": PAPER, "plot_bgcolor": PAPER}}
-    body = pio.to_html(go.Figure(shown), include_plotlyjs=True, full_html=False, config=dict(CHART_CONFIG))
+    body = figure.to_html(include_plotlyjs=True, full_html=False, validate=False, config=dict(CHART_CONFIG))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">'
         f"<title>{html.escape(title)}</title></head>\n"
-        f'<body style="margin:1rem;font-family:{html.escape(FONT)};color:{TEXT}">\n'
+        f'<body style="margin:1rem;font-family:{html.escape(FONT)};color:{TEXT};background:{PAPER}">\n'
         f'<h1 style="font-size:1.3rem;margin:0 0 0.5rem">{html.escape(title)}</h1>\n{body}\n</body>\n</html>\n'
     )
 
@@ -214,3 +210,118 @@ def percent(share: float) -> str:
     """Return a share with three significant digits, two below one per cent."""
     value = 100 * share
     return f"{value:.3g} %" if value >= 1 else f"{value:.2g} %"
+
+
+def darken_figure(figure: Figure) -> Figure:
+    """Return a figure as it is drawn on a dark page; the one given is unchanged."""
+    parts = darken_parts(figure.to_dict())
+    return Figure(parts["data"], parts["layout"], _validate=False)
+
+
+def darken_parts(parts: Part) -> Part:
+    """Return data and layouts in the colours of a dark page; those given are unchanged."""
+    shown: Part = _recolour(parts)
+    # A picture that is saved from the page needs the background that its text was made for.
+    return {k: v if k == "data" else v | {"paper_bgcolor": DARK_PAPER} for k, v in shown.items()}
+
+
+def dark_colour(colour: str) -> str:
+    """Return a line's, mark's or text's colour on a dark page: the same one, unless it could hardly be seen there.
+
+    Colours written "rgb(...)" are tones between the page and an ink, and are inverted.
+    """
+    if colour in _INKS:
+        return colour
+    if colour in _NEUTRALS:
+        return _NEUTRALS[colour]
+    if colour.startswith("#"):
+        return _lighten(colour)
+    parts = _RGB.fullmatch(colour)
+    if parts is None:
+        return colour
+    red, green, blue, opacity = parts.groups()
+    if opacity is None:
+        return invert_tone(colour)
+    if float(opacity) == 0.0:
+        return colour
+    solid = f"#{int(red):02X}{int(green):02X}{int(blue):02X}"
+    new = DARK_PAPER if solid == "#FFFFFF" else dark_colour(solid)
+    return f"rgba({','.join(str(part) for part in _parts(new))},{opacity})"
+
+
+def css_colour(colour: str) -> str:
+    """Return a colour as CSS that follows the page: the browser knows which of the two it shows."""
+    dark = dark_colour(colour)
+    return colour if dark == colour else f"light-dark({colour}, {dark})"
+
+
+def invert_tone(colour: str) -> str:
+    """Return a tone with light and dark exchanged and its hue kept: white becomes the dark page."""
+    parts = _RGB.fullmatch(colour)
+    if parts is not None and parts.group(4) is not None:
+        return colour
+    solid = "#FFFFFF" if colour in (PAPER, "#FFFFFF") else colour
+    before = _parts(solid) if parts is None else [int(part) for part in parts.groups()[:3]]
+    inverted = [255 * INVERSION - (2 * INVERSION - 1) * part for part in before]
+    turned = (sum(w * part for w, part in zip(row, inverted, strict=True)) for row in _ROTATION)
+    return "rgb({}, {}, {})".format(*(min(max(round(part), 0), 255) for part in turned))
+
+
+def _parts(colour: str) -> list[int]:
+    return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+
+
+def _lighten(colour: str) -> str:
+    """Return the colour mixed with as much white as it takes to be seen."""
+    parts = _parts(colour)
+    for tenths in range(10):
+        mixed = "#" + "".join(f"{round(part + (255 - part) * tenths / 10):02X}" for part in parts)
+        if contrast(mixed, DARK_PAPER) >= _LEAST:
+            return mixed if tenths else colour
+    return "#FFFFFF"
+
+
+def _recolour(value: Any, change: Callable[[str], str] | None = None) -> Any:
+    """Return a part of a figure; `change` is what becomes of a text in it, None where texts are no colours."""
+    if isinstance(value, Mapping):
+        return {key: _recolour(item, _change_of(key)) for key, item in value.items()}
+    if change is None:
+        # Data, which may be long, and lists of traces, shapes and annotations.
+        return [_recolour(item) for item in value] if _holds_parts(value) else value
+    if isinstance(value, str):
+        return change(value)
+    return [_recolour(item, change) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _holds_parts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) > 0 and isinstance(value[0], Mapping)
+
+
+def _change_of(key: str) -> Callable[[str], str] | None:
+    if key == "colorscale":
+        return invert_tone
+    if key == "text":
+        return _recolour_spans
+    return dark_colour if key.endswith("color") else None
+
+
+def _recolour_spans(text: str) -> str:
+    """Return a text whose coloured words have the colours of the dark page."""
+    return _SPAN.sub(lambda span: span[1] + dark_colour(span[2]), text)
+
+
+def ink_on(colour: str) -> str:
+    """Return white or black, whichever is easier to read on a colour "#rrggbb"."""
+    return "#FFFFFF" if contrast(colour, "#FFFFFF") > contrast(colour, "#000000") else "#000000"
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours "#rrggbb", from 1 to 21 (WCAG 2.2)."""
+    darker, lighter = sorted((_luminance(one), _luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -89,7 +89,7 @@ def show_overview(view: TopicView, names: Names, topic: int, order: WordOrder) -
                 help="A flat map cannot show all differences. This one shows "
                 f"{say.percent(round(view.map.shown, 2))} of the squares of the distances between topics.",
             )
-            _show_map(view, names, topic, _NARROW_MAP if is_narrow() else min(height, 560))
+            _show_map(view, names, topic, order, _NARROW_MAP if is_narrow() else min(height, 560))
         with st.container(key="topic_words", gap="xsmall"):
             _show_heading(view, names, topic)
             with contain_failure():
@@ -100,10 +100,13 @@ def show_overview(view: TopicView, names: Names, topic: int, order: WordOrder) -
                 show_figure(bars, "topic_bars", f"The words of topic {topic}, the most typical first.")
 
 
-def _show_map(view: TopicView, names: Names, topic: int, height: int) -> None:
+def _show_map(view: TopicView, names: Names, topic: int, order: WordOrder, height: int) -> None:
     """Draw the topics on a plane."""
     positions, shares = view.map.positions, view.topics.share
-    figure = topic_map_figure(positions, shares, names, selected=topic, height=height)
+    topics = range(1, view.n_topics + 1)
+    ranked = view.rank_words(order, [*topics])
+    words = ranked[ranked["rank"] == 1].set_index("topic")["word"].reindex(topics, fill_value="").tolist()
+    figure = topic_map_figure(positions, shares, names, words=words, selected=topic, height=height)
     # A unit is as long across as up. Where ranges give way to that, a chart that is drawn while its place is still
     # narrow keeps the wide ranges it then needed; where the frame gives way, it is right as soon as there is room.
     figure.update_xaxes(constrain="domain", constraintoward="left")

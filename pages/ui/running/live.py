@@ -157,8 +157,8 @@ def live_plot(figure: Figure, *, key: str, lifted: Sequence[str] = ()) -> None:
     # Streamlit loads its Plotly when a chart of its own appears: one of ten pixels, which never changes.
     with st.container(height=1, border=False, key=f"{key}_loader"):
         st.plotly_chart(_FIRST, key=f"{key}_loader_chart", config={"staticPlot": True})
-    shown = suit_page(figure)
-    drawn = json.dumps(shown.to_dict() | {"narrow": stack_panels(shown)})
+    parts = suit_page(figure.to_dict() | {"narrow": stack_panels(figure)})
+    drawn = json.dumps(parts)
     _component(data={"figure": drawn, "lifted": [*lifted]}, key=key)
 
 

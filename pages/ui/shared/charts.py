@@ -7,7 +7,16 @@ from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
-from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure, cluster_colour, darken_figure, ink_on
+from acvb_core.views.theme import (
+    CHART_CONFIG,
+    STILL_CONFIG,
+    Figure,
+    Part,
+    cluster_colour,
+    darken_figure,
+    darken_parts,
+    ink_on,
+)
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one
 from pages.ui.shared.refresh import is_narrow
@@ -39,7 +48,8 @@ def show_figure(
         For `st.plotly_chart`.
     """
     with contain_failure():
-        drawn = suit_page(figure() if callable(figure) else figure)
+        drawn = figure() if callable(figure) else figure
+        drawn = darken_figure(drawn) if st.context.theme.type == "dark" else drawn
         st.plotly_chart(drawn, key=key, theme=None, config=dict(config), alt=alt, **more)
 
 
@@ -61,9 +71,9 @@ def show_figures_in_tabs(figures: Mapping[str, tuple[str, Callable[[], Figure]]]
                 show_figure(draw, name)
 
 
-def suit_page(figure: Figure) -> Figure:
-    """Return a figure in the colours of the page: those of a dark one where the browser shows it dark."""
-    return darken_figure(figure) if st.context.theme.type == "dark" else figure
+def suit_page(parts: Part) -> Part:
+    """Return data and layouts in the colours of the page: those of a dark one if the browser shows it dark."""
+    return darken_parts(parts) if st.context.theme.type == "dark" else parts
 
 
 def show_clickable_figure(

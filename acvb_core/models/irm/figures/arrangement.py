@@ -1,13 +1,14 @@
-"""A relation with its objects sorted by cluster, and the numbers of every block: what the block figures show."""
+"""A relation with its objects sorted by cluster: its blocks, the labels of its axes, the table of its clusters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
@@ -22,9 +23,15 @@ from acvb_core.models.irm.scores import (
     sides,
     without_diagonal,
 )
+from acvb_core.views.parts import name_ticks, text_room
+from acvb_core.views.theme import Part, cluster_colour, escape
 
 Window = tuple[int, int, int, int]
 _LEAST_SELECTION = 2  # objects a side; less than that is a click
+#: Objects a side up to which their names are shown, characters of a name, and pixels of one.
+NAMED, _NAME_LENGTH, _PIXELS_A_NAME = 60, 24, 13
+#: Nodes of a cluster that its table names.
+_EXAMPLES = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +43,10 @@ class Side:
     order: NDArray[np.int64]  #: shape (n,); object at each place
     #: Shape (K + 1,); place where each cluster begins, and n; a cluster can be empty.
     borders: NDArray[np.int64]
-    clustered: bool = True  #: False when the objects stand as they were read
-    end: str = ""  #: which end of a link these objects are ("from", "to"), where that has to be said
+    clustered: bool = True  #: False if the objects are in the order of the file
+    end: str = ""  #: end of a directed link that these objects are: "from" or "to"
+    #: Colours of clusters (from 1) that differ from the usual ones: those of the same clusters of another run.
+    colours: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -55,6 +64,15 @@ class Side:
         position = np.empty(self.n, dtype=np.int64)
         position[self.order] = np.arange(self.n)
         return position
+
+    @property
+    def clusters(self) -> NDArray[np.int64]:
+        """Cluster of each object (from 0), shape (n,)."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)[self.position]
+
+    def colour(self, cluster: int) -> str:
+        """Return the colour of a cluster (from 1)."""
+        return self.colours.get(cluster, cluster_colour(cluster))
 
     def cluster_at(self, place: int) -> int:
         """Return the number (from 1) of the cluster at a place."""
@@ -198,22 +216,12 @@ def _ends(relation: Relation) -> tuple[str, str]:
 def arrange_as_read(relation: Relation) -> Arrangement:
     """Return a relation in the order it was read, as one block."""
     n_rows, n_columns = relation.shape
-    if relation.network is not None:
-        whole = arrange_network(relation, np.zeros(n_rows, dtype=np.int64), 1)
-        rows = replace(whole.rows, order=np.arange(n_rows), clustered=False)
-        return replace(whole, rows=rows, columns=replace(rows, end=whole.columns.end))
-    return Arrangement(
-        relation,
-        Side(relation.row_labels, relation.row_kind, np.arange(n_rows), np.array([0, n_rows]), False),
-        Side(
-            relation.column_labels,
-            relation.column_kind,
-            np.arange(n_columns),
-            np.array([0, n_columns]),
-            False,
-        ),
-        np.array([[relation.n_ones]]),
-        np.array([[relation.n_observed]]),
+    down, across = (np.zeros(n, dtype=np.int64) for n in relation.shape)
+    one = relation.network is not None
+    whole = arrange_network(relation, down, 1) if one else arrange(relation, down, across, (1, 1))
+    rows = replace(whole.rows, order=np.arange(n_rows), clustered=False)
+    return replace(
+        whole, rows=rows, columns=replace(whole.columns, order=np.arange(n_columns), clustered=False)
     )
 
 
@@ -235,3 +243,70 @@ def _side(
     order = np.lexsort((-degree, clusters)).astype(np.int64)
     sizes = np.bincount(clusters, minlength=n_clusters)
     return Side(labels, kind, order, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), end=end)
+
+
+@dataclass(frozen=True)
+class AxisLabels:
+    """Ticks and title of one side."""
+
+    axis: Part  #: what the axis gets
+    named: bool  #: the ticks are names of objects
+    #: `room`, `length`: pixels that the margin needs, and that the figure should have along this side (0 for no wish).
+    room: int
+    length: int
+
+
+def axis_labels(side: Side, low: int, high: int, crowd: float, named: int = NAMED) -> AxisLabels:
+    """Return the ticks for the places low … high - 1 of a side: at most `named` names, else numbers of clusters.
+
+    A cluster's number takes `crowd` of the axis; of two that are nearer, the larger cluster's is shown.
+    """
+    kind, end = escape(side.kind, 40), f" ({side.end})" if side.end else ""
+    n = high - low
+    if n <= named:
+        names = [str(side.labels[i]) for i in side.order[low:high]]
+        size = 11 if n <= 30 else 10 if n <= 40 else 9 if n <= 50 else 8
+        ticks = name_ticks([at + 0.5 for at in range(low, high)], [escape(x, _NAME_LENGTH) for x in names])
+        axis = ticks | {"tickfont": {"size": size}, "title": {"text": kind + end}}
+        return AxisLabels(axis, True, text_room(names, size) + 44, _PIXELS_A_NAME * n + 160)
+    if not side.clustered:
+        title = f"{kind}{end}, order of the file" if end else f"{kind} (order of the file)"
+        return AxisLabels(name_ticks([], []) | {"title": {"text": title}}, False, 44, 0)
+    axis = name_ticks(*cluster_ticks(side, low, high, crowd)) | {"tickfont": {"size": 12}}
+    return AxisLabels(axis | {"title": {"text": f"clusters of {kind}{end}"}}, False, 56, 0)
+
+
+def cluster_ticks(side: Side, low: int, high: int, crowd: float) -> tuple[list[float], list[str]]:
+    """Return the middles and numbers of the clusters in a window, without those too near to a larger one's."""
+    stretches = []
+    for k in side.between(low, high):
+        start, stop = max(int(side.borders[k]), low), min(int(side.borders[k + 1]), high)
+        stretches.append((stop - start, (start + stop) / 2, k + 1))
+    numbers: dict[float, str] = {}
+    for _, middle, number in sorted(stretches, key=lambda item: (-item[0], item[2])):
+        if all(abs(other - middle) >= crowd * (high - low) for other in numbers):
+            numbers[middle] = str(number)
+    places = sorted(numbers)
+    return places, [numbers[place] for place in places]
+
+
+def cluster_table(arrangement: Arrangement) -> pd.DataFrame:
+    """Return one line for each cluster of a network that has nodes.
+
+    Returns: cluster, nodes, inside (posterior mean of the link probability inside), most_linked_to (the other cluster
+      with the highest link probability, from this one if links have a direction), to_it (that probability), names (of
+      the nodes with most links).
+    """
+    assert arrangement.strengths is not None
+    strengths, side = arrangement.strengths.mean, arrangement.rows
+    lines = []
+    for k in np.flatnonzero(side.sizes):
+        size, first = int(side.sizes[k]), int(side.borders[k])
+        others = np.where(side.sizes == 0, -1.0, strengths[k])
+        others[k] = -1.0
+        best = int(others.argmax())
+        names = side.labels[side.order[first : first + min(_EXAMPLES, size)]]
+        line: dict[str, Any] = {"cluster": int(k) + 1, "nodes": size, "inside": float(strengths[k, k])}
+        line |= {"most_linked_to": best + 1 if others[best] >= 0 else None, "to_it": float(others[best])}
+        lines.append(line | {"names": ", ".join(map(str, names)) + (", …" if size > _EXAMPLES else "")})
+    return pd.DataFrame(lines).astype({"most_linked_to": "Int64"})

@@ -2,37 +2,49 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import ImageDraw
 
-from acvb_core.models.irm.figures.arrangement import Arrangement, Side, Window
-from acvb_core.models.irm.figures.axis_labels import NAMED, AxisLabels, axis_labels, cluster_ticks
-from acvb_core.models.irm.figures.block_hover import block_hover, cell_hover
-from acvb_core.models.irm.figures.marks import legend_entry, scatter
-from acvb_core.models.irm.figures.raster import Raster, matrix_image, rasterise
-from acvb_core.views.axes import axis_title
-from acvb_core.views.heat_map import hover_grid
+from acvb_core.data.relation import Relation
+from acvb_core.models.irm.figures.arrangement import (
+    NAMED,
+    Arrangement,
+    Side,
+    Window,
+    arrange_as_read,
+    arrange_network,
+    axis_labels,
+    cluster_ticks,
+)
+from acvb_core.models.irm.figures.raster import Raster, matrix_image, picture, rasterise
+from acvb_core.models.irm.scores import is_mirrored
+from acvb_core.samples.catalogue import read_sample_groups
+from acvb_core.views.comparison import matched_colours
+from acvb_core.views.parts import hover_grid, legend_entry, paper_note, plain_axis, scatter
 from acvb_core.views.theme import (
-    BORDER,
     INK,
     LINE,
     MUTED,
     PAPER,
     UNKNOWN,
     Figure,
-    base_layout,
-    cluster_colour,
-    colour_bar,
+    Part,
+    escape,
+    make_figure,
+    percent,
     rgba,
 )
 
 #: Share of the axis that a number takes: of two digits, on the narrowest matrix of a page (250 pixels).
 _CROWD = {"x": 0.06, "y": 0.03}
-_NARROW = 0.01  # share of the side
-_NAMED_NARROW = 8  # names that stand side by side on a phone
+_NAMED_NARROW = 8  # names that there is room for side by side on a phone
 _LEAST_STRIP = 0.002  # share of the side below which a cluster's colour could not be seen
+_SIDE, _BETWEEN = 1200, (154, 165, 177)  # of the picture in a file: pixels, and colour of the borders
 
 
 def block_figure(
@@ -48,116 +60,127 @@ def block_figure(
     """Return the block matrix.
 
     `arrangement`: from `arrange_result(result)`, or `arrange_as_read(relation)` for the relation as it came.
-    `window`: first row, end row, first column, end column to show, in sorted places; it is binned anew.
+    `window`: first row, end row, first column, end column to show, in sorted places; it is binned again.
     `size`: most pixels a side.
     `height`: pixels; a matrix with names beside it may ask for more.
     `top`: density that is shown darkest, to show several figures on one scale.
     `legend`: explain the tones below the matrix.
     `narrow`: for a window without room for many names side by side.
     """
-    shown = window or arrangement.whole
-    raster = rasterise(
-        arrangement.relation, arrangement.rows.position, arrangement.columns.position, shown, size
-    )
-    return _figure(arrangement, raster, height, top, with_legend=legend, narrow=narrow)
-
-
-def block_figures(arrangements: Sequence[Arrangement], *, size: int = 800, height: int = 480) -> list[Figure]:
-    """Return several block matrices on one colour scale, each as narrow as side by side there is room for."""
-    rasters = [
-        rasterise(a.relation, a.rows.position, a.columns.position, a.whole, size) for a in arrangements
-    ]
-    top = max((raster.top for raster in rasters), default=1.0)
-    return [
-        _figure(a, raster, height, top, with_legend=True, narrow=True)
-        for a, raster in zip(arrangements, rasters, strict=True)
-    ]
-
-
-def _figure(
-    arrangement: Arrangement,
-    raster: Raster,
-    height: int,
-    top: float | None,
-    *,
-    with_legend: bool,
-    narrow: bool,
-) -> Figure:
+    raster = _rasterise(arrangement, window, size)
     row_low, row_high, column_low, column_high = raster.window
     rows, columns = arrangement.rows, arrangement.columns
     left = axis_labels(rows, row_low, row_high, crowd=_CROWD["y"])
-    above = axis_labels(
-        columns, column_low, column_high, crowd=_CROWD["x"], named=_NAMED_NARROW if narrow else NAMED
-    )
-    named = left.named or above.named
-    height = max(height, left.length, 0)
+    above = axis_labels(columns, column_low, column_high, _CROWD["x"], _NAMED_NARROW if narrow else NAMED)
     dark = top or raster.top
     outline = {"color": LINE, "width": 1}
-    data = [
-        _hover(arrangement, raster.window),
-        *(
-            [scatter("diagonal", [0, rows.n], [0, rows.n], "lines", line=outline)]
-            if arrangement.diagonal
-            else []
-        ),
-        _borders(rows, columns, raster.window),
-        *(_legend(raster, dark) if with_legend else []),
-    ]
-    layout = base_layout(
-        height,
+    data = [_hover(arrangement, raster.window), _borders(rows, columns, raster.window)]
+    if arrangement.diagonal:
+        data.append(scatter("diagonal", [0, rows.n], [0, rows.n], "lines", line=outline))
+    axis = plain_axis(framed=True, ticklabelstandoff=12)
+    notes = _numbers(rows, row_low, row_high, "y") if left.named else []
+    notes += _numbers(columns, column_low, column_high, "x") if above.named else []
+    right = 56 if left.named or above.named else 38
+    upright = {"side": "top", "tickangle": -90 if above.named else 0}
+    return make_figure(
+        data + (_legend(raster, dark) if legend else []),
+        max(height, left.length),
         # Below, the numbers of the clusters and, in a narrow window, two lines of the legend.
-        margin={"l": left.room, "r": 56 if named else 38, "t": above.room, "b": 64 if with_legend else 24, "pad": 0},
+        margin={"l": left.room, "r": right, "t": above.room, "b": 64 if legend else 24, "pad": 0},
         dragmode="select",
-        newselection={"line": {"color": BORDER, "width": 1}},
+        newselection={"line": {"color": LINE, "width": 1}},
         showlegend=True,
-        legend={
-            "orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yref": "container", "yanchor": "bottom",
-            "itemclick": False, "itemdoubleclick": False, "font": {"size": 12},
-        },
-        xaxis=_axis(above, column_low, column_high) | {"side": "top", "tickangle": -90 if above.named else 0},
-        yaxis=_axis(left, row_low, row_high) | {"range": [row_high, row_low]},
+        legend={"itemclick": False, "itemdoubleclick": False},
+        xaxis=axis | above.axis | upright | {"range": [column_low, column_high]},
+        yaxis=axis | left.axis | {"range": [row_high, row_low]},
         images=[matrix_image(raster, dark)],
         shapes=[*_strip(rows, row_low, row_high, "y"), *_strip(columns, column_low, column_high, "x")],
-        annotations=[
-            *(_numbers(rows, row_low, row_high, "y") if left.named else []),
-            *(_numbers(columns, column_low, column_high, "x") if above.named else []),
-        ],
-    )  # fmt: skip
-    return {"data": data, "layout": layout}
+        annotations=notes,
+    )
 
 
-def _axis(labels: AxisLabels, low: int, high: int) -> Figure:
-    return {
-        "range": [low, high],
-        "tickmode": "array",
-        "tickvals": labels.places,
-        "ticktext": labels.texts,
-        "tickfont": {"size": labels.font_size},
-        "ticks": "",
-        "ticklabelstandoff": 12,
-        "title": axis_title(labels.title),
-        "showgrid": False,
-        "zeroline": False,
-        "showline": True,
-        "mirror": True,
-        "linecolor": LINE,
-    }
+def _rasterise(arrangement: Arrangement, window: Window | None, size: int) -> Raster:
+    rows, columns = arrangement.rows.position, arrangement.columns.position
+    return rasterise(arrangement.relation, rows, columns, window or arrangement.whole, size)
 
 
-def _hover(arrangement: Arrangement, window: Window) -> Figure:
+def block_figures(arrangements: Sequence[Arrangement], *, size: int = 800, height: int = 480) -> list[Figure]:
+    """Return several block matrices on one scale of tones, each as narrow as there is room for side by side.
+
+    Clusters of the same objects have the colours of those of the first matrix with which they share most objects.
+    """
+    top = max((_rasterise(a, None, size).top for a in arrangements), default=1.0)
+    figures = []
+    for arrangement in arrangements:
+        rows, columns = (
+            replace(side, colours=matched_colours(first.clusters, side.clusters))
+            if first.n == side.n
+            else side
+            for first, side in (
+                (arrangements[0].rows, arrangement.rows),
+                (arrangements[0].columns, arrangement.columns),
+            )
+        )
+        shown = replace(arrangement, rows=rows, columns=columns)
+        figures.append(block_figure(shown, size=size, height=height, top=top, narrow=True))
+    return figures
+
+
+def block_png(arrangement: Arrangement, *, window: Window | None = None) -> bytes:
+    """Return the sorted matrix, or a window of it, with the borders of its clusters as a PNG file."""
+    raster = _rasterise(arrangement, window, _SIDE)
+    image = picture(raster).convert("RGB")
+    factor = max(1, _SIDE // max(image.size))
+    image = image.resize((image.width * factor, image.height * factor), 0)
+    row_low, row_high, column_low, column_high = raster.window
+    pen = ImageDraw.Draw(image)
+    for k in _inner_borders(arrangement.rows, row_low, row_high):
+        y = (k - row_low) * image.height / (row_high - row_low)
+        pen.line((0, y, image.width, y), fill=_BETWEEN)
+    for k in _inner_borders(arrangement.columns, column_low, column_high):
+        x = (k - column_low) * image.width / (column_high - column_low)
+        pen.line((x, 0, x, image.height), fill=_BETWEEN)
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def arrange_sample(relation: Relation) -> Arrangement:
+    """Return a sample network sorted by the clusters that its stored run found."""
+    groups = read_sample_groups(relation.name)
+    clusters = np.array([groups[str(name)] - 1 for name in relation.row_labels], dtype=np.int64)
+    return arrange_network(relation, clusters, int(clusters.max()) + 1)
+
+
+def before_after_figures(arrangement: Arrangement, height: int = 300) -> tuple[Figure, Figure]:
+    """Return the relation of an arrangement in the order it was read, and sorted, without names."""
+    return bare_figure(arrange_as_read(arrangement.relation), height), bare_figure(arrangement, height)
+
+
+def bare_figure(arrangement: Arrangement, height: int = 300, *, sizes: bool = False) -> Figure:
+    """Return a small block matrix without names; `sizes` writes the numbers of objects beside it."""
+    figure = block_figure(arrangement, size=600, height=height, legend=False)
+    edge = 28 if sizes else 14
+    figure.update_layout(
+        height=height, margin={"l": edge, "r": 8, "t": edge, "b": 8}, dragmode=False, annotations=[]
+    )
+    for axis, side in ((figure.layout.xaxis, arrangement.columns), (figure.layout.yaxis, arrangement.rows)):
+        title = f"{side.n:,} × {escape(side.kind, 40)}" if sizes else ""
+        axis.update(showticklabels=False, fixedrange=True, title={"text": title})
+    return figure
+
+
+def _hover(arrangement: Arrangement, window: Window) -> Part:
     row_low, row_high, column_low, column_high = window
-    small = max(row_high - row_low, column_high - column_low) <= NAMED
-    if small:
-        x = [*range(column_low, column_high + 1)]
-        y = [*range(row_low, row_high + 1)]
-        text = cell_hover(arrangement, window)
-    else:
-        row_clusters = arrangement.rows.between(row_low, row_high)
-        column_clusters = arrangement.columns.between(column_low, column_high)
-        y = _edges(arrangement.rows.borders, row_clusters)
-        x = _edges(arrangement.columns.borders, column_clusters)
-        text = block_hover(arrangement, row_clusters, column_clusters)
-    return hover_grid(x, y, text)
+    if max(row_high - row_low, column_high - column_low) <= NAMED:
+        x, y = range(column_low, column_high + 1), range(row_low, row_high + 1)
+        return hover_grid(x, y, _describe_cells(arrangement, window))
+    down = arrangement.rows.between(row_low, row_high)
+    across = arrangement.columns.between(column_low, column_high)
+    texts = [[_describe_block(arrangement, k, j) for j in across] for k in down]
+    return hover_grid(
+        _edges(arrangement.columns.borders, across), _edges(arrangement.rows.borders, down), texts
+    )
 
 
 def _edges(borders: NDArray[np.int64], clusters: list[int]) -> list[int]:
@@ -165,102 +188,133 @@ def _edges(borders: NDArray[np.int64], clusters: list[int]) -> list[int]:
     return [int(borders[k]) for k in clusters] + [int(borders[clusters[-1] + 1])]
 
 
-def _borders(rows: Side, columns: Side, window: Window) -> Figure:
-    """One trace for all borders: segments with a gap (NaN) after each."""
+def _describe_block(arrangement: Arrangement, k: int, j: int) -> str:
+    """Return the text of the block of two clusters (from 0)."""
+    sizes = [f"{arrangement.rows.sizes[k]:,}"]
+    if not (arrangement.one and k == j):
+        sizes.append(f"{arrangement.columns.sizes[j]:,}")
+    lines = [f"<b>{_name_block(arrangement, k, j)}</b>", f"{' × '.join(sizes)} objects"]
+    return "<br>".join([*lines, *_count_block(arrangement, k, j)])
+
+
+def _name_block(arrangement: Arrangement, k: int, j: int) -> str:
+    if not arrangement.rows.clustered:
+        return "as read"
+    return pair_name(k, j, arrangement.one, is_mirrored(arrangement.relation))
+
+
+def pair_name(k: int, j: int, one: bool, undirected: bool) -> str:
+    """Return the name of a block of two clusters (from 0); `one`: both are clusters of one clustering."""
+    if not one:
+        return f"row cluster {k + 1} × column cluster {j + 1}"
+    if k == j:
+        return f"inside cluster {k + 1}"
+    return f"cluster {k + 1} {'–' if undirected else '→'} cluster {j + 1}"
+
+
+def _count_block(arrangement: Arrangement, k: int, j: int) -> list[str]:
+    ones, observed = int(arrangement.ones[k, j]), int(arrangement.observed[k, j])
+    share = f" ({100 * ones / observed:.3g} %)" if observed else ""
+    what = "pairs" if arrangement.one else "entries"
+    lines = [f"{ones:,} {'link' if ones == 1 else 'links'} among {observed:,} known {what}{share}"]
+    if arrangement.strengths is not None:
+        *numbers, interval = arrangement.strengths
+        mean, low, high = (100 * float(matrix[k, j]) for matrix in numbers)
+        lines.append(f"estimate {mean:.3g} %, {interval} {low:.3g} to {high:.3g} %")
+    return lines
+
+
+def _describe_cells(arrangement: Arrangement, window: Window) -> list[list[str]]:
+    """Return the text of each entry of a small window: the two objects, linked or not, and the block."""
     row_low, row_high, column_low, column_high = window
-    across = [k for k in np.unique(rows.borders[1:-1]).tolist() if row_low < k < row_high]
-    down = [k for k in np.unique(columns.borders[1:-1]).tolist() if column_low < k < column_high]
-    # Where clusters are only a few pixels wide, the borders let the links between them shine through.
-    gaps = [
-        *(np.diff([row_low, *across, row_high]) / (row_high - row_low)),
-        *(np.diff([column_low, *down, column_high]) / (column_high - column_low)),
+    rows, columns = arrangement.rows, arrangement.columns
+    raster = _rasterise(arrangement, window, NAMED)
+    values = np.where(raster.ones > 0, "link", np.where(raster.missing > 0, "unknown", "no link"))
+    values = np.where(raster.cells > 0, values, "self-links do not count")
+    row_names = [escape(rows.labels[i], 60) for i in rows.order[row_low:row_high]]
+    column_names = [escape(columns.labels[j], 60) for j in columns.order[column_low:column_high]]
+    row_clusters = [rows.cluster_at(place) - 1 for place in range(row_low, row_high)]
+    column_clusters = [columns.cluster_at(place) - 1 for place in range(column_low, column_high)]
+    network = arrangement.relation.network
+    joint = "×" if network is None else "→" if network.directed else "–"
+    tails = {
+        (k, m): "<br>".join([_name_block(arrangement, k, m), *_count_block(arrangement, k, m)])
+        for k in set(row_clusters)
+        for m in set(column_clusters)
+        if rows.clustered
+    }
+    return [
+        [
+            f"<b>{row} {joint} {column}: {values[i, j]}</b><br>{tails.get((k, column_clusters[j]), '')}"
+            for j, column in enumerate(column_names)
+        ]
+        for i, (row, k) in enumerate(zip(row_names, row_clusters, strict=True))
     ]
-    narrow = min(gaps) < _NARROW
-    x: list[float | None] = []
-    y: list[float | None] = []
-    for place in across:
-        x += [column_low, column_high, None]
-        y += [place, place, None]
-    for place in down:
-        x += [place, place, None]
-        y += [row_low, row_high, None]
-    line = {"color": rgba(BORDER, 0.6 if narrow else 0.85), "width": 0.8 if narrow else 1}
+
+
+def _inner_borders(side: Side, low: int, high: int) -> list[int]:
+    return [k for k in np.unique(side.borders[1:-1]).tolist() if low < k < high]
+
+
+def _borders(rows: Side, columns: Side, window: Window) -> Part:
+    """Return one trace for all borders: segments with a gap after each, fainter the more there are."""
+    row_low, row_high, column_low, column_high = window
+    across, down = _inner_borders(rows, row_low, row_high), _inner_borders(columns, column_low, column_high)
+    x = [column_low, column_high, None] * len(across) + [at for k in down for at in (k, k, None)]
+    y = [at for k in across for at in (k, k, None)] + [row_low, row_high, None] * len(down)
+    few = max(len(across), len(down)) <= 20
+    line = {"color": rgba(LINE, 0.9 if few else 0.5), "width": 1 if few else 0.5}
     return scatter("borders", x, y, "lines", line=line)
 
 
-def _strip(side: Side, low: int, high: int, axis: str) -> list[Figure]:
+def _strip(side: Side, low: int, high: int, axis: str) -> list[Part]:
     """Return a band beside the axis in the clusters' colours."""
     if not side.clustered:
         return []
+    if axis == "y":
+        across: Part = {"xref": "paper", "xsizemode": "pixel", "xanchor": 0, "x0": -8, "x1": -2}
+    else:
+        across = {"yref": "paper", "ysizemode": "pixel", "yanchor": 1, "y0": 8, "y1": 2}
     shapes = []
     for k in side.between(low, high):
         start, stop = max(int(side.borders[k]), low), min(int(side.borders[k + 1]), high)
-        if stop - start < _LEAST_STRIP * (high - low):
-            continue
-        along = {f"{axis}0": start, f"{axis}1": stop, f"{axis}ref": axis}
-        if axis == "y":
-            across = {"xref": "paper", "xsizemode": "pixel", "xanchor": 0, "x0": -8, "x1": -2}
-        else:
-            across = {"yref": "paper", "ysizemode": "pixel", "yanchor": 1, "y0": 8, "y1": 2}
-        colour = cluster_colour(k + 1)
-        shapes.append({"type": "rect", "fillcolor": colour, "line": {"width": 0}, **along, **across})
+        if stop - start >= _LEAST_STRIP * (high - low):
+            along = {f"{axis}0": start, f"{axis}1": stop, f"{axis}ref": axis, "fillcolor": side.colour(k + 1)}
+            shapes.append({"type": "rect", "line": {"width": 0}, **along, **across})
     return shapes
 
 
-def _numbers(side: Side, low: int, high: int, axis: str) -> list[Figure]:
+def _numbers(side: Side, low: int, high: int, axis: str) -> list[Part]:
     """Return the clusters' numbers for the far side of a matrix whose near side has the objects' names."""
     if not side.clustered:
         return []
     notes = []
     for middle, number in zip(*cluster_ticks(side, low, high, _CROWD[axis]), strict=True):
-        note = {"text": f"<b>{number}</b>", "showarrow": False, "font": {"size": 12, "color": MUTED}}
         if axis == "y":
-            note |= {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 4, "y": middle, "yref": "y"}
+            place: Part = {"x": 1, "y": middle, "yref": "y", "xshift": 4, "yanchor": "middle"}
         else:
-            note |= {"y": 0, "yref": "paper", "yanchor": "top", "yshift": -3, "x": middle, "xref": "x"}
-        notes.append(note)
+            place = {"x": middle, "y": 0, "xref": "x", "yshift": -3, "xanchor": "center"}
+        notes.append(paper_note(f"<b>{number}</b>", **place, font={"size": 12, "color": MUTED}))
     return notes
 
 
-def _legend(raster: Raster, top: float) -> list[Figure]:
-    dark = f"rgb{INK}"
-    items = [("link", dark), ("no link", PAPER)] if raster.exact else []
+def _legend(raster: Raster, top: float) -> list[Part]:
+    items = [("link", f"rgb{INK}"), ("no link", PAPER)] if raster.exact else []
     if raster.missing.any():
         items.append(("unknown", f"rgb{UNKNOWN}"))
-    outline = {"color": LINE, "width": 1}
-    traces = [
-        legend_entry(
-            f"legend-{name}", name, {"symbol": "square", "size": 11, "color": colour, "line": outline}
-        )
-        for name, colour in items
-    ]
+    square = {"symbol": "square", "size": 11, "line": {"color": LINE, "width": 1}}
+    traces = [legend_entry(f"legend-{name}", name, square | {"color": colour}) for name, colour in items]
     return traces if raster.exact else [*traces, _scale(top)]
 
 
-def _scale(top: float) -> Figure:
+def _scale(top: float) -> Part:
     """Return the scale of tones: density by its square root, as the picture shows it."""
     stops = [0.0, 0.5, 1.0]
-    bar = colour_bar(
-        orientation="h",
-        thickness=10,
-        len=0.4,
-        lenmode="fraction",
-        x=1,
-        xanchor="right",
-        y=0,
-        yref="container",
-        yanchor="bottom",
-        xpad=22,
-        ypad=0,
-        ticklabelposition="outside",
-        tickvals=stops,
-        ticktext=[percent(top * s * s) for s in stops],
-    )
-    bar["title"] = {"text": "share of links", "side": "top", "font": {"size": 11}}
+    bar = {
+        "orientation": "h", "thickness": 10, "len": 0.4, "x": 1, "xanchor": "right", "xpad": 22,
+        "y": 0, "yref": "container", "yanchor": "bottom", "ypad": 0, "ticklabelposition": "outside",
+        "tickvals": stops, "ticktext": [percent(top * s * s) for s in stops],
+        "title": {"text": "share of links", "side": "top", "font": {"size": 11}},
+    }  # fmt: skip
     tones = {"color": [0], "cmin": 0, "cmax": 1, "colorscale": [[0, PAPER], [1, f"rgb{INK}"]]}
     return scatter("scale", [None], [None], marker=tones | {"showscale": True, "colorbar": bar})
-
-
-def percent(share: float) -> str:
-    """Return a share with three significant digits at most."""
-    return f"{100 * share:.3g} %"

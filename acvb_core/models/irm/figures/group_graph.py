@@ -8,10 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.models.irm.figures.marks import caption, keep_opacity, plan_layout, scatter
-from acvb_core.models.irm.figures.network_layout import GroupEdge, GroupGraph, separate_discs
-from acvb_core.views.labels import ink_on
-from acvb_core.views.theme import MUTED, PAPER, TEXT, Figure, cluster_colour, escape, percent, rgba
+from acvb_core.models.irm.figures.network_layout import GroupEdge, GroupGraph
+from acvb_core.views.parts import keep_opacity, paper_note, scatter, separate_discs
+from acvb_core.views.theme import (
+    MUTED,
+    PAPER,
+    TEXT,
+    Figure,
+    Part,
+    cluster_colour,
+    escape,
+    ink_on,
+    make_figure,
+    percent,
+    rgba,
+)
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +60,7 @@ def group_graph_figure(
     place = _pixels(graph, across, height)
     top = max([item.excess for item in (*shown, *graph.inner.values())], default=0.0)
     both = {(item.source, item.target) for item in shown}
-    data: list[Figure] = []
+    data: list[Part] = []
     middles: list[tuple[float, float]] = []
     ends: list[tuple[float, float, float]] = []
     for item in shown:
@@ -69,7 +80,7 @@ def group_graph_figure(
         if graph.directed:
             data.append(_draw_heads(ends, shown, top, selected))
     data.append(_draw_discs(graph, place, across, top, kind, selected))
-    return {"data": data, "layout": _layout(graph, place, across, len(shown), height)}
+    return make_figure(data, height, **_layout(graph, place, across, len(shown), height))
 
 
 def _diameters(members: NDArray[np.int64]) -> Floats:
@@ -152,7 +163,7 @@ def _is_clear(item: GroupEdge, selected: int | None) -> bool:
     return selected is None or selected - 1 in (item.source, item.target)
 
 
-def _draw_line(item: GroupEdge, line: Floats, top: float, directed: bool, selected: int | None) -> Figure:
+def _draw_line(item: GroupEdge, line: Floats, top: float, directed: bool, selected: int | None) -> Part:
     colour = cluster_colour(item.source + 1) if directed else MUTED
     style = {
         "width": round(_line_width(item, top), 2),
@@ -163,7 +174,7 @@ def _draw_line(item: GroupEdge, line: Floats, top: float, directed: bool, select
     return scatter(uid, x, y, "lines", line=style)
 
 
-def _points(uid: str, points: Sequence[tuple[float, ...]], marker: Figure, **more: Any) -> Figure:
+def _points(uid: str, points: Sequence[tuple[float, ...]], marker: Part, **more: Any) -> Part:
     """Return points without an outline; what follows x and y in `points` is left out."""
     x, y = ([round(point[axis], 2) for point in points] for axis in (0, 1))
     return scatter(uid, x, y, marker={**marker, "line": {"width": 0}}, **more)
@@ -171,7 +182,7 @@ def _points(uid: str, points: Sequence[tuple[float, ...]], marker: Figure, **mor
 
 def _draw_heads(
     ends: list[tuple[float, float, float]], items: list[GroupEdge], top: float, selected: int | None
-) -> Figure:
+) -> Part:
     colours = [
         rgba(cluster_colour(item.source + 1), 1.0 if _is_clear(item, selected) else 0.2) for item in items
     ]
@@ -183,7 +194,7 @@ def _draw_heads(
 
 def _draw_discs(
     graph: GroupGraph, place: Floats, across: Floats, top: float, kind: str, selected: int | None
-) -> Figure:
+) -> Part:
     used = graph.clusters.tolist()
     beside = {k for item in graph.edges if _is_clear(item, selected) for k in item[:2]}
     clear = [selected is None or k == selected - 1 or k in beside for k in used]
@@ -262,7 +273,7 @@ def _format_count(value: float) -> str:
     return f"{value:,.0f}" if abs(value - round(value)) < 0.05 else f"{value:,.1f}"
 
 
-def _layout(graph: GroupGraph, place: Floats, across: Floats, n_shown: int, height: int) -> Figure:
+def _layout(graph: GroupGraph, place: Floats, across: Floats, n_shown: int, height: int) -> Part:
     used = graph.clusters
     inside = place[used] if len(used) else np.zeros((1, 2))
     radius = across[used] / 2 if len(used) else np.full(1, 40.0)
@@ -271,10 +282,16 @@ def _layout(graph: GroupGraph, place: Floats, across: Floats, n_shown: int, heig
     # The picture is drawn in pixels of a plot of this height: a small graph is not blown up to fill it.
     lacking = np.maximum(np.array([0.0, _PLOT * height]) - (high - low), 0.0) / 2
     lines = _caption_lines(graph, n_shown)
-    notes = [caption(lines, -2)]
-    return plan_layout(
-        low - lacking, high + lacking, height, 8 + 17 * len(lines), showlegend=False, annotations=notes
-    )
+    notes = [paper_note("<br>".join(lines), 0, 0, yshift=-2, align="left", font={"size": 12, "color": MUTED})]
+    return plan_layout(low - lacking, high + lacking, 8 + 17 * len(lines)) | {"annotations": notes}
+
+
+def plan_layout(low: Floats, high: Floats, bottom: int) -> Part:
+    """Return the layout of a plan without axes, from corner `low` to corner `high`, with one scale for both."""
+    across, down = ({"visible": False, "range": [float(a), float(b)]} for a, b in zip(low, high, strict=True))
+    margin = {"l": 8, "r": 8, "t": 8, "b": bottom}
+    down |= {"scaleanchor": "x", "scaleratio": 1}
+    return {"margin": margin, "dragmode": "pan", "clickmode": "event+select", "xaxis": across, "yaxis": down}
 
 
 def _caption_lines(graph: GroupGraph, n_shown: int) -> list[str]:

@@ -16,6 +16,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.scores import block_matrix, is_mirrored, links_of, one_clustering, shown_strengths
+from acvb_core.views.parts import separate_discs
 
 Floats = NDArray[np.float64]
 #: Standard deviations above the expected number of links from which two clusters are joined.
@@ -163,29 +164,8 @@ def _rotate_flat(place: Floats) -> Floats:
     return np.asarray(turned)
 
 
-def separate_discs(place: Floats, radius: Floats, gap: float = 0.0, *, rounds: int = 300) -> Floats:
-    """Move discs until none overlaps, as little as that takes; after `rounds` the rest of an overlap stays.
-
-    Centres have the shape (n, 2); `radius` and `gap`, the least room between two, are in the unit of the places.
-    """
-    n = len(place)
-    # Discs in one place have no direction to move in: a little turn for each gives them one.
-    turn = 2.399963 * np.arange(n)
-    centre = place + 1e-6 * np.column_stack([np.cos(turn), np.sin(turn)])
-    wished = radius[:, None] + radius[None, :] + gap
-    for _ in range(rounds):
-        delta = centre[:, None, :] - centre[None, :, :]
-        distance = np.sqrt((delta**2).sum(axis=2))
-        np.fill_diagonal(distance, np.inf)
-        lacking = np.maximum(wished - distance, 0.0)
-        if not (lacking > 1e-6).any():
-            break
-        centre = centre + 0.5 * ((lacking / distance)[:, :, None] * delta).sum(axis=1)
-    return np.asarray(centre)
-
-
 #: Objects and links up to which a picture of single objects says anything.
-MOST_NODES = 3_000
+MOST_NODES = 5_000
 MOST_LINKS = 100_000
 _ROUNDS = 80
 _REACH = 3.0  # mean distances between neighbours from which objects do not push each other

@@ -12,8 +12,8 @@ from PIL import Image
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.figures.binning import bins_of, count_in_bins
 from acvb_core.models.irm.scores import without_diagonal
-from acvb_core.views.heat_map import png_uri
-from acvb_core.views.theme import INK, UNKNOWN, Figure
+from acvb_core.views.parts import place_picture, png_uri
+from acvb_core.views.theme import INK, UNKNOWN, Part
 
 _MISSING_LEVELS = 8
 _DENSITY_LEVELS = 256 // _MISSING_LEVELS
@@ -115,9 +115,8 @@ def picture(raster: Raster, top: float | None = None) -> Image.Image:
     return image
 
 
-def matrix_image(raster: Raster, top: float | None = None) -> Figure:
+def matrix_image(raster: Raster, top: float | None = None) -> Part:
     """Return the raster as an image of a figure whose axes are places of rows and columns."""
     row_low, row_high, column_low, column_high = raster.window
-    corner = {"xref": "x", "yref": "y", "x": column_low, "y": row_low, "xanchor": "left", "yanchor": "top"}
-    size = {"sizex": column_high - column_low, "sizey": row_high - row_low, "sizing": "stretch"}
-    return {"source": png_uri(picture(raster, top)), "layer": "below", **corner, **size}
+    uri = png_uri(picture(raster, top))
+    return place_picture(uri, column_low, row_low, column_high - column_low, row_high - row_low)

@@ -10,21 +10,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
-from acvb_core.models.lda.figures.bars import bar_trace, figure_title, horizontal_bars
-from acvb_core.views.axes import axis_title, paper_note
-from acvb_core.views.theme import GRID, LINE, PAPER, Figure, base_layout, escape
+from acvb_core.models.lda.figures.topics import horizontal_bars, row_bars
+from acvb_core.views.parts import bars, heading, name_ticks, paper_note, plain_axis, scatter, value_axis
+from acvb_core.views.theme import LINE, Figure, Part, escape, make_figure
 
 _COLOUR = "#0072B2"
 _BINS, _LOG_BINS = 40, 28
 #: Ratio of the 99 % quantile to the median from which lengths are shown on a logarithmic axis.
 _SKEWED = 8.0
 _POINTS = 300
+_MARGIN = {"l": 64, "r": 14, "t": 36, "b": 46}
 
 
 def document_lengths_figure(lengths: ArrayLike, *, height: int = 260) -> Figure:
-    """Return how many documents have how many words, as a histogram; on a logarithmic axis where lengths are skewed.
+    """Return how many documents have how many words, as a histogram; on a logarithmic axis if lengths are skewed.
 
-    `lengths`: shape (D,); number of tokens of each document. Empty documents are told in the title.
+    `lengths`: shape (D,); number of tokens of each document. The title counts empty documents.
     """
     given = np.asarray(lengths, dtype=np.int64)
     used = given[given > 0]
@@ -39,19 +40,20 @@ def document_lengths_figure(lengths: ArrayLike, *, height: int = 260) -> Figure:
         f"{f'{a:,}' if a == b else f'{a:,} to {b:,}'} words<br>{n:,} document{'' if n == 1 else 's'}"
         for a, b, n in zip(firsts.tolist(), lasts.tolist(), counts.tolist(), strict=True)
     ]
-    trace = bar_trace(((places[1:] + places[:-1]) / 2).tolist(), counts.tolist(), hover, "lengths")
-    trace |= {
-        "width": np.diff(places).tolist(),
-        "marker": {"color": _COLOUR, "line": {"color": PAPER, "width": 0.5}},
-    }
-    middle = f", median {np.median(used):,.0f} words" if len(used) else ""
-    without = f", {empty:,} without any" if empty else ""
-    axis: Figure = {"showgrid": False, "zeroline": False, "linecolor": LINE, "tickangle": 0, "nticks": 8}
-    if log:
-        axis |= _log_ticks(float(places[0]), float(places[-1]))
-    title = f"<b>Lengths of the documents</b>{middle}{without}"
-    layout = _layout(height, title, axis, "words in the document", {"rangemode": "tozero"}, "documents")
-    return {"data": [trace], "layout": layout}
+    middles = (places[1:] + places[:-1]) / 2
+    trace = bars("lengths", middles, counts, hover, _COLOUR, width=0.94 * np.diff(places))
+    notes = [f"median {np.median(used):,.0f} words"] if len(used) else []
+    notes += [f"{empty:,} without any"] if empty else []
+    ticks = _log_ticks(float(places[0]), float(places[-1])) if log else {"nticks": 8}
+    return make_figure(
+        [trace],
+        height,
+        margin=_MARGIN,
+        bargap=0,
+        title=heading("Lengths of the documents", ", ".join(notes)),
+        xaxis=plain_axis("words in the document", showline=True, **ticks),
+        yaxis=value_axis("documents", rangemode="tozero", tickformat=","),
+    )
 
 
 def _edges(used: NDArray[np.int64], log: bool) -> NDArray[np.float64]:
@@ -66,19 +68,19 @@ def _edges(used: NDArray[np.int64], log: bool) -> NDArray[np.float64]:
     return np.arange(low, high + step + 1, step, dtype=np.float64) - 0.5
 
 
-def _log_ticks(low: float, high: float) -> Figure:
+def _log_ticks(low: float, high: float) -> Part:
     """Return ticks at 1, 2, 5, 10, … for an axis of logarithms."""
     decades = range(int(np.floor(low)), int(np.ceil(high)) + 1)
     steps = (1, 2, 5) if high - low < 3 else (1,)
     values = [s * 10**d for d in decades if d >= 0 for s in steps]
     values = [v for v in values if low <= np.log10(v) <= high]
-    return {"tickvals": [float(np.log10(v)) for v in values], "ticktext": [f"{v:,}" for v in values]}
+    return name_ticks([float(np.log10(v)) for v in values], [f"{v:,}" for v in values])
 
 
 def frequent_words_figure(corpus: Corpus | DiskCorpus, n: int = 30, *, height: int | None = None) -> Figure:
-    """Return the words that stand most often in a corpus as horizontal bars.
+    """Return the words that occur most often in a corpus as horizontal bars.
 
-    `corpus`: of one on disk it is not known in how many documents a word stands.
+    `corpus`: of one on disk the number of documents with a word is not known.
     `n`: most words.
     `height`: pixels; by default as many as the words need.
     """
@@ -95,16 +97,10 @@ def frequent_words_figure(corpus: Corpus | DiskCorpus, n: int = 30, *, height: i
         documents = np.bincount(corpus.counts.indices, minlength=corpus.n_words)[order].tolist()
         of = f"{corpus.n_documents:,} documents"
         hover = [f"{text}<br>in {docs:,} of {of}" for text, docs in zip(hover, documents, strict=True)]
+    axis, texts = "times in all documents", [f"{count:,.0f}" for count in counts.tolist()]
+    traces = [row_bars("frequent-words", counts, hover, _COLOUR, words, axis)]
     return horizontal_bars(
-        words,
-        counts,
-        hover,
-        _COLOUR,
-        keys=words,
-        title="<b>Most frequent words</b>",
-        axis="times in all documents",
-        height=height,
-        uid="frequent-words",
+        traces, words, counts, texts, title="Most frequent words", axis=axis, height=height
     )
 
 
@@ -113,7 +109,7 @@ def zipf_figure(
 ) -> Figure:
     """Return the words' frequencies by rank on logarithmic axes, thinned to some hundred points.
 
-    `frequencies`: shape (V,); how often each word stands in the corpus; words that it does not use are left out.
+    `frequencies`: shape (V,); how often each word occurs in the corpus; words that it does not use are left out.
     `vocabulary`: names the words under the pointer.
     """
     counts = np.asarray(frequencies, dtype=np.float64)
@@ -121,33 +117,27 @@ def zipf_figure(
     order = order[counts[order] > 0]
     sorted_counts = counts[order]
     ranks = _thin_ranks(sorted_counts)
-    words = None if vocabulary is None else [escape(vocabulary[order[i]], 60) for i in ranks]
-    line = {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": (ranks + 1).tolist(),
-        "y": sorted_counts[ranks].tolist(),
-        "line": {"color": _COLOUR, "width": 1.5},
-        "marker": {"color": _COLOUR, "size": 4},
-        "hovertemplate": "rank %{x:,d}: %{y:,d} times<extra></extra>",
-        "uid": "zipf",
-    }
-    if words is not None:
-        line |= {"hovertext": [f"<b>{word}</b><br>" for word in words]}
-        line["hovertemplate"] = "%{hovertext}rank %{x:,d}: %{y:,d} times<extra></extra>"
-    data = [line]
+    hover = "rank %{x:,d}: %{y:,d} times<extra></extra>"
+    more: Part = {"hovertemplate": hover}
+    if vocabulary is not None:
+        named = [f"<b>{escape(vocabulary[order[i]], 60)}</b><br>" for i in ranks]
+        more = {"hovertext": named, "hovertemplate": "%{hovertext}" + hover}
+    look = {"line": {"color": _COLOUR, "width": 1.5}, "marker": {"color": _COLOUR, "size": 4}}
+    data = [scatter("zipf", ranks + 1, sorted_counts[ranks], "lines+markers", **look, **more)]
+    notes = []
     if len(ranks) > 1:
         data.insert(0, _slope(sorted_counts))
+        notes.append(paper_note("dashed: Zipf's law, frequency ∝ 1 / rank", 1, 1, xanchor="right"))
     log = {"type": "log", "dtick": 1, "tickformat": "~s"}
-    axis = {**log, "gridcolor": GRID, "zeroline": False, "linecolor": LINE}
-    title = "<b>Frequency of the words by rank</b>"
-    layout = _layout(
-        height, title, axis, "rank of the word", {**log, "rangemode": "normal"}, "times in all documents"
+    return make_figure(
+        data,
+        height,
+        margin=_MARGIN,
+        title=heading("Frequency of the words by rank"),
+        xaxis=value_axis("rank of the word", **log),
+        yaxis=value_axis("times in all documents", **log),
+        annotations=notes,
     )
-    if len(ranks) > 1:
-        law = "dashed: Zipf's law, frequency ∝ 1 / rank"
-        layout["annotations"] = [paper_note(law, 1, 1, xanchor="right")]
-    return {"data": data, "layout": layout}
 
 
 def _thin_ranks(counts: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -158,25 +148,10 @@ def _thin_ranks(counts: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.unique(np.append(np.round(spaced), [1, len(counts)]).astype(np.int64)) - 1
 
 
-def _slope(counts: NDArray[np.float64]) -> Figure:
+def _slope(counts: NDArray[np.float64]) -> Part:
     """Return 1 / rank through the middle of the curve (in logarithms)."""
     ranks = _thin_ranks(counts)
     level = float(np.exp(np.mean(np.log(counts[ranks]) + np.log(ranks + 1))))
     last = min(float(len(counts)), level / 0.8)
-    places = {"x": [1, last], "y": [level, level / last], "uid": "zipf-law"}
     line = {"color": LINE, "width": 1.2, "dash": "dash"}
-    return {"type": "scatter", "mode": "lines", "hoverinfo": "skip", "line": line, **places}
-
-
-def _layout(height: int, title: str, x: Figure, x_title: str, y: Figure, y_title: str) -> Figure:
-    return base_layout(
-        height,
-        margin={"l": 64, "r": 14, "t": 36, "b": 46},
-        showlegend=False,
-        bargap=0,
-        title=figure_title(title),
-        xaxis=x | {"title": axis_title(x_title)},
-        yaxis={"gridcolor": GRID, "zeroline": False, "nticks": 5, "tickformat": ","}
-        | y
-        | {"title": axis_title(y_title) | {"standoff": 6}},
-    )
+    return scatter("zipf-law", [1, last], [level, level / last], "lines", line=line)

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.views.dark import css_colour
-from acvb_core.views.labels import Labels, user_name
-from acvb_core.views.theme import MUTED, cluster_colour, rgba
+from acvb_core.views.parts import Labels, user_name
+from acvb_core.views.theme import MUTED, cluster_colour, css_colour, rgba
 
 Floats = NDArray[np.float64]
 #: Characters of a text that are shown.

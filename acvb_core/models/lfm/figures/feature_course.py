@@ -6,23 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.engine.history import History
-from acvb_core.models.lfm.figures.feature_words import (
-    bottom_legend,
-    feature_word,
-    hover_texts,
-    nothing_figure,
-)
-from acvb_core.views.axes import (
-    axis_title,
+from acvb_core.models.lfm.figures.pictures import feature_word
+from acvb_core.views.parts import (
+    decimate,
     level_line,
+    nothing_figure,
     panel_axes,
     panel_title,
+    scatter,
     start_length,
     tick_format,
     view_range,
     whole_ticks,
 )
-from acvb_core.views.theme import PAPER, Figure, b64, base_layout, decimate, method_style, rgba
+from acvb_core.views.theme import PAPER, Figure, Part, make_figure, method_style, rgba
 
 Floats = NDArray[np.float64]
 
@@ -46,9 +43,8 @@ def feature_course_figure(history: History, method: str = "", *, height: int = 2
     """
     n = len(history)
     sweep, alive = history.column("sweep")[:n], history.column("effective_k_features")[:n]
-    heading = "<b>Features over the sweeps</b>"
     if not np.isfinite(alive).any():
-        return nothing_figure("No sweep has been done yet.", height=height, heading=heading)
+        return nothing_figure("No sweep has been done yet.", height=height, title="Features over the sweeps")
     colour = method_style(method).colour if method else "#0072B2"
     data = [_line(sweep, alive, "alive", "features", colour, "%{y:,d} features", shape="hv")]
     data += _events(history, n, sweep, alive, colour)
@@ -64,16 +60,12 @@ def feature_course_figure(history: History, method: str = "", *, height: int = 2
             shown.append(values)
     right = (0.54, 1.0)
     x, y = panel_axes("", (0.0, 0.46 if shown else 1.0), (0.0, 1.0))
-    sweeps = {"rangemode": "nonnegative", "title": axis_title("sweep"), **whole_ticks(float(sweep[-1]))}
-    layout = base_layout(
-        height,
-        margin={"l": 56, "r": 14, "t": 34, "b": 78},
-        hovermode="closest",
-        legend=bottom_legend(),
-        xaxis=x | sweeps,
-        yaxis=y | {"rangemode": "tozero", "tickformat": ",d", **whole_ticks(float(np.nanmax(alive)))},
-        annotations=[panel_title("Features over the sweeps", "", 0.0, 1.0)],
-    )
+    sweeps = {"rangemode": "nonnegative", "title": {"text": "sweep"}, **whole_ticks(float(sweep[-1]))}
+    layout: Part = {
+        "xaxis": x | sweeps,
+        "yaxis": y | {"rangemode": "tozero", "tickformat": ",d", **whole_ticks(float(np.nanmax(alive)))},
+        "annotations": [panel_title("Features over the sweeps", "", 0.0, 1.0)],
+    }
     if shown:
         x, y = panel_axes("2", right, (0.0, 1.0))
         means = history.last_value("heldout_means_log_likelihood")
@@ -82,39 +74,28 @@ def feature_course_figure(history: History, method: str = "", *, height: int = 2
             layout["shapes"] = [level_line("2", means, "column means (held out)", position="end")]
         layout |= {"xaxis2": x | sweeps | {"matches": "x"}, "yaxis2": y | _extent(shown)}
         layout["annotations"].append(panel_title("Log likelihood per cell", "", right[0], 1.0))
-    return {"data": data, "layout": layout}
+    margin = {"l": 56, "r": 14, "t": 34, "b": 78}
+    return make_figure(data, height, margin=margin, showlegend=True, **layout)
 
 
-def _line(
-    x: Floats,
-    y: Floats,
-    uid: str,
-    name: str,
-    colour: str,
-    hover: str,
-    *,
-    dash: str = "solid",
-    shape: str = "linear",
-) -> Figure:
-    """Return one curve."""
+def _line(x: Floats, y: Floats, uid: str, name: str, colour: str, hover: str, **look: str) -> Part:
+    """Return one curve; `look` is its dash or shape."""
     known = np.flatnonzero(np.isfinite(y))
-    # Steps are not thinned: a step between two points would stand at the wrong sweep.
-    points = known if shape == "hv" else known[decimate(y[known], _POINTS)]
-    return {
-        "type": "scatter",
-        "mode": "lines" if len(points) > 1 else "markers",
-        "x": b64(x[points]),
-        "y": b64(y[points]),
-        "name": name,
-        "showlegend": False,
-        "line": {"color": colour, "width": 2, "dash": dash, "shape": shape},
-        "marker": {"color": colour, "size": 6},
-        "hovertemplate": f"{hover}<extra></extra>",
-        "uid": uid,
-    }
+    # Steps are not thinned: a step between two points would be at the wrong sweep.
+    points = known if look.get("shape") == "hv" else known[decimate(y[known], _POINTS)]
+    return scatter(
+        uid,
+        x[points],
+        y[points],
+        "lines" if len(points) > 1 else "markers",
+        name=name,
+        line={"color": colour, "width": 2, **look},
+        marker={"color": colour, "size": 6},
+        hovertemplate=f"{hover}<extra></extra>",
+    )
 
 
-def _events(history: History, n: int, sweep: Floats, alive: Floats, colour: str) -> list[Figure]:
+def _events(history: History, n: int, sweep: Floats, alive: Floats, colour: str) -> list[Part]:
     """Return a mark on the curve for each sweep with an event; none is left out, for each may matter."""
     traces = []
     for kind, symbol, word in _EVENTS:
@@ -123,26 +104,14 @@ def _events(history: History, n: int, sweep: Floats, alive: Floats, colour: str)
         if not len(at):
             continue
         events = zip(counts[at].tolist(), sweep[at].tolist(), strict=True)
-        trace = {
-            "type": "scatter",
-            "mode": "markers",
-            "x": b64(sweep[at]),
-            "y": b64(alive[at]),
-            "name": f"{word} ({int(counts.sum()):,})",
-            "showlegend": True,
-            "marker": {
-                "symbol": symbol,
-                "size": 8,
-                "color": PAPER,
-                "line": {"width": 1.5, "color": colour},
-            },
-            "uid": kind,
-        }
-        traces.append(trace | hover_texts([f"{feature_word(c)} {word} at sweep {s:g}" for c, s in events]))
+        marker = {"symbol": symbol, "size": 8, "color": PAPER, "line": {"width": 1.5, "color": colour}}
+        texts = [f"{feature_word(c)} {word} at sweep {s:g}" for c, s in events]
+        more: Part = {"marker": marker, "name": f"{word} ({int(counts.sum()):,})", "showlegend": True}
+        traces.append(scatter(kind, sweep[at], alive[at], hovertext=texts, **more))
     return traces
 
 
-def _extent(curves: list[Floats]) -> Figure:
+def _extent(curves: list[Floats]) -> Part:
     """Return the range of the likelihoods' axis, without the first sweeps, which may lie far below."""
     parts = []
     for values in curves:
