@@ -1,21 +1,26 @@
-"""How commands end otherwise: mistakes in one line, Ctrl-C, a reader that has had enough."""
+"""How commands end: mistakes in one line, Ctrl-C, races of restarts, and what is said while a run takes long."""
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
 import acvb_core
+from acvb_core.cli import progress
 from acvb_core.cli.progress import ProgressLine
+from acvb_core.engine.compilation import COMPILING
 from acvb_core.engine.history import SweepRecord
-from acvb_core.engine.prepared import PreparedRun
+from acvb_core.engine.prepared import PreparedRun, prepare_run
+from acvb_core.samples.planted_relations import planted_relation
 from acvb_core.store.files import StoreError
 from tests.cli.support import ROOT, SMALL, WOMEN, Outcome, Run
 from tests.loops import for_each
@@ -254,3 +259,131 @@ def test_a_reader_that_has_had_enough_is_no_error() -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=300, cwd=ROOT)
     assert done.stdout == "{"
     assert done.stderr == ""
+
+
+RELATION = planted_relation(20, 30, 2, 2, seed=1).relation
+
+
+class Clock:
+    """A clock that continues when it is told to."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(progress, "time", clock)
+    return clock
+
+
+def test_a_slow_sweep_is_told_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared, stream = prepare_run(RELATION, "cvb0"), io.StringIO()
+    ProgressLine(stream).starting(prepared)
+    assert stream.getvalue() == ""
+    monkeypatch.setattr(PreparedRun, "sweep_seconds", 400.0)
+    ProgressLine(stream).starting(prepared)
+    told = "CVB0 · K 20 × 20 · seed 0  a sweep may take about 7 min; fewer row clusters or column clusters take less\n"
+    assert stream.getvalue() == told
+    ProgressLine(stream, quiet=True).starting(prepared)
+    assert stream.getvalue() == told
+
+
+def test_a_long_start_is_not_silent(clock: Clock) -> None:
+    prepared, stream = prepare_run(RELATION, "cvb0"), io.StringIO()
+    watch = ProgressLine(stream)
+    clock.now = 100.0
+    watch.tell_silence()  # no run is under way yet
+    clock.now = 0.0
+    watch.starting(prepared)
+    for clock.now in (5.0, 12.0, 15.0, 23.0):
+        watch.tell_silence()
+    lines = [line.partition("  ")[2] for line in stream.getvalue().splitlines()]
+    assert lines == ["the start of the run, 12 s so far", "the start of the run, 23 s so far"]
+
+
+def test_compilation_is_told_for_as_long_as_it_lasts(clock: Clock) -> None:
+    prepared, stream = prepare_run(RELATION, "cvb0"), io.StringIO()
+    watch = ProgressLine(stream)
+    watch.starting(prepared)
+    watch.compiling(prepared, True)
+    clock.now = 30.0
+    watch.tell_silence()
+    clock.now = 31.0
+    watch.compiling(prepared, False)
+    clock.now = 42.0
+    watch.tell_silence()
+    lines = [line.partition("  ")[2] for line in stream.getvalue().splitlines()]
+    assert lines == [COMPILING, f"{COMPILING}, 30 s so far", "the start of the run, 11 s so far"]
+
+
+def test_a_long_sweep_is_not_silent_and_the_end_is(clock: Clock) -> None:
+    prepared, stream = prepare_run(RELATION, "cvb0"), io.StringIO()
+    watch = ProgressLine(stream)
+    watch.starting(prepared)
+    snapshot = SimpleNamespace(
+        sweep=3, verdict=None, has_settled=None, lower_bound=None, pseudo_loo=None, change=None, mean_change=None,
+        effective_k={"rows": 2},
+    )  # fmt: skip
+    watch(prepared, snapshot)  # type: ignore[arg-type]
+    clock.now = 11.0
+    watch.tell_silence()
+    assert stream.getvalue().endswith("sweep 4, 11 s so far\n")
+    watch(prepared, SimpleNamespace(**{**vars(snapshot), "verdict": "CONVERGED"}))  # type: ignore[arg-type]
+    told = stream.getvalue()
+    clock.now = 99.0
+    watch.tell_silence()
+    assert stream.getvalue() == told
+
+
+RACE = (
+    "--method", "cvb0", "--init", "random", "--seed", "2", "--restarts", "4", "--max-sweeps", "30", "--tol", "1e-12",
+)  # fmt: skip
+
+
+def test_the_winner_is_reported_with_the_cost_of_all(run: Run, tmp_path: Path) -> None:
+    told = run("fit", WOMEN, *RACE, "--json", "--out", str(tmp_path))
+    assert told.code == 0
+    found = told.json
+    wanted = acvb_core.fit(
+        acvb_core.load_sample("southern_women").relation, "cvb0", seed=2, restarts=4, init="random",
+        max_sweeps=30, tol=1e-12,
+    )  # fmt: skip
+    assert found["seed"] == found["settings"]["seed"] == found["race"]["winner"] == wanted.prepared.spec.seed
+    assert found["lower_bound"] == wanted.snapshot.lower_bound
+    assert (found["race"]["restarts"], found["race"]["sweeps"]) == (4, 20 + 20 + 30 + 30)
+    assert found["sweeps"] == 30
+    table = pd.read_csv(tmp_path / "race.csv")
+    assert table["seed"].tolist() == [2, 3, 4, 5]
+    assert table["out_after"].isna().sum() == 1
+    assert json.loads((tmp_path / "run.json").read_text())["race"] == found["race"]
+
+
+def test_a_score_that_chose_the_winner_is_called_too_good(run: Run) -> None:
+    short = ("--model", "lfm", "--k-max", "3", "--max-sweeps", "3", "--restarts", "2", "--heldout", "0.1")
+    told = run("fit", "sample:planted_features", "--method", "fab", *short)
+    assert "of CPU in all. Its held-out score chose it, and is too good on average.\n" in told.out
+    compared = run("experiment", "sample:planted_features", "--methods", "vb", "--splits", "1", *short)
+    assert (
+        "Each run is the best of its restarts by what is held out: all scores are too good." in compared.out
+    )
+
+
+def test_ctrl_c_keeps_who_is_ahead(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = ProgressLine.__call__
+
+    def watched(self: ProgressLine, prepared: PreparedRun, snapshot: SweepRecord) -> None:
+        watch(self, prepared, snapshot)
+        if prepared.spec.seed == 4 and snapshot.sweep == 7 and snapshot.verdict is None:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(ProgressLine, "__call__", watched)
+    told = run("fit", WOMEN, *RACE, "--json")
+    assert told.code == 130
+    assert told.json["verdict"] == "STOPPED"
+    assert [candidate["sweeps"] for candidate in told.json["race"]["entrants"]] == [20, 20, 7, 0]
+    assert told.json["race"]["winner"] is None
+    assert told.json["seed"] in (2, 3)

@@ -1,8 +1,12 @@
-"""Files that hold columns without being text: which part of them is read, and what is asked about, in flags."""
+"""FILE of every form: which part is read, what is asked about in flags, streams, and what is refused."""
 
 from __future__ import annotations
 
+import io
+import os
 import sqlite3
+import sys
+import threading
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +14,8 @@ import pytest
 
 from acvb_core.cli.arguments import name_flags
 from acvb_core.core.errors import DataError, ParameterError
-from tests.cli.support import SMALL, Run
+from acvb_core.engine import machine as free_memory
+from tests.cli.support import SMALL, WOMEN, Run
 from tests.loops import for_each
 
 LINKS = pd.DataFrame({"person": ["Ann", "Bob", "Bob", "Cyd"], "event": ["Fair", "Fair", "Ball", "Ball"]})
@@ -225,3 +230,88 @@ def test_a_question_about_a_file_names_the_flags(
     found = run("fit", tmp_path / "data.csv", *flags, "--quiet")
     assert (found.code, found.out) == (2, "")
     assert asked in found.err
+
+
+EDGES = b"person,event\nAnn,Fair\nBob,Fair\nBob,Ball\nCid,Ball\nAnn,Hunt\n"
+TEXTS = b"bird cat dog\ncat dog fox\nfox gnu hen\nhen bird gnu\n" * 4
+TABLE = b"a,b\n1,2\n2,1\n3,5\n4,4\n"
+
+KINDS = {
+    "relation": (EDGES, SMALL),
+    "corpus": (TEXTS, ("--model", "lda", "--k", "2", "--max-sweeps", "3")),
+    "corpus on disk": (TEXTS, ("--model", "lda", "--method", "svb", "--k", "2", "--epochs", "1")),
+    "table": (TABLE, ("--model", "lfm", "--max-sweeps", "3")),
+}
+
+
+@for_each("kind", list(KINDS))
+def test_standard_input_is_read(kind: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    content, flags = KINDS[kind]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    found = run("fit", "-", "--json", "--quiet", *flags)
+    assert found.code == 0, found.err
+    assert found.json["data"]["name"] == "stdin"
+
+
+def test_a_pipe_is_read_once_and_looked_at_twice(run: Run, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(TEXTS,))
+    writer.start()
+    found = run("fit", pipe, "--json", "--quiet", *KINDS["corpus"][1])
+    writer.join()
+    assert found.code == 0, found.err
+    assert found.json["data"]["name"] == "pipe"
+
+
+def test_a_tilde_and_an_address(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "edges.csv").write_bytes(EDGES)
+    assert run("fit", "~/edges.csv", "--quiet", *SMALL).code == 0
+    for command in (["fit"], ["compare"], ["read"], ["fit", "--model", "lda"], ["fit", "--model", "lfm"]):
+        more = ["out"] if command == ["read"] else []
+        found = run(*command, "https://example.org/a.csv", *more)
+        assert found.code == 2
+        told = "nothing is fetched from an address. Download the file and give its path."
+        assert found.err == f"acvb: https://example.org/a.csv: {told}\n"
+
+
+TEXT = "The quick brown fox number {} jumps over a lazy dog by the river bank"
+
+
+def test_a_column_of_texts_is_asked_about_in_flags(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "notes.csv"
+    path.write_text("who,the note\n" + "".join(f"p{n},{TEXT.format(n)}\n" for n in range(12)))
+    found = run("fit", path)
+    assert (found.code, found.out) == (2, "")
+    assert "--model lda (--text-column 'the note')" in found.err
+    assert "(--row-column who) (--column-column 'the note')" in found.err
+    either = (
+        ("--row-column", "who", "--column-column", "the note", *SMALL),
+        ("--model", "lda", "--text-column", "the note", "--max-sweeps", "2", "--max-share", "1"),
+    )
+    for answer in either:
+        assert run("fit", path, *answer).code == 0
+
+
+@for_each("command", ["fit", "read"])
+def test_a_sparse_matrix_as_counts_is_one_clear_line(run: Run, tmp_path: Path, command: str) -> None:
+    path = tmp_path / "m.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n")
+    more = ("--model", "lda") if command == "fit" else (tmp_path / "disk",)
+    found = run(command, path, *more, "--format", "counts")
+    assert found.code == 2
+    assert "this is a sparse matrix" in found.err
+    assert "Traceback" not in found.err
+
+
+@for_each("command", ["fit", "compare"])
+def test_a_run_that_does_not_fit_is_refused_unless_told(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr(free_memory, "available_memory", lambda: 100)
+    found = run(command, WOMEN, *SMALL, "--quiet")
+    assert (found.code, found.out) == (2, "")
+    assert "GB of memory" in found.err
+    assert "--no-check-memory" in found.err
+    assert run(command, WOMEN, *SMALL, "--quiet", "--no-check-memory").code == 0

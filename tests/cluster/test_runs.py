@@ -1,8 +1,10 @@
-"""Runs on a cluster are the runs of this process: the same bits, watched, paused, stopped and extended."""
+"""Runs on a cluster are the runs of this process: the same bits, watched, kept, paused, stopped and extended."""
 
 from __future__ import annotations
 
+import shutil
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,12 +12,13 @@ import numpy as np
 import pytest
 
 import acvb_core
-from acvb_core.cluster import worker
+from acvb_core.cluster import backend, worker
 from acvb_core.cluster.backend import DaskExecutor, RemoteRun
 from acvb_core.cluster.wire import Reader, SentData, pack_update
 from acvb_core.cluster.worker import HostedRun, serve_run
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parallel import count_threads, use_threads
+from acvb_core.engine import run as observer
 from acvb_core.engine.executor import Executor, InterruptedRun, Status
 from acvb_core.engine.fitting import solve
 from acvb_core.engine.history import Verdict
@@ -24,6 +27,8 @@ from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import RunState, run
 from acvb_core.engine.tuning import tune
+from acvb_core.store.jobs import JobManager
+from acvb_core.store.runs import RunStore
 from tests.engine.jobs import PATIENCE, endless, started, sweeps, until
 from tests.loops import for_each
 
@@ -193,3 +198,48 @@ def test_a_run_has_as_many_threads_as_its_worker(monkeypatch: pytest.MonkeyPatch
     with use_threads(2):
         assert serve_run("token", "topic", SentData("corpus", {})) is None
         assert (found, count_threads()) == ([5], 2)
+
+
+def test_a_run_is_kept_as_it_comes_back_and_can_go_on_in_another_process(
+    executor: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.setattr(backend, "WRITE_EVERY", 0.2)
+    monkeypatch.setattr(backend, "_PAUSE", 0.1)
+    monkeypatch.setattr(
+        observer, "WRITE_EVERY", 1e9
+    )  # by the work of the thread that watches, it is never due
+    store = RunStore(tmp_path / "home")
+    book = JobManager(executor, store)
+    # When the test fails, its run would keep a worker from the tests that follow.
+    request.addfinalizer(book.close)
+    job = book.add("workspace", endless())
+    until(lambda: sweeps(job) > 0)
+    until(lambda: has_state(store, job.id))
+    until(lambda: copy_home(tmp_path))  # as after the end of this process
+    found = JobManager(Executor(1), RunStore(tmp_path / "copy")).jobs("workspace")[0]
+    assert found.inspect().status is Status.INTERRUPTED
+    kept = sweeps(found)
+    assert kept > 0
+    assert book.close(PATIENCE)
+    assert job.inspect().verdict is Verdict.STOPPED
+    found.continue_run()
+    until(lambda: sweeps(found) > kept)
+    found.stop()
+    assert found.wait(PATIENCE)
+    last = found.result().snapshot
+    *_, here = run(job.prepared, max_sweeps=last.sweep)
+    assert np.array_equal(last.posterior["rows"], here.posterior["rows"])
+
+
+def copy_home(folder: Path) -> bool:
+    """Copy the store; False where a file went meanwhile, as a database has some only while it is written to."""
+    shutil.rmtree(folder / "copy", ignore_errors=True)
+    try:
+        shutil.copytree(folder / "home", folder / "copy")
+    except shutil.Error:
+        return False
+    return True
+
+
+def has_state(store: RunStore, job_id: str) -> bool:
+    return store.read_state(job_id) is not None

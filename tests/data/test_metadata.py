@@ -1,9 +1,13 @@
-"""What stands beside a document's text is kept, typed, in memory, on disk, in the store and through splits."""
+"""Columns beside the data keep their types everywhere; names that no file could contain are mended."""
 
 from __future__ import annotations
 
 import io
+import json
 import resource
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +22,7 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.names import kind_of, string_values, typed_column, typed_values
+from acvb_core.data.relation import Relation
 from acvb_core.data.table import Table
 from acvb_core.data.table_build import load_table
 from acvb_core.engine.fitting import fit
@@ -137,14 +142,6 @@ def test_columns_of_a_data_frame(tmp_path):
         assert "3 other columns are kept: when, at, stars." in loaded.report.lines()
         assert "1 column not used (lists, bytes or the like): tags." in loaded.report.lines()
     assert_metadata(read_to_disk(frame, tmp_path / "c", **options).data.in_memory().metadata, wanted)
-
-
-def test_columns_of_no_name_or_the_same_name():
-    source = b"text,x,,x\nthe river,1,2,3\nriver bank,4,5,6\n"
-    found = load_corpus(source, tokeniser=EVERYTHING, label_column=False, name_column=False)
-    assert {name: column.tolist() for name, column in found.data.metadata.items()} == {
-        "x": [1, 4], "column 3": [2, 5], "x (2)": [3, 6],
-    }  # fmt: skip
 
 
 @for_each("batch", [2, 5000])
@@ -308,3 +305,85 @@ def test_numbers_among_the_metadata_of_a_table_are_read_in_its_style():
     european = load_table(b"x;y;size;code\n1,5;2;1.234,5;007\n2;3;2,5;008\n", leave_out=["size", "code"])
     assert european.data.metadata["size"].tolist() == [1234.5, 2.5]
     assert european.data.metadata["code"].tolist() == ["007", "008"]
+
+
+HALF, MENDED = "half \ud800 pair", "half \\ud800 pair"
+NAMES = [HALF, "b", "c"]
+
+
+@for_each("kind", ["relation", "corpus", "table"])
+def test_a_run_on_such_names_can_be_written(kind: str, tmp_path: Path) -> None:
+    counts = np.array([[1, 0, 1], [0, 1, 1], [0, 0, 2]])
+    if kind == "relation":
+        links = counts > 0
+        data = Relation.build(
+            links, row_labels=NAMES, column_labels=NAMES, name=HALF, row_kind=HALF, attributes={HALF: NAMES}
+        )
+    elif kind == "corpus":
+        data = Corpus.build(
+            counts,
+            vocabulary=NAMES,
+            documents=NAMES,
+            texts=NAMES,
+            labels=NAMES,
+            name=HALF,
+            metadata={HALF: NAMES},
+        )
+        assert data.texts == (MENDED, "b", "c")
+    else:
+        data = Table.build(counts, rows=NAMES, columns=NAMES, labels=NAMES, name=HALF)
+    assert data.name == MENDED
+    result = fit(
+        data, "em" if kind == "table" else "vb", max_sweeps=2, **({"k": 2} if kind == "corpus" else {})
+    )
+    write_run(result, tmp_path)
+    assert MENDED in json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["data"]["name"]
+
+
+NUMBERS = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 1.0]])
+LARGE = [2.0**53, 2.0**53 + 2, 5.0]
+
+
+def test_whole_numbers_are_one_name_with_and_without_a_point() -> None:
+    ids = [1.0, 20.0, 3.0]
+    frame = pd.DataFrame(NUMBERS, columns=["x", "y"])
+    tables = [
+        load_table(frame.set_axis(ids)).data,
+        load_table(frame.set_axis([1, 20, 3])).data,
+        load_table(frame.assign(key=ids), row_labels="key").data,
+        load_table(b"key,x,y\n1.0,1,2\n20.0,3,5\n3,4,1\n", row_labels="key").data,
+        load_table(np.column_stack([ids, NUMBERS]), row_labels=0).data,
+        Table.build(NUMBERS, rows=ids),
+        Table.build(frame, rows=np.array(ids)),
+        Table.build(frame.set_axis(ids)),
+    ]
+    assert [table.rows.tolist() for table in tables] == [["1", "20", "3"]] * len(tables)
+    grouped = [
+        Table.build(NUMBERS, labels=[1.0, np.nan, 2.0]),
+        load_table(frame.assign(label=[1.0, np.nan, 2.0]), label_column="label").data,
+        load_table(b"label,x,y\n1.0,1,2\n,3,5\n2.0,4,1\n", label_column="label").data,
+    ]
+    for table in grouped:
+        assert table.labels is not None
+        assert table.labels.tolist() == ["1", "", "2"]
+
+
+def test_numbers_that_were_rounded_name_nothing() -> None:
+    frame = pd.DataFrame(NUMBERS, columns=["x", "y"])
+    text = b"key,x,y\n1.23457E+11,1,2\n1.23458E+11,3,5\n7,4,1\n"
+    doors: list[Callable[[], Any]] = [
+        lambda: load_table(frame.set_axis(LARGE)),
+        lambda: load_table(frame.assign(key=LARGE), row_labels="key"),
+        lambda: load_table(frame.assign(key=LARGE), label_column="key"),
+        lambda: load_table(text, row_labels="key"),
+        lambda: load_table(np.column_stack([LARGE, NUMBERS]), row_labels=0),
+        lambda: Table.build(NUMBERS, rows=LARGE),
+        lambda: Table.build(frame.set_axis(LARGE)),
+    ]
+    for door in doors:
+        with pytest.raises(DataError, match="this id is a rounded number"):
+            door()
+    wanted = [str(int(key)) for key in LARGE]
+    assert (
+        load_table(frame.assign(key=pd.array(LARGE, "int64")), row_labels="key").data.rows.tolist() == wanted
+    )

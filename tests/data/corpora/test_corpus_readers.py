@@ -1,4 +1,4 @@
-"""What is written in each format is read back the same, and the report tells what was done."""
+"""Corpora from files and objects: every form gives the same corpus, and its size is estimated from its head."""
 
 from __future__ import annotations
 
@@ -6,14 +6,31 @@ import csv
 import gzip
 import io
 import json
+import tracemalloc
 import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-from hypothesis import given
+import hypothesis
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
 from hypothesis import strategies as st
+from scipy import sparse
 
+import acvb_core
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.corpora import build
+from acvb_core.data.corpora import estimate as estimates
 from acvb_core.data.corpora.build import corpus_of_texts
+from acvb_core.data.corpora.disk_build import read_to_disk
+from acvb_core.data.corpora.estimate import estimate, head_texts
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
 from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.sources import parse, source
 from tests.loops import for_each
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
@@ -51,7 +68,7 @@ def test_counts_by_hand():
     assert whole.data.n_tokens == 2
 
 
-@given(
+@hypothesis.given(
     st.lists(st.tuples(names, texts, names), min_size=1, max_size=6),
     st.sampled_from(",;\t|"),
     st.sampled_from(["\n", "\r\n"]),
@@ -201,3 +218,523 @@ def test_names_that_come_again():
     assert read.documents.tolist() == ["a", "a (2)", "a (3)", "4"]
     assert {fact.name: fact.count for fact in read.facts}["renamed_documents"] == 1
     assert {fact.name: fact.count for fact in read.facts}["unnamed_documents"] == 1
+
+
+NAMES = ["first", "second", "third", "fourth", "fifth"]
+TEXTS = [
+    "The ship, and the sea: ships sail.",
+    "A field of corn; the harvest of 1913!",
+    "",
+    "The sea is wide. The ship is old, the sea is not.",
+    "Corn in the field, wind on the sea",
+]
+TOKENISER = Tokeniser(min_documents=1)
+TOKENISER_OF_LETTERS = Tokeniser(function=str.split, min_documents=1)
+#: The words of the texts as this tokeniser keeps them.
+LISTS = [
+    ["ship", "sea", "ships", "sail"],
+    ["field", "corn", "harvest"],
+    [],
+    ["sea", "wide", "ship", "old", "sea"],
+    ["corn", "field", "wind", "sea"],
+]
+VOCABULARY = sorted({word for words in LISTS for word in words})
+COUNTS = np.array([[words.count(word) for word in VOCABULARY] for words in LISTS])
+BAGS = [[(w, int(row[w])) for w in np.flatnonzero(row)] for row in COUNTS]
+NUMBERS = {word: number for number, word in enumerate(VOCABULARY)}
+
+
+class DataSet:
+    """What `load_corpus` looks for in a `datasets.Dataset`."""
+
+    def __init__(self, columns: dict[str, list[Any]]) -> None:
+        self.column_names = list(columns)
+        self._columns = columns
+
+    def __getitem__(self, column: str) -> list[Any]:
+        return self._columns[column]
+
+
+class Streamed:
+    """What `load_corpus` looks for in a `gensim.corpora.MmCorpus`: documents one by one, again and again."""
+
+    def __iter__(self) -> Iterator[list[tuple[int, float]]]:
+        return ([(word, float(count)) for word, count in bag] for bag in BAGS)
+
+    def __len__(self) -> int:
+        return len(BAGS)
+
+
+def stored(write: Callable[[io.BytesIO], Any]) -> bytes:
+    out = io.BytesIO()
+    write(out)
+    return out.getvalue()
+
+
+def written(rows: list[list[Any]], delimiter: str = ",") -> bytes:
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter).writerows(rows)
+    return out.getvalue().encode()
+
+
+def packed() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, text in zip(NAMES, TEXTS, strict=True):
+            archive.writestr(f"{name}.txt", text)
+    return out.getvalue()
+
+
+TABLE = [["id", "text"], *map(list, zip(NAMES, TEXTS, strict=True))]
+FRAME = pd.DataFrame({"id": NAMES, "text": TEXTS})
+
+#: Form -> what is loaded, how, and whether the names of the documents are in it.
+TEXT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
+    "csv": (lambda: written(TABLE), {}, True),
+    "csv, column named": (lambda: written(TABLE), {"text": "text"}, True),
+    "tsv": (lambda: written(TABLE, "\t"), {}, True),
+    "lines": (lambda: "\n".join(TEXTS).encode(), {"format": "lines"}, False),
+    "zip": (packed, {}, True),
+    "list": (lambda: TEXTS, {}, False),
+    "tuple, None for no text": (lambda: tuple(text or None for text in TEXTS), {}, False),
+    "iterator": (lambda: iter(TEXTS), {}, False),
+    "array": (lambda: np.array(TEXTS), {}, False),
+    "masked array": (lambda: np.ma.array(np.array(TEXTS, object), mask=[not text for text in TEXTS]), {}, False),
+    "pandas column": (lambda: pd.Series(TEXTS, index=NAMES), {}, True),
+    "pandas column, numbered": (lambda: pd.Series(TEXTS), {}, False),
+    "pandas column, NaN for no text": (lambda: pd.Series([text or np.nan for text in TEXTS], NAMES), {}, True),
+    "pandas column, NA for no text": (
+        lambda: pd.Series([text or pd.NA for text in TEXTS], NAMES, dtype="string"), {}, True,
+    ),
+    "pandas frame": (lambda: FRAME, {}, True),
+    "pandas frame, NaN for no text": (lambda: FRAME.replace("", np.nan), {}, True),
+    "pandas frame, index of names": (lambda: FRAME.set_index("id"), {}, True),
+    "polars frame": (lambda: pytest.importorskip("polars").from_pandas(FRAME), {}, True),
+    "arrow table": (lambda: pa.Table.from_pandas(FRAME), {"text": "text"}, True),
+    "parquet": (lambda: FRAME.to_parquet(), {}, True),
+    "feather": (lambda: stored(FRAME.to_feather), {}, True),
+    "json lines": (lambda: FRAME.to_json(orient="records", lines=True).encode(), {}, True),
+    "pandas categories": (lambda: pd.Series(TEXTS, index=NAMES).astype("category"), {}, True),
+    "polars column": (lambda: pytest.importorskip("polars").Series([t or None for t in TEXTS]), {}, False),
+    "arrow column": (lambda: pa.chunked_array([TEXTS[:2], TEXTS[2:]]), {}, False),
+    "data set": (lambda: DataSet({"id": NAMES, "text": TEXTS, "picture": [object()] * 5}), {}, True),
+    "data set, column named": (lambda: DataSet({"of": NAMES, "x": TEXTS}), {"text": "x", "name_column": "of"}, True),
+    "lists of words": (lambda: LISTS, {}, False),
+    "iterator of lists of words": (lambda: iter(LISTS), {}, False),
+    "pandas column of lists": (lambda: pd.Series(LISTS, index=NAMES), {}, True),
+    "pandas column of arrays": (lambda: pd.Series([np.array(words, object) for words in LISTS], NAMES), {}, True),
+    "arrow column of lists": (lambda: pa.array(LISTS), {}, False),
+    "column of lists of a data set": (lambda: DataSet({"words": LISTS, "id": NAMES})["words"], {}, False),
+}  # fmt: skip
+
+
+@for_each("form", list(TEXT_FORMS))
+def test_texts(form: str) -> None:
+    make, options, named = TEXT_FORMS[form]
+    loaded = load_corpus(make(), tokeniser=TOKENISER, **options)
+    wanted = load_corpus(TEXTS, tokeniser=TOKENISER).data
+    assert loaded.data.vocabulary.tolist() == VOCABULARY
+    assert loaded.data.counts.toarray().tolist() == COUNTS.tolist()
+    assert loaded.data.fingerprint == wanted.fingerprint
+    assert loaded.data.documents.tolist() == (NAMES if named else ["1", "2", "3", "4", "5"])
+    assert loaded.report.count("empty_documents") == 1
+    missing = "no text" in form or form in ("masked array", "polars column")
+    assert loaded.report.count("missing_texts") == (missing and "frame" not in form)
+    of_words = "list" in form.removeprefix("list") or "of arrays" in form
+    assert loaded.data.texts == (None if of_words or form == "lists of words" else tuple(TEXTS))
+
+
+def docword() -> bytes:
+    lines = [f"{d + 1} {w + 1} {n}" for d, bag in enumerate(BAGS) for w, n in bag]
+    return "\n".join(map(str, [len(BAGS), len(VOCABULARY), len(lines), *lines])).encode()
+
+
+def ldac() -> bytes:
+    return "\n".join(" ".join([str(len(bag)), *(f"{w}:{n}" for w, n in bag)]) for bag in BAGS).encode()
+
+
+WORDS = "\n".join(VOCABULARY).encode()
+VECTORISER = SimpleNamespace(get_feature_names_out=lambda: np.array(VOCABULARY, dtype=object))
+DICTIONARY = SimpleNamespace(token2id=NUMBERS, id2token={})
+
+LONG = pd.DataFrame(
+    [[NAMES[d], VOCABULARY[w], n] for d, bag in enumerate(BAGS) for w, n in bag or [(0, 0)]],
+    columns=["document", "word", "count"],
+)
+
+MATRIX = pd.DataFrame(COUNTS, index=pd.Index(NAMES, name="document"), columns=VOCABULARY)
+
+COUNT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
+    "counts": (lambda: LONG.to_csv(index=False).encode(), {"vocabulary": WORDS}, True),
+    "counts, columns named": (
+        lambda: LONG.to_csv(index=False).encode(),
+        {"vocabulary": WORDS, "document": 0, "word": "word", "count": "count"}, True,
+    ),
+    "frame of counts": (lambda: LONG, {"vocabulary": WORDS}, True),
+    "parquet of counts": (lambda: LONG.to_parquet(), {"vocabulary": WORDS}, True),
+    "frame of counts, filtered": (
+        lambda: pd.concat([LONG.assign(count=-1), LONG]).query("count >= 0").iloc[::-1].iloc[::-1].set_index(
+            pd.Index(range(3, 3 + len(LONG)))
+        ), {"vocabulary": WORDS}, True,
+    ),
+    "table of counts": (lambda: MATRIX.to_csv().encode(), {"format": "matrix"}, True),
+    "table of counts, recognised": (lambda: MATRIX.reset_index().to_csv(index=False).encode(), {}, True),
+    "table of counts, its words named": (lambda: MATRIX.to_csv(sep="\t").encode(), {"vocabulary": VECTORISER}, True),
+    "table of counts without words": (
+        lambda: written(COUNTS.tolist()), {"format": "matrix", "header": False, "vocabulary": VOCABULARY}, False,
+    ),
+    "frame of counts, a column for each word": (lambda: MATRIX, {}, True),
+    "frame of counts, ids": (lambda: MATRIX.astype(float).reset_index(), {"document": "document"}, True),
+    "frame of counts, numbered": (lambda: MATRIX.reset_index(drop=True), {}, False),
+    "parquet, a column for each word": (lambda: MATRIX.to_parquet(), {}, True),
+    "json lines, a column for each word": (
+        lambda: MATRIX.reset_index().to_json(orient="records", lines=True).encode(), {"format": "matrix"}, True,
+    ),
+    "data set, a column for each word": (
+        lambda: DataSet({column: MATRIX.reset_index()[column].tolist() for column in ["document", *VOCABULARY]}), {},
+        True,
+    ),
+    "docword": (docword, {"vocabulary": WORDS}, False),
+    "ldac": (ldac, {"vocabulary": WORDS}, False),
+    "array": (lambda: COUNTS, {"vocabulary": VOCABULARY}, False),
+    "array of floats": (lambda: COUNTS.astype(float), {"vocabulary": WORDS}, False),
+    "csr": (lambda: sparse.csr_matrix(COUNTS), {"vocabulary": np.array(VOCABULARY)}, False),
+    "coo": (lambda: sparse.coo_array(COUNTS), {"vocabulary": pd.Series(VOCABULARY)}, False),
+    "scikit-learn": (lambda: sparse.csr_matrix(COUNTS), {"vocabulary": VECTORISER}, False),
+    "scikit-learn, vocabulary_": (lambda: sparse.csr_matrix(COUNTS), {"vocabulary": NUMBERS}, False),
+    "gensim": (lambda: BAGS, {"vocabulary": DICTIONARY}, False),
+    "gensim, id2word": (lambda: BAGS, {"vocabulary": {n: word for word, n in NUMBERS.items()}}, False),
+    "gensim, numbers of NumPy": (
+        lambda: [[(np.int32(w), np.int64(n)) for w, n in bag] for bag in BAGS], {"vocabulary": DICTIONARY}, False,
+    ),
+    "gensim, streamed": (Streamed, {"vocabulary": DICTIONARY}, False),
+    "gensim, iterator": (lambda: iter(BAGS), {"vocabulary": DICTIONARY}, False),
+}  # fmt: skip
+
+
+@for_each("form", list(COUNT_FORMS))
+def test_counts(form: str) -> None:
+    make, options, named = COUNT_FORMS[form]
+    loaded = load_corpus(make(), **options)
+    assert loaded.data.vocabulary.tolist() == VOCABULARY
+    assert loaded.data.counts.toarray().tolist() == COUNTS.tolist()
+    assert loaded.data.fingerprint == load_corpus(TEXTS, tokeniser=TOKENISER).data.fingerprint
+    if "ldac" not in form:
+        assert loaded.data.documents.tolist() == (NAMES if named else ["1", "2", "3", "4", "5"])
+    assert loaded.report.count("empty_documents") == 1
+
+
+def test_a_table_of_counts_has_labels_and_names_of_its_own(tmp_path: Path) -> None:
+    table = MATRIX.assign(label=["sea", "land", "", "sea", "land"]).rename({"second": "first"})
+    for given in (table, table.to_csv().encode()):
+        loaded = load_corpus(given)
+        assert loaded.schema.format == "matrix"
+        assert loaded.schema.roles == {"document_column": 0, "label_column": len(VOCABULARY) + 1}
+        assert loaded.data.labels.tolist() == ["sea", "land", "", "sea", "land"]
+        assert loaded.data.documents.tolist()[:2] == ["first", "first (2)"]
+        assert loaded.report.count("renamed_documents") == 1
+        disk = read_to_disk(given, tmp_path / type(given).__name__)
+        assert disk.data.identity() == loaded.data.identity()
+        assert disk.report.to_dict() == loaded.report.to_dict()
+        assert disk.data.in_memory().labels.tolist() == loaded.data.labels.tolist()
+
+
+def test_columns_with_one_value_for_each_document_are_kept(tmp_path: Path) -> None:
+    beside = LONG.assign(
+        day=LONG["document"].map(dict(zip(NAMES, pd.date_range("2024-02-28", periods=5), strict=True))),
+        stars=LONG["document"].map(dict(zip(NAMES, [1, 5, 2, 4, 3], strict=True))),
+        page=range(len(LONG)),
+    )
+    for number, given in enumerate((beside, beside.to_csv(index=False).encode(), beside.to_parquet())):
+        loaded = load_corpus(given, vocabulary=WORDS, word="word")
+        assert loaded.data.fingerprint == load_corpus(LONG, vocabulary=WORDS).data.fingerprint
+        assert loaded.data.metadata["stars"].tolist() == [1, 5, 2, 4, 3]
+        assert loaded.data.metadata["day"].astype("datetime64[D]")[:2].astype(str).tolist() == [
+            "2024-02-28",
+            "2024-02-29",
+        ]
+        assert set(loaded.data.metadata) == {"day", "stars"}
+        told = " ".join(loaded.report.lines())
+        assert "2 other columns are kept: day, stars." in told
+        assert "1 column not used (several values in one document, or no texts or numbers): page." in told
+        disk = read_to_disk(given, tmp_path / str(number), vocabulary=WORDS, word="word").data.in_memory()
+        assert disk.metadata["stars"].tolist() == [1, 5, 2, 4, 3]
+
+
+def test_words_without_a_vocabulary_are_numbers() -> None:
+    assert load_corpus(BAGS).data.vocabulary.tolist() == [str(n) for n in range(len(VOCABULARY))]
+    assert load_corpus(COUNTS).data.fingerprint == load_corpus(BAGS).data.fingerprint
+
+
+def test_a_matrix_is_a_corpus_where_the_model_says_so() -> None:
+    for given in (COUNTS, sparse.csr_array(COUNTS), BAGS):
+        result = acvb_core.fit(given, "cvb0", model="lda", k=2, max_sweeps=2)
+        assert result.prepared.data.shape == COUNTS.shape
+    with pytest.raises(ParameterError, match="documents or links"):
+        acvb_core.fit([["ann", "bob"], ["bob", "eve"]], "acvb0")
+    links = [["ann", "bob"], ["bob", "eve"], ["eve", "eve"]]
+    assert acvb_core.fit(links, "cvb0", model="lda", k=2, max_sweeps=2).prepared.data.n_words == 2
+
+
+@for_each("given, options, error, told", [
+        (["a text", 3], {}, DataError, r"document 2 is of the type int, not a text \(found '3'\)"),
+        (["a text", ["words"]], {}, DataError, "document 2 is of the type list, not a text"),
+        ([["words"], "a text"], {}, DataError, "document 2 is of the type str, not a list of words"),
+        ([1.5, 2.5], {}, DataError, "document 1 is of the type float, not a text or a list of words"),
+        ([None, float("nan")], {}, DataError, "no words"),
+        ([], {}, DataError, "no words"),
+        ({"a text", "another"}, {}, ParameterError, "of the type set"),
+        ({"first": "a text"}, {}, ParameterError, "of the type dict"),
+        (5, {}, ParameterError, "A corpus is a file, a list or column of texts"),
+        ([[(0, 1)], [(0, "x")]], {}, DataError, "document 2 has an entry that is not"),
+        ([[(0, 1)], [(0.5, 1)]], {}, DataError, "document 2 has an entry that is not"),
+        ([[(0, 1)], [(-1, 1)]], {}, DataError, "document 2 has an entry that is not"),
+        ([[(0, 1)], [(2, 1)]], {"vocabulary": ["a", "b"]}, DataError, "a number below 2"),
+        ([[(0, 1.5)]], {}, DataError, "not a whole number"),
+        ([[(10**12, 1)]], {}, DataError, "objects at most"),
+        (BAGS, {"vocabulary": {"a": 0, "b": 2}}, DataError, "none of number 1"),
+        (COUNTS, {"vocabulary": ["a", "b"]}, DataError, "2 word labels were given"),
+        (COUNTS / 3, {}, DataError, "not a whole number"),
+        (COUNTS, {"tokeniser": str.split}, ParameterError, "A tokeniser is for texts"),
+        (TEXTS, {"vocabulary": ["a"]}, ParameterError, "A vocabulary is for word counts"),
+        (TEXTS, {"text": "body"}, ParameterError, "text_column is for a table"),
+        (TEXTS, {"delimiter": ","}, ParameterError, "delimiter is for files"),
+        (DataSet({"a": [1, 2, 3]}), {}, DataError, "no column of texts"),
+        (DataSet({"a": TEXTS}), {"text": "b"}, DataError, "b"),
+        (DataSet({"a": TEXTS}), {"word": "a"}, ParameterError, "word_column does not apply"),
+        (SimpleNamespace(column_names={"train": ["a"], "test": ["a"]}), {}, ParameterError, "one of train, test"),
+        (written(TABLE), {"text": 1, "text_column": 1}, ParameterError, "text and text_column are the same"),
+    ])  # fmt: skip
+def test_what_is_no_corpus_is_refused_in_one_sentence(
+    given: Any, options: dict[str, Any], error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        load_corpus(given, **options)
+
+
+def test_names_of_an_index() -> None:
+    levels = pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])
+    assert load_corpus(pd.Series(["x y", "y z"], levels), tokeniser=TOKENISER_OF_LETTERS).data.documents.tolist() == [
+        "a · 1", "a · 2",
+    ]  # fmt: skip
+    twice = load_corpus(pd.Series(TEXTS, list("abcab"), name="body"))
+    assert twice.data.documents.tolist() == ["a", "b", "c", "a (2)", "b (2)"]
+    assert (twice.data.name, twice.report.count("renamed_documents")) == ("body", 2)
+    for index in ([0, 3, 4, 7, 8], list("abcde")):
+        frame = pd.DataFrame({"title": NAMES, "text": TEXTS}, index=index)
+        for given in (frame, frame.to_parquet(), frame.drop(columns="title")):
+            assert load_corpus(given, tokeniser=TOKENISER).data.documents.tolist() == list(map(str, index))
+        assert load_corpus(frame, tokeniser=TOKENISER, name_column="title").data.documents.tolist() == NAMES
+    kept = pd.Series(TEXTS)[[0, 3, 4]]
+    assert load_corpus(kept).data.documents.tolist() == ["0", "3", "4"]
+    assert load_corpus(kept.reset_index(drop=True)).data.documents.tolist() == ["1", "2", "3"]
+
+
+FILES = {
+    "oil/a.txt": b"the river bank",
+    "oil/b.v2.TXT": "\ufeffthe goal".encode("utf-16"),
+    "sport/empty.txt": b"",
+    "sport/readme.md": b"no",
+    ".hidden/x.txt": b"no",
+}
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    for path, content in FILES.items():
+        (tmp_path / "news" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "news" / path).write_bytes(content)
+    return tmp_path / "news"
+
+
+def zip_of_files() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as packed:
+        for path in sorted(FILES):
+            packed.writestr(path, FILES[path])
+    return out.getvalue()
+
+
+def test_it_is_what_the_zip_of_it_is(folder, tmp_path):
+    packed = load_corpus(zip_of_files(), filename="news.zip", tokeniser=EVERYTHING)
+    loaded = load_corpus(folder, tokeniser=EVERYTHING)
+    assert loaded.data.identity() == packed.data.identity()
+    assert loaded.data.documents.tolist() == ["oil/a", "oil/b.v2", "sport/empty"]
+    assert loaded.data.labels.tolist() == packed.data.labels.tolist() == ["oil", "oil", "sport"]
+    assert loaded.data.texts == packed.data.texts
+    assert loaded.report.lines() == [line.replace("zip archive", "folder") for line in packed.report.lines()]
+    disk = read_to_disk(str(folder), tmp_path / "disk", tokeniser=EVERYTHING)
+    assert disk.data.identity() == packed.data.identity()
+    assert disk.report.to_dict() == loaded.report.to_dict()
+    np.testing.assert_array_equal(disk.data.in_memory().labels, loaded.data.labels)
+
+
+def test_it_is_looked_at_as_the_zip_of_it_is(folder):
+    layout = inspect_corpus(folder)
+    assert (layout.format, layout.filename) == ("zip", "news")
+    assert ("oil/a.txt", "14") in layout.rows
+    assert read_texts(folder).texts[0] == "the river bank"
+    assert head_texts(folder).texts[0] == "the river bank"
+    found = estimate(folder, tokeniser=EVERYTHING)
+    assert (found.documents, found.tokens) == (3, 5)
+
+
+def test_faults_name_the_file(folder, tmp_path):
+    (folder / "oil/bad.txt").write_bytes(b"fine\nn\xe9w")
+    with pytest.raises(DataError, match="UTF-8") as caught:
+        load_corpus(folder)
+    assert (caught.value.source, caught.value.line) == ("news: oil/bad.txt", 2)
+    disk = read_to_disk(folder, tmp_path / "disk", tokeniser=EVERYTHING, broken="skip")
+    assert "1 broken file left out" in disk.report.lines()[0]
+    assert disk.data.n_documents == 3
+
+
+def test_what_is_no_folder_of_texts(folder, tmp_path):
+    (tmp_path / "none").mkdir()
+    with pytest.raises(DataError, match=r"no \.txt file among the 0 files of this folder"):
+        load_corpus(tmp_path / "none")
+    with pytest.raises(DataError, match="this is a folder"):
+        load_corpus(folder, format="table")
+    read_to_disk(folder, tmp_path / "disk", tokeniser=EVERYTHING)
+    with pytest.raises(DataError, match="holds a corpus on disk") as caught:
+        load_corpus(tmp_path / "disk")
+    assert "DiskCorpus.open" in caught.value.remedy
+
+
+N = 2000
+
+
+@pytest.fixture
+def small_heads(monkeypatch):
+    monkeypatch.setattr(estimates, "_HEAD_CHARACTERS", 60_000)
+    monkeypatch.setattr(estimates, "_HEAD_ENTRIES", 5_000)
+    # Files of a few kilobytes are read in blocks and batches that are as much smaller.
+    monkeypatch.setattr(build, "_BATCH_TEXTS", 50)
+    monkeypatch.setattr(source, "_BLOCK", 1000)
+    given = parse.RecordReader.__init__
+    monkeypatch.setattr(
+        parse.RecordReader, "__init__", lambda *args, **kw: given(*args, **({"block_bytes": 4000} | kw))
+    )
+
+
+@pytest.fixture(scope="module")
+def files():
+    """A corpus of 2,000 documents and a vocabulary by Zipf's law, in every format."""
+    rng = np.random.default_rng(3)
+    chance = 1.0 / np.arange(5, 3005)
+    draws = rng.choice(3000, size=(N, 20), p=chance / chance.sum())
+    counted = [list(zip(*np.unique(row, return_counts=True), strict=True)) for row in draws]
+    pairs = [(d, w, c) for d, document in enumerate(counted) for w, c in document]
+    mixed = [pairs[i] for i in rng.permutation(len(pairs))]
+    texts = [" ".join(f"w{w:04d}" for w in row) for row in draws]
+    ldac = [" ".join(f"{w}:{c}" for w, c in document) for document in counted]
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as packed:
+        for i, text in enumerate(texts):
+            packed.writestr(f"{i}.txt", text)
+    return {
+        "counts": "doc,word,count\n" + "".join(f"d{d},w{w},{c}\n" for d, w, c in pairs),
+        "mixed counts": "doc,word,count\n" + "".join(f"d{d},w{w},{c}\n" for d, w, c in mixed),
+        "docword": f"{N}\n3000\n{len(pairs)}\n" + "".join(f"{d + 1} {w + 1} {c}\n" for d, w, c in pairs),
+        "ldac": "".join(f"{len(document)} {line}\n" for document, line in zip(counted, ldac, strict=True)),
+        "lines": "".join(f"{text}\n" for text in texts),
+        "table": "id,text\n" + "".join(f'"n,{i}","{text}"\n' for i, text in enumerate(texts)),
+        "zip": archive.getvalue(),
+    }
+
+
+def assert_near(found, corpus, within: float) -> None:
+    sizes = {"documents": corpus.n_documents, "pairs": corpus.n_pairs, "tokens": corpus.n_tokens}
+    for what, size in sizes.items():
+        assert abs(getattr(found, what) / size - 1) < within, what
+    assert 0.5 < found.words / corpus.n_words < 2.0  # rough by its nature
+
+
+@pytest.mark.usefixtures("small_heads")
+@for_each("packed", [False, True])
+@for_each("name", ["counts", "mixed counts", "docword", "ldac", "lines", "table", "zip"])
+def test_an_estimate_is_near(files, name, packed):
+    given = files[name]
+    content = given if isinstance(given, bytes) else given.encode()
+    whole = load_corpus(content, filename="x.txt").data
+    found = estimate(gzip.compress(content) if packed else content, filename="x.txt")
+    # Packed bytes are read 8 kB at a time, much of a file as small as this.
+    assert_near(found, whole, 0.5 if packed else 0.15)
+    assert found.head_bytes < found.text_bytes / 2
+    if name != "zip":
+        assert abs(found.text_bytes / len(content) - 1) < (0.4 if packed else 0.001)
+    assert not found.exact
+    assert found.sentence.startswith("About ")
+
+
+@pytest.mark.usefixtures("small_heads")
+@for_each("form", ["csv", "frame"])
+def test_an_estimate_of_a_table_of_counts_is_near(rng, monkeypatch, form):
+    monkeypatch.setattr("acvb_core.data.sources.frames.BATCH_ROWS", 100)
+    counts = rng.poisson(0.3, size=(N, 50))
+    frame = pd.DataFrame(counts, columns=[f"word{i}" for i in range(50)])
+    frame.insert(0, "document", [f"d{i}" for i in range(N)])
+    given = frame if form == "frame" else frame.to_csv(index=False).encode()
+    assert_near(estimate(given, format="matrix"), load_corpus(given, format="matrix").data, 0.15)
+
+
+@pytest.mark.usefixtures("small_heads")
+@for_each("name", ["counts", "docword", "ldac", "lines", "table", "zip"])
+def test_what_is_all_in_the_head_is_exact(files, name, monkeypatch):
+    monkeypatch.setattr(estimates, "_HEAD_CHARACTERS", 10**7)
+    monkeypatch.setattr(estimates, "_HEAD_ENTRIES", 10**7)
+    given = files[name]
+    content = given if isinstance(given, bytes) else given.encode()
+    whole = load_corpus(content, filename="x.txt").data
+    found = estimate(content, filename="x.txt")
+    assert (found.documents, found.words, found.pairs, found.tokens) == (
+        *whole.shape,
+        whole.n_pairs,
+        whole.n_tokens,
+    )
+    assert found.exact
+    assert found.sentence.startswith("2,000 documents, ")
+
+
+@pytest.mark.usefixtures("small_heads")
+def test_a_file_that_is_none_is_refused():
+    with pytest.raises(DataError):
+        estimate(b"%PDF-1.4 and so on")
+    with pytest.raises(DataError, match="no word"):
+        estimate(b"1\n2\n3\n" * 10, filename="x.txt")
+    with pytest.raises(DataError, match="no words"):
+        estimate(b"no counts\n", format="ldac")
+
+
+@pytest.mark.usefixtures("small_heads")
+def test_head_of_a_file_of_texts() -> None:
+    """As they stand, quotes and line ends within them included."""
+    texts = [f'number {i} "quoted"\nand, a second line {"x" * 50}' for i in range(3_000)]
+    lines = ["id,text\n"] + [f'{i},"{text.replace(chr(34), chr(34) * 2)}"\n' for i, text in enumerate(texts)]
+    data = "".join(lines).encode()
+    assert len(data) > 200_000
+    for given in (data, gzip.compress(data, 1)):
+        found = head_texts(given, filename="talks.csv").texts
+        assert 500 < len(found) < 1_500
+        assert list(found) == texts[: len(found)]
+    few = head_texts(b"one line here\nanother line there\n", filename="few.txt")
+    assert few.texts == ("one line here", "another line there")
+
+
+@pytest.mark.usefixtures("small_heads")
+def test_counts_have_no_head_of_texts() -> None:
+    with pytest.raises(DataError, match="holds counts and no texts"):
+        head_texts(b"doc,word,count\na,x,1\nb,y,2\n", filename="counts.csv")
+
+
+@pytest.mark.usefixtures("small_heads")
+def test_a_number_that_one_line_has_costs_no_memory(monkeypatch) -> None:
+    monkeypatch.setattr(estimates, "_HEAD_ENTRIES", 1000)
+    body = b"".join(b"%d %d 1\n" % (i // 9 + 1, i % 400 + 1) for i in range(3000))
+    source = b"50000000\n50000000\n3000000\n50000000 50000000 1\n" + body * 2
+    tracemalloc.start()
+    found = estimate(source, format="docword")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert not found.exact
+    assert peak < 20e6

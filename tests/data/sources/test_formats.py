@@ -1,9 +1,13 @@
-"""The table of formats is what readers, command line and pages go by."""
+"""Formats are known by their first bytes, and named where they are refused."""
 
 from __future__ import annotations
 
+import csv
+import gzip
 import io
+import json
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -11,14 +15,19 @@ from scipy import io as scipy_io
 from scipy import sparse
 
 from acvb_core.cli.parser import build_parser
-from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora.readers import inspect_corpus, load_corpus
-from acvb_core.data.relation_readers import inspect_source, load_relation
+from acvb_core.core.errors import DataError
+from acvb_core.data.corpora.disk_build import read_to_disk
+from acvb_core.data.corpora.estimate import estimate
+from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
+from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.relation import Relation
+from acvb_core.data.relation_readers import inspect_source, load_labels, load_relation
 from acvb_core.data.schema import Kind
 from acvb_core.data.sources.formats import FORMATS, choices_of, files_of, formats_of
 from acvb_core.data.sources.source import ByteSource
-from acvb_core.data.table_build import inspect_table
+from acvb_core.data.table_build import inspect_table, load_table
 from tests.loops import for_each
+from tests.rotation import rotate
 
 KINDS: tuple[Kind, ...] = ("relation", "corpus", "table")
 
@@ -73,35 +82,6 @@ def test_first_bytes_tell_the_format_and_other_kinds_refuse_it(name: str, kind: 
                 ByteSource(content, kind=other)
 
 
-@for_each("name", list(COLUMNS))
-def test_columns_are_taken_by_those_who_ask_for_them(name: str) -> None:
-    assert [row.name for row in FORMATS if row.family == "columns"] == list(COLUMNS)
-    for kind in KINDS:
-        found = ByteSource(COLUMNS[name], kind=kind, columns=True).format
-        assert found is not None
-        assert found.name == name
-    if name != "json-lines":  # which is text
-        with pytest.raises(DataError, match="this is a"):
-            ByteSource(COLUMNS[name])
-
-
-def test_the_readers_take_the_choices_of_the_table() -> None:
-    for inspect, kind in ((inspect_source, "relation"), (inspect_corpus, "corpus")):
-        with pytest.raises(ParameterError, match=", ".join(choices_of(kind))):
-            inspect(b"a,b\n", format="nonsense")
-    for read, kind in ((load_relation, "relation"), (load_corpus, "corpus")):
-        for row in formats_of(kind):
-            if row.family != "text" and row.name in choices_of(kind):
-                with pytest.raises(DataError, match="this does not start like "):
-                    read(b"a,b\nc,d\n", format=row.name)
-
-
-def test_what_a_name_promises_must_be_there() -> None:
-    with pytest.raises(DataError, match="the name says that this is a NumPy array"):
-        inspect_table(b"a,b\n1,2\n3,4\n", "numbers.npy")
-    assert inspect_source(b"a,b\nb,c\n", "links.mtx").format == "edges"
-
-
 def test_help_and_pages_list_every_format(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         build_parser().parse_args(["fit", "--help"])
@@ -120,3 +100,264 @@ def test_a_missing_library_names_the_extra_of_the_row(monkeypatch: pytest.Monkey
     extra = next(row.extra for row in FORMATS if row.name == "excel")
     assert extra
     assert f'pip install "acvb-core[{extra}]"' in caught.value.remedy
+
+
+REST = bytes(range(256))
+DOORS = [inspect_source, inspect_corpus, inspect_table]
+
+KNOWN = {
+    b"PK\x05\x06" + bytes(18): "an empty zip archive",
+    b"BZh91AY&SY" + REST: "a bzip2 file",
+    b"\xfd7zXZ\x00" + REST: "an xz file",
+    b"\x28\xb5\x2f\xfd" + REST: "a Zstandard file",
+    b"Rar!\x1a\x07\x01\x00" + REST: "a RAR archive",
+    b"a.txt".ljust(257, b"\0") + b"ustar\x0000" + REST: "a tar archive",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + REST: "an old Excel workbook (xls) or Word document",
+    b"PAR1\x15\x00" + REST: "a Parquet file",
+    b"ARROW1\x00\x00" + REST: "an Arrow file",
+    b"\x89HDF\r\n\x1a\n" + REST: "an HDF5 file",
+    b"MATLAB 5.0 MAT-file, Platform: GLNXA64" + REST: "a MATLAB file (mat)",
+    b"RDX3\nX\n\x00\x00\x00\x03" + REST: "an R workspace (RData)",
+    b"X\n\x00\x00\x00\x03" + REST: "an R object (rds)",
+    b"SQLite format 3\x00" + REST: "an SQLite database",
+    b"\x80\x02}q\x00." + REST: "a Python pickle",
+    b"\x80\x05\x95" + REST: "a Python pickle",
+    b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n": "a PDF document",
+    b"\x89PNG\r\n\x1a\n" + REST: "a PNG image",
+    b"\xff\xd8\xff\xe0" + REST: "a JPEG image",
+    b"GIF89a" + REST: "a GIF image",
+    b"\x7fELF" + REST: "a program",
+}
+
+
+@for_each("content", list(KNOWN))
+@for_each("name", ["upload.csv", "upload.txt", "upload"])
+def test_a_binary_file_is_named_whatever_it_is_called(content: bytes, name: str) -> None:
+    for door in DOORS:
+        with pytest.raises(DataError, match=r"this is") as caught:
+            door(content, name)
+        assert caught.value.what.startswith(f"this is {KNOWN[content]}")
+        assert (caught.value.source, bool(caught.value.remedy)) == (name, True)
+
+
+def packed(*names: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in names:
+            archive.writestr(name, "x")
+    return out.getvalue()
+
+
+@for_each(
+    "names, what",
+    [
+        (["[Content_Types].xml", "xl/workbook.xml"], "an Excel workbook (xlsx)"),
+        (["[Content_Types].xml", "word/document.xml"], "a Word document (docx)"),
+        (["[Content_Types].xml", "ppt/presentation.xml"], "a PowerPoint presentation (pptx)"),
+        (["mimetype", "content.xml"], "an OpenDocument file"),
+        (["mimetype", "META-INF/container.xml"], "an e-book (EPUB)"),
+    ],
+)
+def test_documents_of_programs_are_named(names: list[str], what: str) -> None:
+    for door in DOORS:
+        with pytest.raises(DataError) as caught:
+            door(packed(*names), "upload.csv")
+        assert caught.value.what.startswith(f"this is {what}")
+
+
+@for_each("ending", [".zip", ".npz", ".npy", ".xlsx", ".parquet", ".npz.gz"])
+def test_text_under_the_name_of_a_binary_file_is_refused(ending: str) -> None:
+    for door in DOORS:
+        with pytest.raises(DataError, match="the name says that this is ") as caught:
+            door(b"row,col\na,x\nb,y\n", f"upload{ending}")
+        assert ".csv" in caught.value.remedy
+
+
+def test_arrays_are_named_where_they_are_not_read() -> None:
+    out = io.BytesIO()
+    np.savez(out, x=np.eye(3))
+    with pytest.raises(DataError, match=r"this is a NumPy archive \(npz\)"):
+        inspect_corpus(out.getvalue(), "upload.txt")
+    with pytest.raises(DataError, match=r"this is a NumPy archive \(npz\)"):
+        estimate(out.getvalue())
+    with pytest.raises(DataError, match=r"this is a NumPy archive \(npz\)"):
+        load_labels(out.getvalue(), Relation.build(np.eye(3)), filename="upload.csv")
+    out = io.BytesIO()
+    np.save(out, np.eye(3))
+    for door in (inspect_source, inspect_corpus):
+        with pytest.raises(DataError, match=r"this is a NumPy array \(npy\)"):
+            door(out.getvalue(), "upload.csv")
+
+
+WORDS = "the quick brown fox and a lazy dog by the old river bank"
+RECORDS = [{"id": n, "text": f"{WORDS}, {n}"} for n in range(30)]
+LINES = "".join(json.dumps(record) + "\n" for record in RECORDS)
+BODY = "".join(f"<p>{WORDS}</p>\n" for _ in range(5))
+
+TEXT_FORMATS = {
+    "JSON": (json.dumps(RECORDS), "a JSON file"),
+    "JSON of one object": (json.dumps({"docs": RECORDS}), "a JSON file"),
+    "JSON over several lines": (json.dumps(RECORDS, indent=2), "a JSON file"),
+    "JSON whose end is not seen": (json.dumps(RECORDS * 800), "a JSON file"),
+    "JSON over several lines whose end is not seen": (json.dumps(RECORDS * 800, indent=1), "a JSON file"),
+    "JSON of texts": (json.dumps([WORDS] * 5), "a JSON file"),
+    "HTML": (f"<!DOCTYPE html>\n<html><body>\n{BODY}</body></html>", "an HTML page"),
+    "HTML without a type": (f"\n<HTML lang='en'>\n{BODY}</HTML>\n", "an HTML page"),
+    "HTML behind comments": ("<!-- a -->\n" * 40 + f"<!-- b --><html>{BODY}</html>", "an HTML page"),
+    "XML": (f'<?xml version="1.0"?>\n<docs>{BODY}</docs>', "an XML file"),
+    "XML without a declaration": (f"<docs year='1'>\n{BODY}</docs>\n", "an XML file"),
+    "SGML": (f"<!DOCTYPE lewis SYSTEM 'lewis.dtd'>\n{BODY}", "an XML file"),
+    "RTF": (r"{\rtf1\ansi {\fonttbl {\f0 Times;}}" + "\n" + rf"\par {WORDS}" + "\n}", "an RTF document"),
+    "PDF behind a blank line": ("\n%PDF-1.4\nstream", "a PDF document"),
+}  # fmt: skip
+
+#: Read as columns, by the readers that take columns.
+JSON_LINES = {
+    "JSON Lines": (LINES, "a JSON Lines file"),
+    "JSON Lines behind blank lines": ("\n \n" + LINES, "a JSON Lines file"),
+    "JSON Lines of lists": ("".join(json.dumps([n, WORDS]) + "\n" for n in range(9)), "a JSON Lines file"),
+    "JSON Lines whose end is not seen": (LINES * 600, "a JSON Lines file"),
+}
+
+PROSE = {
+    "a bracket": f"[1] First, {WORDS}\n[2] Second, {WORDS}\n",
+    "a brace": f"{{curly}} {WORDS}\n{{braces}} {WORDS}\n",
+    "a tag": f"<b>Bold</b> {WORDS}\n{WORDS}\n",
+    "lines of one tag": f"<p>{WORDS}</p>\n<p>{WORDS}</p>\n",
+    "a sign": f"< 5 {WORDS}\n> 6 {WORDS}\n",
+    "LaTeX": "\\documentclass{article}\n\\begin{document}\n" + f"{WORDS}\n{WORDS}\n",
+    "a quoted word": f'["{WORDS}"] said the fox\n{WORDS}\n',
+    "one line of JSON": f'{{"a": 1}}\n{WORDS}\n{WORDS}\n',
+}
+
+formats = for_each("content, kind", TEXT_FORMATS.values())
+not_columns = for_each("content, kind", (TEXT_FORMATS | JSON_LINES).values())
+EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
+
+
+def archive(content: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as files:
+        files.writestr("fine.txt", WORDS)
+        files.writestr("other.txt", content)
+    return packed.getvalue()
+
+
+READERS = {
+    "corpus": load_corpus,
+    "one text a line": lambda data: load_corpus(data, format="lines"),
+    "counts": lambda data: load_corpus(data, format="counts"),
+    "texts": read_texts,
+    "a look at a corpus": inspect_corpus,
+    "a vocabulary": lambda data: load_corpus(b"0 0:1\n1 0:2", format="ldac", vocabulary=data),
+    "a table": load_table,
+    "a node list": lambda data: load_relation(b"a,b\nb,c\n", row_nodes=data),
+    "a gzipped file": lambda data: load_corpus(gzip.compress(data)),
+}  # fmt: skip
+
+
+@for_each("name, reader", rotate(TEXT_FORMATS, READERS, 2))
+def test_it_is_refused_by_name(name, reader):
+    content, kind = TEXT_FORMATS[name]
+    with pytest.raises(DataError, match=f"this is {kind}"):
+        READERS[reader](content.encode())
+
+
+GRAPHS = {
+    "GML": ('graph [\n  node [\n    id 0\n    label "the sea"\n  ]\n]\n', "a GML file"),
+    "Pajek": ('*Vertices 2\n1 "the sea"\n2 "the land"\n*Edges\n1 2\n', "a Pajek file"),
+    "GraphML": ('<graphml><graph><node id="the sea"/></graph></graphml>', "a GraphML file"),
+    "GEXF": ('<gexf><graph><nodes><node id="1"/></nodes></graph></gexf>', "a GEXF file"),
+    "node-link": ('{"nodes": [{"id": "the sea"}], "links": []}', "a node-link JSON file"),
+}
+
+
+@for_each("name, read", rotate(GRAPHS, ["corpus", "one text a line", "a table", "a look at a corpus"], 2))
+def test_a_graph_is_no_texts_and_no_table(name, read):
+    content, kind = GRAPHS[name]
+    with pytest.raises(
+        DataError, match=f"this is {kind}, which holds nodes and links. Read it as a relation"
+    ):
+        READERS[read](content.encode())
+
+
+@for_each("line", ["*Vertices* is a word", "graph [of a function]", "*matrix* is a film"])
+def test_prose_that_begins_like_a_graph_is_read(line):
+    assert (
+        load_corpus(
+            f"{line}\n{WORDS}\n{WORDS}\n".encode(), format="lines", tokeniser=EVERY_WORD
+        ).data.n_documents
+        == 3
+    )
+
+
+@formats
+def test_it_is_refused_on_its_way_to_disk(content, kind, tmp_path):
+    for broken in ("refuse", "skip"):
+        with pytest.raises(DataError, match=f"this is {kind}"):
+            read_to_disk(content.encode(), tmp_path / "disk", broken=broken)
+    assert list(tmp_path.iterdir()) == []
+
+
+@for_each("content", [content for content, _ in JSON_LINES.values()])
+def test_json_lines_are_columns(content):
+    layout = inspect_corpus(content.encode())
+    assert (layout.format, layout.container) == ("table", "json-lines")
+    texts = load_corpus(content.encode(), tokeniser=EVERY_WORD, text_column=1).data
+    assert texts.n_documents == sum(bool(line.strip()) for line in content.splitlines())
+    assert "quick" in texts.vocabulary
+    assert "text" not in texts.vocabulary
+
+
+@not_columns
+def test_it_is_refused_inside_an_archive_of_texts(content, kind):
+    with pytest.raises(DataError, match=rf"other.txt: this is {kind}"):
+        load_corpus(archive(content))
+
+
+def test_on_disk_such_files_of_an_archive_can_be_left_out(tmp_path):
+    disk = read_to_disk(archive(LINES), tmp_path / "disk", broken="skip", tokeniser=EVERY_WORD)
+    assert disk.data.n_documents == 1
+    assert "1 broken file left out" in disk.report.lines()[0]
+
+
+@formats
+def test_it_is_no_relation(content, kind):
+    with pytest.raises(DataError, match=f"this is {kind}|this is XML, but no GraphML"):
+        load_relation(content.encode(), filename="data.txt")
+    if not content.startswith(("<?xml", "<!--")):  # which the reader of GraphML looks into
+        with pytest.raises(DataError, match=f"this is {kind}"):
+            inspect_source(content.encode())
+
+
+def test_json_lines_of_texts_are_not_taken_for_links():
+    assert inspect_source(LINES.encode()).container == "json-lines"
+    with pytest.raises(DataError, match="documents or links"):
+        load_relation(LINES.encode())
+
+
+@for_each("encoding", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_hides_nothing(encoding):
+    assert load_corpus(LINES.encode(encoding), tokeniser=EVERY_WORD).data.n_documents == len(RECORDS)
+    with pytest.raises(DataError, match="this is a JSON file"):
+        load_corpus(json.dumps(RECORDS).encode(encoding))
+
+
+@for_each("text", PROSE.values())
+def test_prose_that_begins_alike_is_read(text):
+    found = load_corpus(text.encode(), tokeniser=EVERY_WORD)
+    assert found.schema.format == "lines"
+    assert found.data.n_documents == text.count("\n")
+    load_corpus(archive(text), tokeniser=EVERY_WORD)
+
+
+@for_each("header", [True, False])
+@for_each("cell", [json.dumps({"text": WORDS}), f"<p>{WORDS}</p>", f"[{WORDS}]"])
+def test_cells_may_hold_such_formats(cell, header):
+    out = io.StringIO()
+    rows = [[cell, f"d{n}", "ab"[n % 2]] for n in range(12)]
+    csv.writer(out).writerows([["text", "id", "label"], *rows] if header else rows)
+    found = load_corpus(
+        out.getvalue().encode(), tokeniser=EVERY_WORD, header=header, format="table", text_column=0
+    )
+    assert found.data.n_documents == 12

@@ -240,16 +240,6 @@ def test_a_fault_of_json_lines_is_named() -> None:
     assert inspect_source(nested, "data.jsonl").column_names == ("a.name", "b", "when")
 
 
-def test_missing_cells_are_missing_in_every_form() -> None:
-    table = pd.DataFrame([[1, 0, 1], [0, None, 0], [1, 0, None]], index=list("abc"), columns=["x", "y", "z"])
-    masked = pa.table({"": list("abc"), "x": [1, 0, 1], "y": [0, None, 0], "z": [1.0, 0.0, np.nan]})
-    for form in (table, table.astype("Int64"), masked, pl.from_arrow(masked), table.to_csv().encode()):
-        relation = load_relation(form, format="matrix", domains="two").data
-        assert relation.missing.nonzero()[0].tolist() == [1, 2]
-        assert relation.row_labels.tolist() == list("abc")
-        assert relation.column_labels.tolist() == ["x", "y", "z"]
-
-
 def test_many_batches_number_their_rows() -> None:
     n = 2 * BATCH_ROWS + 5
     table = pa.table({"a": [str(i % 7) for i in range(n)], "b": [f" {i % 5}" for i in range(n)]})
@@ -347,14 +337,6 @@ def test_every_form_gives_the_same_corpus_in_memory_and_on_disk(
         assert (guess.documents, guess.words, guess.tokens) == (sizes.documents, sizes.words, sizes.tokens), (
             form
         )
-
-
-def test_a_long_value_of_a_frame_is_cut_once_and_its_length_stays_true() -> None:
-    links = pd.DataFrame({"source": ["Ann"], "target": ["Bob"], "weight": ["x" * 100]})
-    with pytest.raises(DataError, match="column 'weight'") as caught:
-        load_relation(links, value="weight")
-    assert caught.value.value == "x" * 60 + "… (100 characters)"
-    assert str(caught.value).startswith("the data frame, row 1, column 'weight'")
 
 
 def written(write: str, frame: pd.DataFrame) -> Any:

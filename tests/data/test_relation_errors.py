@@ -1,4 +1,4 @@
-"""Every fault of a file is named with its line, its field, its value and what to do."""
+"""Every fault of a file of links is named with its line, its field, its value and what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import pytest
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.relation_readers import load_relation
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.relation_readers import inspect_source, load_relation
+from acvb_core.data.table_build import load_table
 from tests.loops import for_each
 from tests.rotation import rotate
 
@@ -245,12 +248,6 @@ def test_truncated_gzip():
     assert "truncated" in fault(packed[:60]).what
 
 
-def test_damaged_gzip():
-    packed = bytearray(gzip.compress(b"row,col\n" + b"".join(b"a%d,b\n" % i for i in range(9_999))))
-    packed[-6] ^= 0xFF  # in the checksum
-    assert "damaged" in fault(bytes(packed)).what
-
-
 def test_npz_without_a_sparse_matrix():
     out = io.BytesIO()
     np.savez(out, links=np.eye(3), names=np.arange(3))
@@ -271,18 +268,6 @@ def test_npz_contradiction_names_the_entry():
     out = io.BytesIO()
     sparse.save_npz(out, matrix)
     assert "row 2, column 3 is given as a link and as no link" in fault(out.getvalue()).what
-
-
-def test_node_list_of_the_wrong_length_for_a_file_without_labels():
-    out = io.BytesIO()
-    sparse.save_npz(out, sparse.csr_array(np.eye(3)))
-    assert "3 objects but the node list has 2 labels" in fault(out.getvalue(), row_nodes=["a", "b"]).what
-
-
-def test_utf16_without_a_mark_is_told_as_nul_bytes():
-    error = fault("row,col\na,x\n".encode("utf-16-le"))
-    assert (error.line, error.column) == (1, 1)
-    assert "utf-16" in error.remedy
 
 
 def test_missing_path_and_directory(tmp_path):
@@ -314,13 +299,90 @@ def test_settings_that_make_no_sense(options):
         load_relation(b"row,col,value\na,x,1\n", **options)
 
 
-def test_threshold_without_values():
-    with pytest.raises(ParameterError, match="column of values"):
-        load_relation(b"row,col\na,x\n", threshold=2)
-
-
 @for_each("value", ["inf", "-inf", "1e999"])
 def test_an_infinite_weight_is_refused_and_its_column_not_passed_over(value: str) -> None:
     with pytest.raises(DataError) as caught:
         load_relation(f"person,event,weight\nAnn,Fair,{value}\nAnn,Ball,1\nBob,Ball,2\n".encode())
     assert (caught.value.line, caught.value.column, caught.value.value) == (2, 3, value)
+
+
+HEADERS = ["a,b\n", "id,height,width\n", "title;body;year", "# made by hand\nx\ty\n", "\ufeffAnn,Bob\r\n\r\n"]
+
+
+@for_each("text", HEADERS)
+def test_a_line_of_words_alone_is_no_relation(text: str) -> None:
+    for read in (load_relation, inspect_source):
+        with pytest.raises(DataError, match="no rows below") as caught:
+            read(text.encode(), filename="upload.csv")
+        assert (caught.value.source, caught.value.line) == ("upload.csv", 1)
+        assert "first line is data" in caught.value.remedy
+    assert load_relation(text.encode(), header=False).data.n_ones == 1
+    with pytest.raises(DataError, match="column names and no data"):
+        load_relation(text.encode(), header=True)
+
+
+@for_each("text", ["1,2\n", "Ann,Fair,1\n", "Ann,Fair,0.5\n", "Ann,Ann\n"])
+def test_a_line_that_cannot_name_columns_is_data(text: str) -> None:
+    assert load_relation(text.encode()).data.n_ones == 1
+
+
+@for_each("text", HEADERS)
+def test_a_line_of_words_alone_is_no_table(text: str) -> None:
+    with pytest.raises(DataError, match="column names and no data"):
+        load_table(text.encode())
+
+
+@for_each("text", ["id,height,width\n", "name;score", "text,label\n", "doc,word,count\n", "x\ty\n"])
+def test_a_line_of_words_alone_is_no_corpus(text: str) -> None:
+    with pytest.raises(DataError, match=r"no rows below|column names and no data"):
+        load_corpus(text.encode())
+
+
+EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
+TEXT = "The quick brown fox number {} jumps over a lazy dog by the river bank"
+REVIEWS = "author,date,review\n" + "".join(
+    f"a{n % 3},2020-01-{n + 1:02},{TEXT.format(n)}\n" for n in range(25)
+)
+NOTES = "".join(f"p{n},{TEXT.format(n)}\n" for n in range(12))
+TITLES = "".join(
+    f"author {n},On the Convergence of Variational Bayes for Blocks {n % 4}\n" for n in range(20)
+)
+
+
+@for_each("table, text, row, column", [(REVIEWS, "review", "author", "date"), (NOTES, 1, 0, 1)])
+def test_it_asks_and_names_both_ways_to_read_it(table, text, row, column):
+    with pytest.raises(DataError) as caught:
+        load_relation(table.encode(), filename="notes.csv")
+    message = str(caught.value)
+    assert "documents or links" in message
+    assert f"load_corpus (text_column={text!r})" in message
+    assert f"(row_column={row!r}) (column_column={column!r})" in message
+    assert "The quick brown fox number 0" in message
+
+
+def test_both_answers_are_taken():
+    source = REVIEWS.encode()
+    for answer in ({"row_column": "author", "column_column": "date"}, {"format": "edges"}, {"row_column": 0}):
+        assert load_relation(source, **answer).data.shape == (3, 25)
+    assert load_corpus(source, text_column="review", tokeniser=EVERY_WORD).data.n_documents == 25
+
+
+@for_each(
+    "table",
+    [
+        TITLES,
+        "".join(f"person {n},A Town Meeting {n}\n" for n in range(20)),
+        "".join(f"user{n},item{n % 5},{n % 3}\n" for n in range(20)),
+        "".join(f"https://example.org/a/very/long/path/to/the/page/number/{n},b{n % 3}\n" for n in range(20)),
+    ],
+)
+def test_names_of_objects_are_no_texts(table):
+    load_relation(table.encode())
+
+
+def test_long_names_in_a_list_of_objects_are_no_texts() -> None:
+    long = "The history of the decline and fall of the Roman Empire"
+    links = f"row,col\na,{long}\n".encode()
+    with pytest.raises(DataError, match="documents or links"):
+        load_relation(links)
+    assert load_relation(links, column_nodes=[long]).data.column_labels.tolist() == [long]

@@ -117,14 +117,6 @@ def test_weights_by_another_name_and_none():
         loaded(content, value_column=False, threshold=2)
 
 
-def test_parallel_edges_that_disagree():
-    drawn = nx.MultiGraph()
-    drawn.add_edge("a", "b", weight=0)
-    drawn.add_edge("b", "a", weight=1)
-    with pytest.raises(DataError, match=r"disagree.*'a, b'"):
-        loaded(written(drawn, "graphml"))
-
-
 @for_each("format", ["graphml", "gexf", "gml", "node-link"])
 def test_two_sides_stay_two(format):
     women = nx.davis_southern_women_graph()

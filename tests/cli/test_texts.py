@@ -1,0 +1,915 @@
+"""The command line on texts: read, fitted, kept on disk, tuned, transformed; what is for other data is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import acvb_core
+from acvb_core.cli import source as documents
+from acvb_core.cli.arguments import MODEL_FOR
+from acvb_core.cli.progress import ProgressLine, ReadingProgress
+from acvb_core.cli.source import ORIGIN
+from acvb_core.data.disk import DiskCorpus
+from acvb_core.engine.history import SweepRecord
+from acvb_core.engine.prepared import PreparedRun
+from acvb_core.engine.result import Result
+from acvb_core.engine.tuning import tune
+from acvb_core.registry import MODELS, model_row
+from acvb_core.samples.catalogue import SAMPLES
+from acvb_core.store.topics import load_model, load_topics
+from tests.cli.support import WOMEN, Run
+from tests.loops import for_each
+
+BARS = "sample:bars"
+FEW = ("--k", "3", "--max-sweeps", "6")
+SEA, FARM = "ship sail harbour wave", "field corn harvest plough"
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    """A table of texts about two things, ten of the sea and twenty of the farm."""
+    path = tmp_path / "talks.csv"
+    of_farms = [f"farm{i},1913,The {FARM} {FARM}\n" for i in range(20)]
+    lines = [f"sea{i},1912,{SEA} {SEA}\n" for i in range(10)] + of_farms
+    path.write_text("title,year,text\n" + "".join(lines))
+    return path
+
+
+@pytest.fixture
+def counts(tmp_path: Path) -> tuple[Path, Path]:
+    """The same as a UCI docword file and its vocabulary."""
+    docword, vocabulary = tmp_path / "docword.talks.txt", tmp_path / "vocab.txt"
+    lines = [f"{d + 1} {4 * (d % 2) + w + 1} 2\n" for d in range(30) for w in range(4)]
+    docword.write_text("30\n8\n120\n" + "".join(lines))
+    vocabulary.write_text("\n".join([*SEA.split(), *FARM.split()]) + "\n")
+    return docword, vocabulary
+
+
+def test_every_model_has_its_text_and_its_reader() -> None:
+    for row in MODELS:
+        text = row.part("text")
+        assert all(map(callable, (text.facts, text.lines, text.held_out, text.write_further_files)))
+        assert model_row(MODEL_FOR[row.kind]).kind == row.kind
+
+
+def test_the_numbers_are_the_librarys(run: Run, texts: Path) -> None:
+    told = run(
+        "fit", texts, "--model", "lda", "--method", "cvb0", "--json", "--heldout", "0.1", "--heldout-seed", 4,
+        "--seed", 5, "--k", 2, "--alpha", "0.3", "--beta", "0.02", "--hyper", "fixed", "--max-sweeps", 9,
+        "--stop-words", "none", "--extra-stop-words", "sail,wave", "--numbers", "--no-lowercase", "--ngrams", 2,
+        "--min-documents", 3, "--max-share", "0.6", "--max-words", 7, "--token-pattern", r"[A-Za-z]+",
+        "--text-column", "text", "--name-column", 0, "--label-column", "year", "--name", "talks!",
+    ).json  # fmt: skip
+    tokeniser = acvb_core.Tokeniser(
+        stop_words=(), extra_stop_words=("sail", "wave"), numbers=True, lowercase=False, ngrams=2, min_documents=3,
+        max_share=0.6, max_words=7, token_pattern="[A-Za-z]+",
+    )  # fmt: skip
+    corpus = acvb_core.load_corpus(
+        texts, tokeniser=tokeniser, text_column="text", name_column=0, label_column="year", name="talks!"
+    ).data
+    same = acvb_core.fit(
+        corpus,
+        "cvb0",
+        heldout=0.1,
+        heldout_seed=4,
+        seed=5,
+        k=2,
+        alpha=0.3,
+        beta=0.02,
+        hyper="fixed",
+        max_sweeps=9,
+    )
+    assert told["data"] == corpus.identity()
+    assert told["heldout"] == same.snapshot.heldout._asdict()
+    assert told["loo_perplexity"] == same.snapshot.extras["loo_perplexity"]
+    assert told["settings"] == same.prepared.spec.to_dict()
+
+
+def test_texts_end_to_end(run: Run, texts: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = run(
+        "fit",
+        texts,
+        "--model",
+        "lda",
+        "--k",
+        2,
+        "--alpha",
+        "0.1",
+        "--hyper",
+        "fixed",
+        "--heldout",
+        "0.1",
+        "--out",
+        out,
+    )
+    assert done.code == 0
+    assert done.err.rstrip().endswith("topics 2")
+    for words in (
+        "talks: 30 documents · 8 words", "ACVB0 · K 2 · seed 0", "converged after", "2 topics",
+        "leave-one-out perplexity", "held-out words", "perplexity 4.", f"written to                {out}",
+    ):  # fmt: skip
+        assert words in done.out, words
+    listed = [line.split("%  ") for line in done.out.splitlines() if "%  " in line]
+    assert [float(head.split()[1]) for head, _ in listed] == pytest.approx([66.7, 33.3], abs=1.0)
+    best = [set(line.split(", ")[:4]) for _, line in listed]
+    assert best == [{*FARM.split()}, {*SEA.split()}], "the largest topic comes first"
+    assert {path.name for path in out.iterdir()} == {
+        "run.json", "history.csv", "topics.csv", "documents.csv", "posterior.npz", "model.npz",
+    }  # fmt: skip
+    topics, documents = (pd.read_csv(out / f"{name}.csv") for name in ("topics", "documents"))
+    # One number for each topic: on the screen, in the tables and in the arrays.
+    for number, words in enumerate(best, 1):
+        assert set(topics[(topics["topic"] == number) & (topics["rank"] <= 4)]["word"]) == words
+    sea = documents[documents["document"].str.startswith("sea")]
+    assert (sea["topic_2"] > 0.9).all()
+    with np.load(out / "posterior.npz", allow_pickle=False) as file:
+        assert np.array_equal(file["theta"], documents.filter(like="topic_").to_numpy(file["theta"].dtype))
+
+
+def test_counts_end_to_end(run: Run, counts: tuple[Path, Path], tmp_path: Path) -> None:
+    docword, vocabulary = counts
+    done = run(
+        "fit", docword, "--model", "lda", "--vocab", vocabulary, "--format", "docword", "--json", "--method", "vb",
+        "--k", 2, "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert done.code == 0
+    assert done.json["data"]["words"] == 8
+    same = run(
+        "fit", docword, "--model", "lda", "--vocabulary", vocabulary, "--json", "--method", "vb", "--k", 2
+    )
+    assert same.json["data"] == done.json["data"]
+    saved = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert saved == {name: done.json[name] for name in saved}
+    topics = pd.read_csv(tmp_path / "out" / "topics.csv")
+    assert set(topics["word"]) == {*SEA.split(), *FARM.split()}
+
+
+def test_a_word_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "counts.csv"
+    # Two that no reader of text files refuses: the eight-bit form of escape [, and a turn to the left.
+    path.write_text("doc,word,count\na,\x9b2Jboo,2\nb,plain,1\nb,\u202eoob,1\n", encoding="utf-8")
+    done = run("fit", path, "--model", "lda", "--k", 1, "--max-sweeps", 2)
+    assert done.code == 0
+    assert "2Jboo" in done.out
+    assert not {"\x9b", "\u202e"} & {*done.out}
+
+
+@for_each("arguments, words", [
+        (["FILE", "--model", "lda", "--row-column", "0"], "--row-column is for a relation, but FILE is to be"),
+        (["FILE", "--model", "lda", "--same-nodes"], "--same-nodes is for a relation"),
+        (["FILE", "--model", "lda", "--format", "edges"], "--format edges is for a relation"),
+        (["FILE", "--vocab", "words"], "but FILE is to be read as a relation. Leave it out, or give --model"),
+        (["FILE", "--text-column", "0"], "give --model lda"),
+        (["FILE", "--format", "docword"], "--format docword is for a corpus"),
+        (["FILE", "--min-documents", "3"], "--min-documents is for a corpus"),
+        (["FILE", "--no-lowercase"], "--lowercase is for a corpus"),
+        (["FILE", "--model", "irm", "--stop-words", "none"], "--stop-words is for a corpus"),
+        ([BARS, "--vocab", "words"], "A sample is read as it is; leave --vocabulary out"),
+        ([BARS, "--ngrams", "2"], "leave --ngrams out"),
+        ([BARS, "--name", "mine"], "leave --name out"),
+        ([BARS, "--model", "irm"], "model 'irm' is for a relation; this is a corpus"),
+        ([BARS, "--k-rows", "3"], "--k-rows is not a setting of model 'lda'; irm, network have it (--model)"),
+        ([WOMEN, "--k", "3"], "--k is not a setting of model 'irm', which has --k-rows and --k-cols"),
+        ([BARS, "--method", "magic"], "model 'lda' has no method 'magic'; it has acvb0"),
+        ([BARS, "--method", "cvb0", "--burn-in", "3"], "--burn-in is not a setting of cvb0; acvb0, acvb"),
+        ([BARS, "--k", "0"], "k is 0; it must be from 1 to"),
+        ([BARS, "--k", "1.5"], "--k is '1.5'; it must be a whole number"),
+        ([BARS, "--hyper", "tied"], "hyper is 'tied'; it must be one of minka, plain, fixed"),
+        ([WOMEN, "--hyper", "minka"], "hyper is 'minka'; it must be one of tied"),
+        ([BARS, "--heldout", "1"], "at least 0 and below 1"),
+        (["nowhere.csv", "--model", "lda"], "nowhere.csv: the file cannot be opened"),
+        (["FILE", "--model", "lda", "--max-share", "2"], "max_share is 2.0; it must be from 0.01 to 1"),
+        (["FILE", "--model", "lda", "--ngrams", "x"], "--ngrams is 'x'; it must be a whole number"),
+        (["FILE", "--model", "lda", "--stop-words", "klingon"], "no stop words for the language 'klingon'"),
+        (["FILE", "--model", "lda", "--token-pattern", "("], "not a regular expression"),
+        (["FILE", "--format", "word"], "invalid choice: 'word'"),
+    ])  # fmt: skip
+def test_every_mistake_is_one_line(run: Run, arguments: list[str], words: str) -> None:
+    for command in ("fit", "compare"):
+        if command == "compare" and "--method" in arguments:
+            continue
+        failed = run(command, *arguments)
+        assert failed.code == 2
+        assert failed.out == ""
+        assert failed.err.startswith("acvb: ")
+        assert failed.err.count("\n") == 1
+        assert words in failed.err
+
+
+def test_flags_that_the_format_has_no_use_for(run: Run, texts: Path, counts: tuple[Path, Path]) -> None:
+    docword, vocabulary = counts
+    for arguments, words in (
+        ((docword, "--ngrams", 2), "A tokeniser is for texts; docword.talks.txt is read as docword"),
+        ((texts, "--vocab", vocabulary), "A vocabulary is for word counts; talks.csv is read as table"),
+        ((texts, "--word-column", 1), "word_column does not apply"),
+        ((texts, "--text-column", "body"), "there is no column of this name"),
+    ):
+        failed = run("fit", *arguments, "--model", "lda")
+        assert (failed.code, failed.out) == (2, "")
+        assert words in failed.err
+
+
+def test_samples_of_both_kinds_are_listed(run: Run) -> None:
+    listed = run("samples", "--json").json["samples"]
+    assert {row["kind"] for row in listed} == {"relation", "corpus", "table"}
+    for row in listed:
+        sample = SAMPLES[row["name"]]
+        assert (row["model"], row["shape"]) == (sample.model, list(sample.shape))
+        assert sample.size_text in run("samples").out
+
+
+def test_help_tells_the_models_apart(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        acvb_core.cli.main(["fit", "--help"])  # type: ignore[attr-defined]
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "--alpha X [irm; network] Larger values favour more clusters" in shown
+    assert "[lda] The smaller, the fewer topics a document mixes" in shown
+    assert "Number of topics. (default: 20) [lda]" in shown
+    for flag in ("--vocab", "--text-column", "--stop-words", "--min-documents", "--ngrams"):
+        assert flag in shown
+
+
+def test_texts_that_are_not_cut_into_words_are_told_of(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "talks.txt"
+    path.write_text(
+        "机器学习是人工智能的一个分支\n今天天气很好\n机器学习是人工智能的一个分支\n", encoding="utf-8"
+    )
+    done = run("fit", path, "--model", "lda", "--format", "lines", *FEW, "--json")
+    assert done.code == 0
+    assert any("Chinese or Japanese text without blanks" in line for line in done.json["report"])
+    path.write_text("机器学习是人工智能的一个分支\n今天天气很好\n", encoding="utf-8")
+    done = run("fit", path, "--model", "lda", "--format", "lines", *FEW)
+    assert done.code != 0
+    assert "Put blanks between the words" in done.err
+
+
+LINES = [f"{SEA} Ship", f"the {FARM} {FARM}", f"{SEA} corn ship ship"] * 6
+NEW = ["A ship on the wave, the unheard sail", "corn 1912", "nobody"]
+FIT = ("--model", "lda", "--method", "cvb0", "--k", "2", "--alpha", "0.1", "--hyper", "fixed", "--seed", "2")
+
+
+def lines(path: Path, talks: list[str]) -> Path:
+    path.write_text("".join(f"{text}\n" for text in talks))
+    return path
+
+
+def table_of(text: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(text), dtype={"document": str})
+
+
+def assert_same_table(one: pd.DataFrame, other: pd.DataFrame) -> None:
+    assert list(one["document"]) == list(other["document"])
+    pd.testing.assert_frame_equal(
+        one.drop(columns="document"), other.drop(columns="document"), check_exact=True
+    )
+
+
+def fitted(run: Run, file: Path, out: Path, *more: object) -> Path:
+    assert run("fit", file, *FIT, *more, "--out", out).code == 0
+    return out
+
+
+def library(corpus: acvb_core.Corpus) -> Result:
+    return acvb_core.fit(corpus, "cvb0", k=2, alpha=0.1, hyper="fixed", seed=2)
+
+
+@pytest.fixture
+def talks(tmp_path: Path) -> Path:
+    return lines(tmp_path / "talks.txt", LINES)
+
+
+@pytest.fixture
+def folder(run: Run, talks: Path, tmp_path: Path) -> Path:
+    return fitted(run, talks, tmp_path / "run", "--format", "lines")
+
+
+@for_each("ngrams", [1, 2])
+def test_the_file_that_was_fitted_gives_what_the_library_gives(
+    run: Run, talks: Path, tmp_path: Path, ngrams: int
+) -> None:
+    cutting = ("--ngrams", ngrams, "--min-documents", 1, "--max-share", 1)
+    folder = fitted(run, talks, tmp_path / "run", "--format", "lines", *cutting)
+    done = run("transform", folder, talks, "--format", "lines")
+    assert done.code == 0
+    tokeniser = acvb_core.Tokeniser(ngrams=ngrams, min_documents=1, max_share=1)
+    corpus = acvb_core.load_corpus(talks, format="lines", tokeniser=tokeniser).data
+    result = library(corpus)
+    table = table_of(done.out)
+    assert list(table) == ["document", "tokens", "unknown", "topic_1", "topic_2"]
+    assert_same_table(table, result.transform(corpus))
+    assert (table["unknown"] == 0).all()
+    assert (table["tokens"] == corpus.lengths).all()
+
+
+def test_new_texts_are_cut_as_the_fitted_ones(run: Run, talks: Path, tmp_path: Path) -> None:
+    cutting = ("--extra-stop-words", "harbour", "--numbers", "--max-words", 6, "--no-lowercase")
+    folder = fitted(run, talks, tmp_path / "run", "--format", "lines", *cutting)
+    done = run("transform", folder, lines(tmp_path / "new.txt", NEW), "--format", "lines")
+    assert done.code == 0
+    table = table_of(done.out)
+    # The six most frequent words are ship, corn, field, harvest, plough and sail: wave is not among them. Of the new
+    # texts' own words none is too rare; 1912 is a word here, nobody a stop word.
+    assert table["tokens"].tolist() == [2, 1, 0]
+    assert table["unknown"].tolist() == [2, 1, 0]
+    tokeniser = acvb_core.Tokeniser(extra_stop_words=("harbour",), numbers=True, max_words=6, lowercase=False)
+    corpus = acvb_core.load_corpus(talks, format="lines", tokeniser=tokeniser).data
+    result = library(corpus)
+    expected = result.transform(NEW)
+    np.testing.assert_array_equal(table["topic_1"], expected["topic_1"])
+    assert table["topic_1"][0] != pytest.approx(0.5, abs=0.2)
+    assert "Dropped" in done.err
+
+
+def test_where_the_table_is_printed_nothing_else_is(run: Run, folder: Path, tmp_path: Path) -> None:
+    new = lines(tmp_path / "new.txt", NEW)
+    done = run("transform", folder, new, "--format", "lines")
+    assert done.out.count("\n") == 4
+    assert "words  4 that the topics know, 1 that they do not" in done.err
+    assert "topics of talks" in done.err
+    written = run("transform", folder, new, "--format", "lines", "--out", tmp_path / "new.csv")
+    assert written.err == ""
+    assert "written to  " in written.out
+    assert (tmp_path / "new.csv").read_text() == done.out
+
+
+def test_one_object_of_json(run: Run, folder: Path, talks: Path, tmp_path: Path) -> None:
+    table = table_of(run("transform", folder, talks, "--format", "lines").out)
+    done = run("transform", folder, talks, "--format", "lines", "--json")
+    told = done.json
+    assert done.err == ""
+    assert (told["topics"], told["data"]["documents"]) == ("talks", len(LINES))
+    assert (told["tokens"], told["unknown"]) == (table["tokens"].sum(), 0)
+    assert told["completion"] is None
+    assert told["out"] is None
+    assert_same_table(pd.DataFrame(told["table"]), table)
+    out = tmp_path / "new.csv"
+    told = run("transform", folder, talks, "--format", "lines", "--json", "--out", out).json
+    assert told["table"] is None
+    assert told["out"] == str(out)
+    assert_same_table(table_of(out.read_text()), table)
+
+
+def test_completion_is_the_librarys(run: Run, folder: Path, talks: Path) -> None:
+    told = run("transform", folder, talks, "--format", "lines", "--json", "--completion").json
+    corpus = acvb_core.load_corpus(talks, format="lines").data
+    expected = library(corpus).completion(corpus)
+    assert told["completion"] == expected._asdict()
+    shown = run("transform", folder, talks, "--format", "lines", "--completion").err
+    assert f"{expected.log_likelihood:.4f} nats a word, perplexity {expected.perplexity:.1f}" in shown
+
+
+def test_what_was_read_as_counts_cannot_say_how_to_cut(run: Run, talks: Path, tmp_path: Path) -> None:
+    counts = tmp_path / "counts.csv"
+    counts.write_text("doc,word,count\na,ship,2\na,sail,1\nb,corn,3\nb,field,1\n")
+    folder = fitted(run, counts, tmp_path / "run")
+    assert json.loads((folder / "run.json").read_text())["data"]["tokeniser"] is None
+    done = run("transform", folder, counts)
+    corpus = acvb_core.load_corpus(counts).data
+    assert_same_table(table_of(done.out), library(corpus).transform(corpus))
+    for file in (talks, "sample:bible"):
+        failed = run("transform", folder, file, *(() if file == "sample:bible" else ("--format", "lines")))
+        assert (failed.code, failed.out) == (2, "")
+        assert "counts was read as counts, so it is not known how to cut texts" in failed.err
+
+
+@for_each("arguments, words", [
+        (["FOLDER", WOMEN], "sample:southern_women is a relation; topics are of documents"),
+        (["FOLDER", "sample:bars"], "bars: no word of these documents is one of the topics' words"),
+        (["FOLDER", "nowhere.csv"], "nowhere.csv: the file cannot be opened"),
+        (["nowhere", "FILE"], "nowhere is not a folder. Give a folder that `acvb fit --model lda … --out` wrote"),
+        (["FOLDER", "FILE", "--format", "edges"], "invalid choice: 'edges'"),
+        (["FOLDER", "FILE", "--min-documents", "1"], "unrecognized arguments: --min-documents 1"),
+        (["FOLDER", "FILE", "--same-nodes"], "unrecognized arguments: --same-nodes"),
+        (["FOLDER", "sample:bars", "--vocab", "x"], "leave --vocabulary out"),
+        (["FOLDER", "FILE", "--format", "lines", "--out", "no/where.csv"], "no/where.csv: No such file"),
+        (["FOLDER"], "required: FILE"),
+    ])  # fmt: skip
+def test_every_mistake_of_transform_is_one_line(
+    run: Run, folder: Path, talks: Path, arguments: list[str], words: str
+) -> None:
+    given = {"FOLDER": folder, "FILE": talks}
+    failed = run("transform", *(given.get(argument, argument) for argument in arguments))
+    assert (failed.code, failed.out) == (2, "")
+    assert failed.err.startswith("acvb: ")
+    assert failed.err.count("\n") == 1
+    assert words in failed.err
+
+
+SHORT = ("--k", "4", "--epochs", "1", "--window", "20")
+SAME = ("loo_perplexity", "sweeps", "passes", "heldout", "hyper", "documents_seen")
+
+
+@pytest.fixture
+def long_talks(tmp_path: Path) -> Path:
+    return write_texts(tmp_path)
+
+
+def write_texts(folder: Path) -> Path:
+    path = folder / "talks.csv"
+    lines = [
+        f"{kind}{i},{words} {words} w{i % 7}\n"
+        for i in range(60)
+        for kind, words in (("s", SEA), ("f", FARM))
+    ]
+    path.write_text("title,text\n" + "".join(lines))
+    return path
+
+
+@pytest.fixture
+def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "SMALL", 0)
+    monkeypatch.setattr(documents, "LARGE", 0)
+
+
+def fit(run: Run, file: object, *more: object) -> Any:
+    done = run("fit", file, "--method", "sdm", *SHORT, "--json", *more)
+    assert done.code == 0, done.err
+    return done.json
+
+
+def test_a_file_that_was_read_gives_what_the_file_gives(run: Run, long_talks: Path, tmp_path: Path) -> None:
+    read = run("read", long_talks, tmp_path / "kept", "--quiet")
+    assert (read.code, read.err) == (0, "")
+    assert read.out.startswith("talks: 120 documents · 15 words · 1,080 tokens · on disk\n")
+    assert f" MB in {tmp_path / 'kept'}\n" in read.out
+    split = ("--heldout-documents", "0.1", "--heldout-seed", 3)
+    one, other = fit(run, long_talks, *split), fit(run, tmp_path / "kept", *split)
+    assert one["model"] == "lda", "no other model has the method"
+    for name in SAME:
+        assert one[name] == other[name], name
+    assert one["data"]["fingerprint"] == other["data"]["fingerprint"]
+    assert one["heldout"]["completion_perplexity"] == one["heldout"]["perplexity"] > 1
+    assert one["documents_per_second"] > 0
+    assert one["documents_seen"] == 108
+    assert one["settings"]["heldout_documents"] == 0.1
+    again = run("read", long_talks, tmp_path / "kept", "--json").json
+    assert again["data"] == other["data"]
+    assert again["report"][0] == f"Read before, and kept in {tmp_path / 'kept'}."
+    assert again["bytes"] > 0
+
+
+def test_the_numbers_of_a_stream_are_the_librarys(run: Run) -> None:
+    told = fit(
+        run, BARS, "--heldout-documents", "0.1", "--seed", 5, "--step-power", "0.9", "--prior", "symmetric"
+    )
+    same = acvb_core.fit(
+        acvb_core.load_sample("bars").corpus, "sdm", k=4, epochs=1.0, window=20, heldout_documents=0.1, seed=5,
+        step_power=0.9, prior="symmetric",
+    )  # fmt: skip
+    assert told["settings"] == same.prepared.spec.to_dict()
+    assert told["loo_perplexity"] == same.snapshot.extras["loo_perplexity"]
+    assert told["heldout"]["completion_perplexity"] == same.snapshot.heldout.perplexity
+
+
+def test_a_folder_is_used_again(
+    run: Run, long_talks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = ("--on-disk", tmp_path / "kept")
+    first = fit(run, long_talks, *kept, "--numbers")
+    monkeypatch.setattr(documents, "read_file", None)
+    second = fit(run, long_talks, *kept, "--numbers")
+    for name in (*SAME, "data"):
+        assert first[name] == second[name], name
+    assert second["report"] == [f"Read before, and kept in {tmp_path / 'kept'}.", *first["report"]]
+    assert fit(run, tmp_path / "kept")["data"] == first["data"]
+
+
+def changed(long_talks: Path, how: str, kept: Path) -> tuple[Path, list[str]]:
+    """Change the file or the way it is read; return the file, and further flags."""
+    if how == "longer":
+        long_talks.write_text(long_talks.read_text() + "new,a line\n")
+    elif how == "edited":
+        stat = long_talks.stat()
+        import os
+
+        os.utime(long_talks, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+    elif how == "renamed":
+        long_talks = long_talks.rename(long_talks.with_name("other.csv"))
+    elif how == "otherwise":
+        return long_talks, ["--stop-words", "none"]
+    elif how == "skip":
+        return long_talks, ["--broken", "skip"]
+    elif how == "unknown":
+        (kept / ORIGIN).unlink()
+    elif how == "garbled":
+        (kept / ORIGIN).write_text("[]")
+    elif how == "foreign":
+        (kept / "meta.json").unlink()
+    return long_talks, []
+
+
+@for_each(
+    "how, words",
+    [
+        (
+            "longer",
+            "holds the corpus of 'talks.csv', and its size and the time of its last change were other",
+        ),
+        ("edited", "the time of its last change was other than now. Give another folder, remove this one"),
+        ("renamed", "the file was other than now"),
+        ("otherwise", "the way it was read was other than now"),
+        ("skip", "the way it was read was other than now"),
+        ("unknown", "holds a corpus, but does not say of which file. Give"),
+        ("garbled", "does not say of which file"),
+        ("foreign", "There is something at"),
+    ],
+)
+def test_a_folder_of_something_else_is_left_alone(run: Run, tmp_path: Path, how: str, words: str) -> None:
+    long_talks = write_texts(tmp_path)
+    kept = tmp_path / "kept"
+    fit(run, long_talks, "--on-disk", kept)
+    file, more = changed(long_talks, how, kept)
+    before = sorted((path.name, path.stat().st_size) for path in kept.iterdir())
+    refused = run("fit", file, "--method", "sdm", *SHORT, "--on-disk", kept, *more)
+    assert (refused.code, refused.out) == (2, "")
+    assert words in refused.err
+    assert sorted((path.name, path.stat().st_size) for path in kept.iterdir()) == before
+
+
+@for_each("out", [True, False])
+def test_a_large_file_stays_on_disk_for_the_time_being(
+    run: Run,
+    long_talks: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    everything_is_large: None,
+    out: bool,
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    seen: list[Path] = []
+    opened = DiskCorpus.open
+
+    def watched(folder: str | Path, **more: Any) -> DiskCorpus:
+        seen.append(Path(folder))
+        return opened(folder, **more)
+
+    monkeypatch.setattr(DiskCorpus, "open", watched)
+    home = tmp_path / "results"
+    home.mkdir()
+    split = ("--heldout-documents", "0.1")
+    written_to = ("--out", home / "run") if out else ()
+    done = run("fit", long_talks, "--method", "sdm", *SHORT, "--json", *split, *written_to)
+    assert done.code == 0
+    assert seen[-1].is_relative_to(home if out else tmp_path / "tmp")
+    assert done.err.startswith(
+        f"talks.csv is large: its documents stay on disk, in {seen[-1]} until the end; "
+    )
+    assert [path.name for path in home.iterdir()] == (["run"] if out else [])
+    assert list((tmp_path / "tmp").iterdir()) == []
+    if out:
+        written = pd.read_csv(home / "run" / "documents.csv")
+        everything = list(acvb_core.load_corpus(long_talks).data.documents)
+        assert list(written["document"]) == everything, "those held out as well"
+        assert json.loads((home / "run" / "run.json").read_text())["documents_are_a_sample"] is False
+    monkeypatch.undo()
+    assert fit(run, long_talks, *split)["loo_perplexity"] == done.json["loo_perplexity"]
+
+
+def test_a_file_is_large_by_what_it_would_take(
+    run: Run, long_talks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(documents, "SMALL", 0)
+    for free, large in ((10**12, False), (10**5, True), (None, False)):
+        monkeypatch.setattr("acvb_core.engine.machine.available_memory", lambda free=free: free)
+        done = run("fit", long_talks, "--method", "sdm", *SHORT)
+        assert ("is large" in done.err) == large
+        assert ("on disk" in done.out) == large
+    batch = run("fit", long_talks, "--method", "cvb0", "--model", "lda", "--k", 2, "--max-sweeps", 2)
+    assert "is large" not in batch.err, "such methods take it into memory"
+
+
+@for_each("method", ["sdm", "cvb0"])
+@for_each("large", [True, False])
+def test_broken_lines_are_refused_or_left_out(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, large: bool
+) -> None:
+    long_talks = write_texts(tmp_path)
+    if large:
+        monkeypatch.setattr(documents, "SMALL", 0)
+        monkeypatch.setattr(documents, "LARGE", 0)
+    whole = long_talks.read_text().splitlines(keepends=True)
+    long_talks.write_text("".join([*whole[:50], "one,two,three,four\n", *whole[50:]]))
+    short = SHORT if method == "sdm" else ("--k", 4, "--max-sweeps", 3)
+    command = ("fit", long_talks, "--model", "lda", "--method", method, *short, "--json", "--quiet")
+    refused = run(*command)
+    assert refused.code == 2
+    assert refused.err.startswith("acvb: talks.csv, line 51")
+    done = run(*command, "--broken", "skip")
+    assert done.code == 0
+    assert any("1 broken line left out (line 51)" in line for line in done.json["report"])
+    assert done.json["data"]["documents"] == 120
+
+
+def test_training_goes_on_from_a_model(run: Run, long_talks: Path, tmp_path: Path) -> None:
+    fit(run, long_talks, "--out", tmp_path / "run", "--extra-stop-words", "w1,w2")
+    new = tmp_path / "new.csv"
+    new.write_text(
+        "title,text\n"
+        + "".join(f"n{i},{SEA if i % 3 else FARM} lighthouse{i % 2} w{1 + i % 3}\n" for i in range(9))
+    )
+    trained = load_model(tmp_path / "run")
+    corpus = acvb_core.load_corpus(new, tokeniser=trained.tokeniser).data
+    assert "w1" not in corpus.vocabulary, "texts are cut as those before"
+    same = acvb_core.fit(corpus, "sdm", k=4, epochs=1.0, window=20, start=trained)
+    for model in (tmp_path / "run", tmp_path / "run" / "model.npz"):
+        done = run(
+            "fit",
+            new,
+            "--method",
+            "sdm",
+            "--epochs",
+            1,
+            "--window",
+            20,
+            "--start",
+            model,
+            "--out",
+            tmp_path / "on",
+        )
+        assert done.code == 0
+        assert "continued from" in done.out
+        assert "4 topics of talks by sdm" in done.out
+        assert "words of the topics that these documents do not have: kept beside theirs." in done.out
+        topics = pd.read_csv(tmp_path / "on" / "topics.csv")
+        assert list(topics["word"]) == list(same.topics["word"])
+        np.testing.assert_array_equal(topics["probability"].astype(np.float32), same.topics["probability"])
+    batch = run(
+        "fit",
+        new,
+        "--model",
+        "lda",
+        "--method",
+        "cvb0",
+        "--start",
+        tmp_path / "run",
+        "--max-sweeps",
+        2,
+        "--json",
+    ).json
+    assert batch["settings"]["start"] == "4 topics of talks by sdm"
+    assert batch["settings"]["values"]["k"] == 4
+    assert (
+        run("transform", tmp_path / "run" / "model.npz", new).out
+        == run("transform", tmp_path / "run", new).out
+    )
+
+
+@for_each("arguments, words", [
+        (["fit", BARS, "--heldout", ".1", "--heldout-documents", ".1"], "whole documents; give one of the two"),
+        (["compare", BARS, "--heldout", ".1", "--heldout-documents", ".1"], "whole documents; give one of the two"),
+        (["tune", BARS, "--heldout", ".1", "--heldout-documents", ".1"], "whole documents; give one of the two"),
+        (["fit", BARS, "--method", "sdm", "--heldout-documents", "1"], "at least 0 and below 1"),
+        (["fit", WOMEN, "--heldout-documents", ".1"], "--heldout-documents is for a corpus; sample:southern_women is"),
+        (["fit", WOMEN, "--on-disk", "x"], "--on-disk is for a corpus; sample:southern_women is a relation"),
+        (["fit", "FILE", "--start", "nowhere.npz"], "nowhere.npz is not there"),
+        (["fit", BARS, "--broken", "skip"], "A sample is read as it is; leave --broken out"),
+        (["fit", BARS, "--on-disk", "x", "--method", "cvb"], "only methods that stream or have --shards can take"),
+        (["fit", "FILE", "--model", "irm", "--on-disk", "x"], "--on-disk is for a corpus, but FILE is to be read as"),
+        (["fit", BARS, "--method", "sdm", "--max-sweeps", "3"], "--max-sweeps is not a setting of sdm"),
+        (["fit", BARS, "--method", "cvb0", "--epochs", "3"], "--epochs is not a setting of cvb0"),
+        (["compare", BARS, "--methods", "sdm,gibbs", "--on-disk", "x"], "only methods that stream or have --shards"),
+        (["tune", BARS, "--method", "cvb0"], "method 'cvb0' has nothing to tune"),
+        (["tune", BARS, "--trials", "0"], "is not a whole number of at least 1"),
+        (["read", "nowhere.csv", "x"], "nowhere.csv: the file cannot be opened"),
+    ])  # fmt: skip
+def test_every_mistake_of_streams_is_one_line(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "FILE").write_text("doc,text\na,b c\n")
+    failed = run(*arguments)
+    assert (failed.code, failed.out) == (2, "")
+    assert failed.err.count("\n") == 1
+    assert words in failed.err
+    assert [path.name for path in tmp_path.iterdir()] == ["FILE"]
+
+
+def test_what_cannot_be_done_with_a_folder(run: Run, long_talks: Path, tmp_path: Path) -> None:
+    run("read", long_talks, tmp_path / "kept", "--quiet")
+    for more, words in (
+        (["--method", "cvb"], "talks is kept on disk: choose acvb0, cvb0, vb, sdm, scvb0, svb"),
+        (
+            ["--method", "sdm", "--stop-words", "none"],
+            "A corpus on disk is read as it is; leave --stop-words out",
+        ),
+        (["--method", "sdm", "--on-disk", "x"], "is a folder, which is on disk already; leave --on-disk out"),
+        (["--method", "sdm", "--heldout", "0.1"], "hold out whole documents"),
+    ):
+        refused = run("fit", tmp_path / "kept", *more)
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert words in refused.err
+    assert "is a corpus on disk already" in run("read", tmp_path / "kept", tmp_path / "again").err
+    assert run("fit", tmp_path, "--method", "sdm").code == 2
+
+
+def test_documents_on_disk_are_transformed(run: Run, long_talks: Path, tmp_path: Path) -> None:
+    fit(run, long_talks, "--on-disk", tmp_path / "kept", "--out", tmp_path / "run")
+    done = run("transform", tmp_path / "run", tmp_path / "kept")
+    assert done.code == 0
+    table = pd.read_csv(io.StringIO(done.out))
+    same = load_topics(tmp_path / "run").transform(DiskCorpus.open(tmp_path / "kept").in_memory())
+    assert list(table["document"]) == list(same["document"])
+    assert (table["unknown"] == 0).all()
+    np.testing.assert_array_equal(table.filter(like="topic_"), same.filter(like="topic_"))
+
+
+def test_streams_and_batch_methods_are_compared_on_one_split(run: Run, tmp_path: Path) -> None:
+    done = run(
+        "compare", BARS, "--methods", "sdm,cvb0", "--k", 4, "--epochs", 1, "--max-sweeps", 6, "--heldout-documents",
+        "0.1", "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert done.code == 0
+    assert "held-out documents: 100, " in done.out
+    table = pd.read_csv(tmp_path / "out" / "comparison.csv")
+    assert list(table["passes"].round(6)) == [1.0, 6.0]
+    assert (table["heldout_perplexity"] > 1).all()
+    told = [
+        json.loads((tmp_path / "out" / f"{name}-seed0" / "run.json").read_text()) for name in ("sdm", "cvb0")
+    ]
+    assert all(run["heldout"]["completion_perplexity"] > 1 for run in told)
+
+
+def press_ctrl_c_at(sweep: int, monkeypatch: pytest.MonkeyPatch, run: int = 1) -> None:
+    """At a sweep of the so-manieth run."""
+    watch, begun = ProgressLine.__call__, []
+
+    def watched(self: ProgressLine, prepared: PreparedRun, snapshot: SweepRecord) -> None:
+        watch(self, prepared, snapshot)
+        if prepared not in begun:
+            begun.append(prepared)
+        if snapshot.sweep == sweep and snapshot.verdict is None and len(begun) == run:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(ProgressLine, "__call__", watched)
+
+
+def test_ctrl_c_keeps_the_model_so_far(
+    run: Run, long_talks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, everything_is_large: None
+) -> None:
+    press_ctrl_c_at(2, monkeypatch)
+    stopped = run("fit", long_talks, "--method", "sdm", *SHORT, "--json", "--out", tmp_path / "run")
+    assert stopped.code == 130
+    assert (stopped.json["verdict"], stopped.json["sweeps"]) == ("STOPPED", 2)
+    assert stopped.json["passes"] == pytest.approx(1 / 3)
+    monkeypatch.undo()
+    assert len(pd.read_csv(tmp_path / "run" / "documents.csv")) == 120
+    assert fit(run, long_talks, "--start", tmp_path / "run")["settings"]["start"]
+
+
+def test_tuning_finds_what_the_library_finds(run: Run, tmp_path: Path) -> None:
+    given = ("--k", 4, "--epochs", "0.5", "--heldout-documents", "0.1", "--seed", 2, "--batch", 20)
+    command = ("tune", BARS, "--method", "scvb0", "--trials", 3, *given, "--step-scale", "2.5")
+    told = run(*command, "--json", "--out", tmp_path / "out").json
+    same = tune(
+        acvb_core.load_sample("bars").corpus, "scvb0", 3, k=4, epochs=0.5, heldout_documents=0.1, seed=2, batch=20,
+        step_scale=2.5,
+    )  # fmt: skip
+    table = same.table().drop(columns="cpu_seconds")
+    assert "step_scale" not in table, "what is typed is held"
+    pd.testing.assert_frame_equal(pd.DataFrame(told["trials"]).drop(columns="cpu_seconds"), table)
+    assert told["best"] == same.best
+    assert same.best_trial is not None
+    assert told["best_perplexity"] == same.best_trial.perplexity
+    assert told["default_perplexity"] == same.trials[0].perplexity
+    assert told["settings"]["step_scale"] == 2.5
+    trials = pd.read_csv(tmp_path / "out" / "trials.csv").drop(columns="cpu_seconds")
+    pd.testing.assert_frame_equal(trials, table)
+    best = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert best["heldout"]["perplexity"] == told["best_perplexity"]
+    text = run(*command)
+    assert text.code == 0
+    assert "Steps of SCVB0, by the perplexity of what is held out" in text.out
+    assert f"--step-power {same.best['step_power']!r}" in text.out
+    assert text.err.count("3/3  SCVB0 · K 4 · seed 2  epoch 0.53/0.5") == 1
+
+
+def test_ctrl_c_keeps_the_trials_so_far(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    press_ctrl_c_at(2, monkeypatch, run=3)
+    command = ("tune", BARS, "--method", "sdm", "--trials", 5, *SHORT, "--json", "--out", tmp_path / "out")
+    stopped = run(*command)
+    assert stopped.code == 130
+    assert len(stopped.json["trials"]) == 2
+    assert len(pd.read_csv(tmp_path / "out" / "trials.csv")) == 2
+    monkeypatch.undo()
+    press_ctrl_c_at(1, monkeypatch)
+    again = run(*command)
+    assert (again.code, len(again.json["trials"])) == (130, 2)
+    assert "2 of 5 trials were made before." in again.json["report"]
+    monkeypatch.undo()
+    press_ctrl_c_at(1, monkeypatch)
+    nothing = run(*command[:-1], tmp_path / "another")
+    assert (nothing.code, nothing.out) == (130, "")
+    assert nothing.err.endswith("interrupted before the first trial was done; there is nothing to report\n")
+
+
+def test_the_same_search_goes_on_where_it_was_cut(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    given = ("--k", 4, "--epochs", "0.5", "--heldout-documents", "0.1", "--seed", 2, "--batch", 20, "--json")
+    command = ("tune", BARS, "--method", "scvb0", *given, "--out", out)
+    whole = run(*command, "--trials", 5).json
+    best = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix == ".csv"}
+    lines = (out / "trials.jsonl").read_text().splitlines(keepends=True)
+    (out / "trials.jsonl").write_text("".join(lines[:2]) + lines[2][:40])  # a write that was cut off
+    again = run(*command, "--trials", 5).json
+    assert "2 of 5 trials were made before." in again["report"]
+    assert untimed(again["trials"]) == untimed(whole["trials"])
+    assert again["trials"][:2] == whole["trials"][:2]
+    # All trials are there: they are reported with the files of the best run, and none is made again.
+    (out / "model.npz").unlink()
+    told = run(*command, "--trials", 5)
+    assert (told.code, told.json["trials"]) == (0, again["trials"])
+    assert told.err == ""
+    assert (out / "model.npz").exists()
+    assert best.keys() == {path.name for path in out.iterdir() if path.suffix == ".csv"}
+    assert (out / "topics.csv").read_bytes() == best["topics.csv"]
+    more = run(*command, "--trials", 6).json
+    assert more["trials"][:5] == again["trials"]
+    assert len(more["trials"]) == 6
+    refused = run(*command, "--trials", 6, "--seed", 5)
+    assert refused.code == 2
+    assert "holds another search: with other data, methods, settings, ranges, seeds" in refused.err
+
+
+def untimed(trials: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in trial.items() if name != "cpu_seconds"} for trial in trials]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_reading_tells_how_far_it_is() -> None:
+    terminal, pipe = Terminal(), io.StringIO()
+    for stream in (terminal, pipe):
+        progress = ReadingProgress(stream, "talks.csv")
+        progress(0.25)
+        progress(1.0)
+    assert terminal.getvalue() == "\rreading talks.csv  100%\x1b[K\n"
+    assert pipe.getvalue() == "", "it did not take long"
+    silent = Terminal()
+    ReadingProgress(silent, "talks.csv", quiet=True)(1.0)
+    assert silent.getvalue() == ""
+
+
+@pytest.fixture
+def short_talks(tmp_path: Path) -> Path:
+    path = tmp_path / "talks.txt"
+    path.write_text("ship sail harbour\nfield corn plough\n" * 20)
+    return path
+
+
+def test_two_differences_of_a_folder_are_one_sentence(tmp_path: Path, short_talks: Path, run: Run) -> None:
+    folder = tmp_path / "kept"
+    assert run("read", short_talks, folder, "--quiet").code == 0
+    other = tmp_path / "other.txt"
+    other.write_text("ship sail\n" * 9)
+    refused = run("read", other, folder, "--quiet")
+    assert refused.code == 2
+    assert "holds the corpus of 'talks.txt', and the file and its size were other than now." in refused.err
+
+
+def test_a_method_that_cannot_take_the_data_is_named_before_the_others_run(
+    tmp_path: Path, short_talks: Path, run: Run
+) -> None:
+    folder = tmp_path / "kept"
+    assert run("read", short_talks, folder, "--quiet").code == 0
+    refused = run("compare", folder, "--methods", "sdm,gibbs", "--k", "2")
+    assert refused.code == 2
+    assert refused.err.startswith("acvb: gibbs needs all the data in memory")  # no progress of sdm
+
+
+def test_one_word_is_one_word(tmp_path: Path, run: Run) -> None:
+    path = tmp_path / "only.csv"
+    path.write_text("doc,word,count\na,only,2\nb,only,3\n")
+    assert run("read", path, tmp_path / "kept", "--quiet").out.startswith(
+        "only: 2 documents · 1 word · 5 tokens · on disk\n"
+    )
+    fitted = run("fit", path, "--model", "lda", "--method", "sdm", "--k", "2", "--epochs", "1", "--quiet")
+    assert fitted.out.startswith("only: 2 documents · 1 word · 5 tokens\n")
+
+
+def test_an_end_while_documents_are_written_says_that_there_is_a_sample(
+    tmp_path: Path, short_talks: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def press(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("acvb_core.models.lda.text.write_document_topics", press)
+    out = tmp_path / "out"
+    fit = ("fit", short_talks, "--method", "sdm", "--k", "2", "--epochs", "1", "--quiet", "--out", out)
+    ended = run(*fit, "--on-disk", tmp_path / "kept")
+    assert (ended.code, ended.out) == (130, "")
+    sample = f"acvb: {out / 'documents.csv'} has the topics of a sample only, 40 documents\n"
+    assert ended.err == sample + "acvb: interrupted\n"
+    assert len((out / "documents.csv").read_text().splitlines()) == 41

@@ -1,0 +1,548 @@
+"""Texts are cut as scikit-learn cuts them, by a pattern or a function of the user's, and never for ever."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
+
+import acvb_core
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.corpora import tokenise
+from acvb_core.data.corpora.disk_build import read_to_disk
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.corpora.tokenise import (
+    DROP_REASONS,
+    STOP_WORD_LANGUAGES,
+    TOKEN_PATTERN,
+    TOKENISER_PARAMETERS,
+    CutTexts,
+    Tokeniser,
+    find_spans,
+    stop_words_of,
+)
+from acvb_core.models.lda.online.streaming_lda import StreamingLda
+from acvb_core.models.lda.transform import as_corpus
+from tests.costs import units_of
+from tests.loops import for_each
+
+EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
+TEXTS = [
+    "The bank by the river: the river bank of 1996.",
+    "A river boat, a river boat and 1996 boats.",
+    "The bank lends; the bank takes. Don't bank on it!",
+    "",
+    "Of the and.",
+]
+
+# Words that come again, in both cases, with stop words, numbers and what only \w calls a letter.
+words = st.sampled_from(
+    ["river", "River", "bank", "boat", "the", "The", "of", "1996", "42", "über", "x_1", "Ó", "don't"]
+)
+texts = st.lists(st.lists(words, max_size=12).map(" ".join), min_size=1, max_size=8)
+
+
+@st.composite
+def tokenisers(draw):
+    return Tokeniser(
+        lowercase=draw(st.booleans()),
+        numbers=draw(st.booleans()),
+        stop_words=draw(st.sampled_from([(), ("english",), ("english", "german")])),
+        extra_stop_words=draw(st.sampled_from([(), ("boat",)])),
+        ngrams=draw(st.integers(1, 3)),
+        min_documents=draw(st.integers(1, 3)),
+        max_share=draw(st.sampled_from([0.3, 0.5, 0.75, 1.0])),
+        max_words=draw(st.none() | st.integers(1, 4)),
+    )
+
+
+def by_scikit_learn(given_texts, tokeniser, listed):
+    """The same counts by one `CountVectorizer` that is told everything at once, None when nothing is left."""
+    vectorizer = CountVectorizer(
+        lowercase=tokeniser.lowercase,
+        token_pattern=tokeniser.token_pattern,
+        stop_words=listed or None,
+        ngram_range=(1, tokeniser.ngrams),
+        min_df=tokeniser.min_documents,
+        max_df=tokeniser.max_share,
+    )
+    try:
+        return vectorizer.fit_transform(given_texts), vectorizer.get_feature_names_out()
+    except ValueError:  # nothing is left, or the two limits leave room for nothing
+        return None
+
+
+def never_kept(given_texts, tokeniser):
+    """The words to drop whatever their counts, spelt out without the tokeniser's own code."""
+    spelt = {word for text in given_texts for word in text.replace("'", " ").split()}
+    spelt |= {word.lower() for word in spelt}
+    stops = set(tokeniser.extra_stop_words)
+    stops |= {"the", "of", "don"} if "english" in tokeniser.stop_words else set()
+    stops |= {"über"} if "german" in tokeniser.stop_words else set()
+    return sorted(w for w in spelt if w.lower() in stops or (w in ("1996", "42") and not tokeniser.numbers))
+
+
+@given(texts, tokenisers())
+def test_what_is_kept_is_what_scikit_learn_keeps(given_texts, tokeniser):
+    selection = tokeniser.select(given_texts)
+    without_cap = by_scikit_learn(given_texts, tokeniser, never_kept(given_texts, tokeniser))
+    if without_cap is None:
+        assert len(selection.vocabulary) == 0
+        return
+    counts, vocabulary = without_cap
+    totals = np.asarray(counts.sum(axis=0)).ravel()
+    order = sorted(range(len(vocabulary)), key=lambda i: (-totals[i], vocabulary[i]))[: tokeniser.max_words]
+    expected = sorted(order)
+    assert selection.vocabulary.tolist() == vocabulary[expected].tolist()
+    assert (selection.counts.toarray() == counts.toarray()[:, expected]).all()
+    assert selection.preview.kept.words.tolist() == vocabulary[order].tolist()
+    assert selection.preview.kept.counts.tolist() == totals[order].tolist()
+
+
+@given(texts, tokenisers())
+def test_every_word_is_kept_or_dropped_once(given_texts, tokeniser):
+    preview = tokeniser.preview(given_texts)
+    lists = [preview.kept, *preview.dropped.values()]
+    names = [word for words in lists for word in words.words]
+    assert len(set(names)) == len(names)
+    assert tuple(preview.dropped) == tuple(DROP_REASONS)
+    assert preview.n_documents == len(given_texts)
+    if tokeniser.ngrams == 1:
+        everything = Tokeniser(**(EVERYTHING.to_dict() | {"lowercase": tokeniser.lowercase})).preview(
+            given_texts
+        )
+        assert sum(words.n_tokens for words in lists) == everything.kept.n_tokens
+        assert set(names) == set(everything.kept.words)
+
+
+@given(texts, st.lists(tokenisers(), min_size=1, max_size=4))
+def test_texts_cut_once_serve_every_setting(given_texts, several):
+    cut = CutTexts(given_texts)
+    for tokeniser in several:
+        once, afresh = cut.select(tokeniser), tokeniser.select(given_texts)
+        assert once.vocabulary.tolist() == afresh.vocabulary.tolist()
+        assert (once.counts.toarray() == afresh.counts.toarray()).all()
+        assert once.preview.empty.tolist() == afresh.preview.empty.tolist()
+
+
+def test_texts_are_cut_again_only_where_they_are_cut_otherwise():
+    seen = []
+    cut = CutTexts(["A river", "a bank"])
+    own = {"function": lambda text: seen.append(text) or text.split(), "max_share": 1.0}
+    for settings in ({}, {"min_documents": 1}, {"stop_words": (), "max_words": 1}, {}):
+        cut.select(Tokeniser(**own, **settings))
+    assert seen == ["a river", "a bank"]
+    cut.select(Tokeniser(**own, lowercase=False))
+    assert seen == ["a river", "a bank", "A river", "a bank"]
+
+
+def test_reasons():
+    preview = Tokeniser(min_documents=2, max_share=0.5, extra_stop_words=("boat",), max_words=1).preview(
+        TEXTS
+    )
+    assert preview.kept.top(9) == [("bank", 5, 2)]
+    assert preview.dropped["stop_word"].top(9) == [
+        ("the", 6, 3), ("and", 2, 2), ("boat", 2, 1), ("of", 2, 2),
+        ("by", 1, 1), ("don", 1, 1), ("it", 1, 1), ("on", 1, 1),
+    ]  # fmt: skip
+    assert preview.dropped["number"].top(9) == [("1996", 2, 2)]
+    assert preview.dropped["too_rare"].words.tolist() == ["boats", "lends", "takes"]
+    assert preview.dropped["too_common"].n_words == 0
+    assert preview.dropped["beyond_cap"].top(9) == [("river", 4, 2)]
+    assert preview.empty.tolist() == [1, 3, 4]
+    assert Tokeniser(min_documents=1, max_share=0.4).preview(TEXTS).dropped["too_common"].n_words == 0
+    assert Tokeniser(min_documents=1, max_share=0.39).preview(TEXTS).dropped["too_common"].n_words == 2
+
+
+@given(texts, tokenisers().filter(lambda t: t.ngrams == 1))
+def test_spans_are_the_counts(given_texts, tokeniser):
+    selection = tokeniser.select(given_texts)
+    for row, text in enumerate(given_texts):
+        spans = tokeniser.spans(text, selection.vocabulary)
+        found = np.bincount([word for *_, word in spans], minlength=len(selection.vocabulary))
+        assert (found == selection.counts[[row]].toarray().ravel()).all()
+        for start, end, word in spans:
+            spelt = text[start:end].lower() if tokeniser.lowercase else text[start:end]
+            assert spelt == selection.vocabulary[word]
+
+
+def test_spans_take_the_longest_phrase_from_the_left():
+    tokeniser = Tokeniser(ngrams=3)
+    text = "New York of new times; a new YORK times."
+    index = {"new": 0, "york": 1, "times": 2, "new york": 3, "york new times": 4, "new york times": 5}
+    spans = [(text[a:b], word) for a, b, word in tokeniser.spans(text, index)]
+    assert spans == [("New York", 3), ("new", 0), ("times", 2), ("new YORK times", 5)]
+    assert tokeniser.spans(text, ["york new times"]) == [(4, 21, 0)]
+    assert Tokeniser().spans(text, index) == [s for s in Tokeniser().spans(text, index) if s[2] < 3]
+
+
+def test_spans_where_lower_case_is_longer():
+    text = "İİ İstanbul İ bank"
+    spans = Tokeniser(token_pattern=r"\S+").spans(text, [text.lower().split()[1], "bank"])
+    assert [text[a:b] for a, b, _ in spans] == ["İstanbul", "bank"]
+
+
+def test_settings_travel_as_json():
+    tokeniser = Tokeniser(stop_words=["german", "english", "german"], extra_stop_words=["ja"], max_words=50)
+    assert tokeniser.stop_words == ("german", "english")
+    assert Tokeniser.from_dict(json.loads(json.dumps(tokeniser.to_dict()))) == tokeniser
+    assert hash(Tokeniser.from_dict({})) == hash(Tokeniser())
+    assert Tokeniser(max_words=0).max_words is None
+    defaults = Tokeniser()
+    for parameter in TOKENISER_PARAMETERS:
+        assert parameter.check(parameter.default) == (getattr(defaults, parameter.name) or parameter.default)
+
+
+@for_each(
+    "settings",
+    [
+        {"ngrams": 4},
+        {"ngrams": 0},
+        {"min_documents": 0},
+        {"max_share": 0.0},
+        {"max_share": 1.5},
+        {"max_words": -1},
+        {"lowercase": "yes"},
+        {"stop_words": "english"},
+        {"stop_words": ("klingon",)},
+        {"extra_stop_words": "the"},
+        {"extra_stop_words": (1,)},
+        {"token_pattern": "("},
+        {"token_pattern": r"\w*"},
+        {"token_pattern": r"(a)(b)"},
+        {"token_pattern": None},
+        {"stemmer": "porter"},
+    ],
+)
+def test_settings_that_make_no_sense(settings):
+    with pytest.raises(ParameterError):
+        Tokeniser.from_dict(settings)
+
+
+CONTENT = [
+    "bill",
+    "computer",
+    "cry",
+    "fill",
+    "fire",
+    "front",
+    "interest",
+    "mill",
+    "side",
+    "system",
+    "thick",
+    "thin",
+]
+
+
+@for_each("word", CONTENT)
+def test_a_content_word_is_no_stop_word(word):
+    assert Tokeniser().drops(word) is None
+    stored = Tokeniser.from_dict({"stop_words": ["english"]})  # what was cut with it before keeps its list
+    assert stored.drops(word) == (None if word == "computer" else "stop_word")
+
+
+def test_a_fact_names_the_most_frequent_words():
+    told = [fact.sentence for fact in Tokeniser(max_share=1.0).preview(TEXTS).facts()]
+    assert told[0] == "Dropped 7 words (14 tokens): stop words, such as the, and, of."
+
+
+def test_ten_thousand_short_texts_are_quick(rng):
+    vocabulary = [f"word{i}" for i in range(5_000)]
+    many = [" ".join(vocabulary[i] for i in row) for row in rng.zipf(1.3, (10_000, 30)) % 5_000]
+    assert units_of(lambda: Tokeniser().select(many)) < 125
+    cut = CutTexts(many)
+    cut.select(Tokeniser())
+    most = itertools.count(100)
+    assert units_of(lambda: cut.select(Tokeniser(max_words=next(most)))) < 25
+
+
+#: Without blanks between words, …
+WITHOUT_BLANKS = {
+    "chinese": "机器学习是人工智能的一个分支。显然,机器学习是实现人工智能的一个途径。北京是中国的首都",
+    "chinese with english": "我们在这里使用machine learning的方法来分析这些文本数据。深度学习deep learning是最",
+    "classical chinese": "子曰學而時習之不亦說乎。有朋自遠方來,不亦樂乎。人不知而不慍,不亦君子乎",
+    "japanese": "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。何でも薄暗いじめじめした所で",
+    "korean": "한국어는대한민국과조선민주주의인민공화국의공용어이다. 오늘은날씨가매우좋아서친구들과함께공원에갔습니다",
+    "thai": "ภาษาไทยเป็นภาษาที่ใช้ในประเทศไทย มีผู้พูดจำนวนมาก กรุงเทพมหานครเป็นเมืองหลวงของประเทศไทย",
+    "lao": "ພາສາລາວເປັນພາສາທາງການຂອງສາທາລະນະລັດປະຊາທິປະໄຕປະຊາຊົນລາວ ວຽງຈັນເປັນນະຄອນຫຼວງຂອງປະເທດລາວ",
+    "khmer": "ភាសាខ្មែរជាភាសាផ្លូវការរបស់ប្រទេសកម្ពុជា រាជធានីភ្នំពេញគឺជាទីក្រុងធំបំផុតនៅក្នុងប្រទេស",
+    "burmese": "မြန်မာဘာသာစကားသည် မြန်မာနိုင်ငံ၏ ရုံးသုံးဘာသာစကားဖြစ်သည်။ ရန်ကုန်မြို့သည် မြန်မာနိုင်ငံ၏",
+    "letters of a gene": "ACGTACGTTAGCTAGCTAGCATCGATCGATCGATCAGCTAGCATCGAT GATTACAGATTACAGATTACAGATTACAGATTACAGATTACA",
+}
+#: … and with them, or without such words.
+WITH_BLANKS = {
+    "chinese": "机器 学习 是 人工智能 的 一个 分支 。 显然 , 机器 学习 是 实现 人工智能 的 一个 途径 。 中华人民共和国",
+    "japanese": "吾輩 は 猫 で ある 。 名前 は まだ 無い 。 どこ で 生れ た か とんと 見当 が つか ぬ 。",
+    "korean": "한국어는 대한민국과 조선민주주의인민공화국의 공용어이다. 오늘은 날씨가 매우 좋아서 친구들과 함께",
+    "thai": "ภาษา ไทย เป็น ภาษา ที่ ใช้ ใน ประเทศ ไทย มี ผู้ พูด จำนวน มาก กรุงเทพมหานคร เป็น เมืองหลวง ของ",
+    "english": "Machine learning is a branch of artificial intelligence, electroencephalographically speaking.",
+    "german": "Die Donaudampfschifffahrtsgesellschaft und die Geschwindigkeitsbegrenzung gelten überall hier",
+    "greenlandic": "Inuit tamarmik inunngorput nammineersinnaassuseqarlutik assigiimmillu ataqqinassuseqarlutillu",
+    "tamil": "தமிழ் மொழி உலகின் பழமையான மொழிகளில் ஒன்று. இலக்கியங்கள் ஈராயிரத்துக்கும் மேற்பட்ட ஆண்டுகளாகத்",
+    "hindi": "हिन्दी भारत की राजभाषा है और यह देवनागरी लिपि में लिखी जाती है। विश्वविद्यालयों में अध्ययन",
+}
+EVERY = {"min_documents": 1, "max_share": 1.0, "stop_words": ()}
+
+
+@for_each("language", list(WITHOUT_BLANKS))
+@for_each("pattern", [r"(?u)\b\w\w+\b", r"\S+"])
+@for_each("ngrams", [1, 2])
+def test_sentences_that_count_as_words_are_told_of(language, pattern, ngrams):
+    tokeniser = Tokeniser(**EVERY, token_pattern=pattern, ngrams=ngrams)
+    uncut = tokeniser.preview([WITHOUT_BLANKS[language], WITH_BLANKS["english"]]).uncut
+    assert uncut is not None
+    assert "tokeniser of your own" in uncut
+    named = {
+        "letters of a gene": "token pattern",
+        "chinese with english": "Chinese",
+        "classical chinese": "Chinese",
+    }
+    assert named.get(language, language.capitalize()) in uncut
+
+
+@for_each("language", list(WITH_BLANKS))
+@for_each("pattern", [r"(?u)\b\w\w+\b", r"\S+"])
+@for_each("ngrams", [1, 3])
+def test_words_between_blanks_are_not(language, pattern, ngrams):
+    text = WITH_BLANKS[language]
+    assert Tokeniser(**EVERY, token_pattern=pattern, ngrams=ngrams).preview([text, text[:40]]).uncut is None
+
+
+CHINESE_TEXTS = [
+    WITHOUT_BLANKS["chinese"],
+    "机器学习是什么。显然,机器学习很好",
+    "今天天气很好。机器学习是什么",
+]
+
+
+def test_it_comes_before_other_advice_where_no_word_is_left():
+    with pytest.raises(DataError, match="without blanks between words cannot be cut"):
+        load_corpus(["机器学习是什么", "今天天气很好"])
+
+
+def test_stop_words_are_offered_for_languages_with_blanks():
+    assert not {"chinese", "japanese", "thai"} & set(STOP_WORD_LANGUAGES)
+    assert "的" in stop_words_of("chinese")
+    words = load_corpus(
+        CHINESE_TEXTS, tokeniser=Tokeniser(function=list, stop_words=["chinese"], max_share=1.0)
+    ).data.vocabulary
+    assert "习" in words
+    assert "很" not in words
+
+
+def test_marks_belong_to_their_letters():
+    tokeniser = Tokeniser(**EVERY)
+    assert tokeniser.preview(["cafe\u0301s d'e\u0301te\u0301"]).kept.words.tolist() == [
+        "cafe\u0301s",
+        "e\u0301te\u0301",
+    ]
+    hindi = load_corpus(
+        [WITH_BLANKS["hindi"], "और हिन्दी"], tokeniser=Tokeniser(stop_words=["hindi"], max_share=1.0)
+    )
+    assert hindi.data.vocabulary.tolist() == ["हिन्दी"]
+    text = "Cafe\u0301s, İstanbul"
+    spans = tokeniser.spans(text, ["cafe\u0301s", "i\u0307stanbul"])
+    assert [text[a:b] for a, b, _ in spans] == ["Cafe\u0301s", "İstanbul"]
+
+
+def bigrams(text):
+    return (text[i : i + 2] for i in range(len(text) - 1))
+
+
+def test_a_function_gives_the_words():
+    loaded = load_corpus(["abc abd", "ABD", "xyz"], tokeniser=bigrams)
+    assert loaded.data.vocabulary.tolist() == ["ab", "bd"]
+    assert loaded.data.tokeniser == Tokeniser(function=bigrams)
+    loaded = load_corpus(["abc abd", "ABD"], tokeniser=Tokeniser(function=bigrams, **EVERY))
+    assert loaded.data.vocabulary.tolist() == [" a", "ab", "bc", "bd", "c "]
+    assert loaded.data.counts.toarray().tolist() == [[1, 2, 1, 1, 1], [0, 1, 0, 1, 0]]
+    kept = Tokeniser(function=str.split, lowercase=False, **EVERY).preview(["Don't \u3000 bank", " "]).kept
+    assert kept.words.tolist() == ["Don't", "bank"]
+    stopped = Tokeniser(function=str.split, **EVERY | {"stop_words": ("english",)}, extra_stop_words=("x-y",))
+    assert stopped.preview(["Don't x-y 1996 bank"]).kept.words.tolist() == ["bank"]
+
+
+def test_its_words_are_found_again_in_the_text():
+    tokeniser = Tokeniser(function=lambda text: ["went", "home" if "walk" in text else "house"], **EVERY)
+    text = "Went to the house"
+    assert [text[a:b] for a, b, _ in tokeniser.spans(text, ["house", "went"])] == ["Went", "house"]
+    stems = Tokeniser(function=lambda text: ["go", "home"], **EVERY)
+    assert [a for a, _, _ in stems.spans("went home " + "x" * 80 + " go", ["go", "home"])] == [5]
+
+
+@for_each(
+    "function, told",
+    [
+        (lambda text: text.upper(), "of the type str; it must give a list of str"),
+        (lambda text: None, "of the type NoneType; it must give a list of str"),
+        (lambda text: [text, 3], r"a list with a int \(3\); it must give a list of str"),
+        (lambda text: [None], r"a list with a NoneType \(None\)"),
+        (lambda text: text.nothing, "fails: AttributeError"),
+        (lambda text: (1 / 0 for _ in text), "fails: ZeroDivisionError"),
+    ],
+)
+def test_a_function_that_fails_is_named_with_the_text(function, told, tmp_path):
+    def second_only(text):
+        return ["fine"] if text == "first" else function(text)
+
+    for read in (
+        lambda: load_corpus(["first", "the second one"], tokeniser=second_only),
+        lambda: acvb_core.read_to_disk(b"first\nthe second one\n", tmp_path / "disk", tokeniser=second_only),
+    ):
+        with pytest.raises(ParameterError, match=told) as caught:
+            read()
+        assert "second_only" in str(caught.value)
+        assert "of text 2 ('the second one')" in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_tokeniser_is_refused():
+    with pytest.raises(ParameterError, match="must take a text"):
+        load_corpus(["a text"], tokeniser=3)
+
+
+MANY = ["a cat and a dog", "a dog in a house", "the house of the cat", "cat dog house"] * 3
+
+
+def test_a_model_made_with_a_function_needs_it_again(tmp_path):
+    result = acvb_core.fit(load_corpus(MANY, tokeniser=str.split).data, "cvb0", k=2, max_sweeps=5)
+    wanted = result.transform(["dog house"]).to_numpy()[:, 1:]
+    assert result.prepared.data.identity()["tokeniser"]["function"] == "builtins.str.split"
+    path = tmp_path / "model.npz"
+    acvb_core.save_model(result, path)
+    with pytest.raises(
+        ParameterError, match=r"cut by builtins\.str\.split, a function of your own, which is not saved"
+    ):
+        acvb_core.load_model(path).transform(["dog house"])
+    again = acvb_core.load_model(path, tokeniser=str.split)
+    assert again.transform(["dog house"]).to_numpy()[:, 1:] == pytest.approx(wanted)
+    lists = acvb_core.load_model(path).transform([["dog", "house"]])
+    assert lists.to_numpy()[:, 1:] == pytest.approx(wanted)
+    stream = acvb_core.StreamingLda("sdm", k=2, tokeniser=str.split).partial_fit(MANY)
+    assert stream.transform(["dog house"])["tokens"].tolist() == [2]
+    acvb_core.save_model(acvb_core.fit(MANY, "cvb0", k=2, max_sweeps=2), path)
+    with pytest.raises(ParameterError, match="not cut by a function"):
+        acvb_core.load_model(path, tokeniser=str.split)
+
+
+def test_a_folder_made_with_a_function_needs_it_again(tmp_path):
+    lines = "\n".join(MANY).encode()
+    acvb_core.read_to_disk(lines, tmp_path / "disk", tokeniser=str.split)
+    corpus = acvb_core.DiskCorpus.open(tmp_path / "disk")
+    assert corpus.tokeniser.function == "builtins.str.split"
+    assert not corpus.tokeniser.cuts_texts
+    with pytest.raises(ParameterError, match=re.escape("DiskCorpus.open(…, tokeniser=function)")):
+        corpus.tokeniser.spans("dog", ["dog"])
+    corpus = acvb_core.DiskCorpus.open(tmp_path / "disk", tokeniser=str.split)
+    assert corpus.tokeniser.spans("dog", ["dog"]) == [(0, 3, 0)]
+
+
+LISTS = [["The", "cat", "1996"], ["The", "dog", "cat"], [], ["dog", "x y", "cat", "of"]]
+
+
+def test_lists_of_words_are_taken_as_they_are():
+    loaded = load_corpus(LISTS)
+    assert loaded.data.vocabulary.tolist() == ["The", "cat", "dog"]
+    assert loaded.data.counts.toarray().tolist() == [[1, 1, 0], [1, 1, 1], [0, 0, 0], [0, 1, 1]]
+    assert (loaded.data.texts, loaded.report.count("dropped_too_rare")) == (None, 3)
+    assert loaded.report.count("empty_documents") == 1
+    asked = load_corpus(LISTS, tokeniser=Tokeniser(min_documents=1)).data
+    assert asked.vocabulary.tolist() == ["cat", "dog", "x y"]
+    pairs = load_corpus(LISTS, tokeniser=Tokeniser(token_pattern="", ngrams=2, **EVERY)).data
+    assert "the cat" in pairs.vocabulary
+
+
+def test_lists_of_words_and_texts_are_kept_apart():
+    result = acvb_core.fit([line.split() for line in MANY], "cvb0", k=2, max_sweeps=5)
+    assert result.transform([["dog", "house", "unseen"]])[["tokens", "unknown"]].to_numpy().tolist() == [
+        [2, 1]
+    ]
+    with pytest.raises(ParameterError, match="were lists of words"):
+        result.transform(["dog house"])
+    for tokeniser in (Tokeniser(token_pattern=r"\S+"), str.split):
+        with pytest.raises(ParameterError, match="lists of words already"):
+            load_corpus(LISTS, tokeniser=tokeniser)
+    with pytest.raises(ParameterError, match="lists of words"):
+        load_corpus(["a text"], tokeniser=Tokeniser(token_pattern=""))
+    with pytest.raises(ParameterError, match=r"document 2 is a list with a int \(3\)"):
+        load_corpus([["a"], ["b", 3]])
+
+
+#: On forty letters this takes 2^40 steps.
+ENDLESS = r"(?:a+)+\b\d"
+LONG = "a" * 40 + "!"
+PATTERN_TEXTS = ["a river of 1996", "", "Don't über-bank İ x_1", "हिन्दी é \ud800 end"]
+
+
+@pytest.fixture
+def short_limit(monkeypatch):
+    monkeypatch.setattr(tokenise, "SECONDS", 0.2)
+
+
+@for_each(
+    "pattern", [TOKEN_PATTERN + "(?:)", r"\S+", r"[A-Za-z]+", r"#?(\w)\w*", r"(?i)RIVER", r"\w+(-\w+)?"]
+)
+def test_spans_are_those_of_re(pattern):
+    compiled = re.compile(pattern)
+    wanted = [[match.span(compiled.groups) for match in compiled.finditer(text)] for text in PATTERN_TEXTS]
+    assert list(find_spans(PATTERN_TEXTS, pattern)) == wanted
+
+
+def test_many_texts_are_cut_in_pieces(monkeypatch):
+    monkeypatch.setattr(tokenise, "LETTERS", 20)
+    found = list(find_spans(PATTERN_TEXTS * 5, r"\S+"))
+    assert found == list(find_spans(PATTERN_TEXTS, r"\S+")) * 5
+
+
+@pytest.mark.usefixtures("short_limit")
+def test_an_endless_pattern_is_refused_and_names_the_text():
+    with pytest.raises(ParameterError) as caught:
+        list(find_spans(["a1", "fine", LONG, "a2"], ENDLESS))
+    message = str(caught.value)
+    assert repr(ENDLESS) in message
+    assert "text 3" in message
+    assert "aaaa" in message
+    assert "(a+)+" in message
+
+
+@pytest.mark.usefixtures("short_limit")
+def test_a_text_after_the_first_piece_has_its_own_number(monkeypatch):
+    monkeypatch.setattr(tokenise, "LETTERS", 2)
+    with pytest.raises(ParameterError, match="text 14"):
+        list(find_spans(["a1", "a2", "", LONG], ENDLESS, first=11))
+
+
+TOKENISER = Tokeniser(token_pattern=ENDLESS, stop_words=(), min_documents=1, max_share=1.0)
+FILE = f"a1 a2\n{LONG}\n".encode()
+
+
+def streamed():
+    # The first documents have set how texts are cut.
+    return StreamingLda("sdm", k=2, tokeniser=TOKENISER).partial_fit(["a1", LONG])
+
+
+@pytest.mark.usefixtures("short_limit")
+@for_each(
+    "read",
+    [
+        lambda folder: TOKENISER.preview(["a1", LONG]),
+        lambda folder: TOKENISER.spans(LONG, ["a"]),
+        lambda folder: load_corpus(FILE, tokeniser=TOKENISER),
+        lambda folder: read_to_disk(FILE, folder / "disk", tokeniser=TOKENISER),
+        lambda folder: read_to_disk(FILE, folder / "disk", tokeniser=TOKENISER, broken="skip"),
+        lambda folder: as_corpus(["a1", LONG], TOKENISER, "topics"),
+        lambda folder: streamed(),
+        lambda folder: Tokeniser(token_pattern=ENDLESS, extra_stop_words=(LONG,)).drops("a1"),
+    ],
+)
+def test_every_way_to_cut_texts_refuses_it(read, tmp_path):
+    with pytest.raises(ParameterError, match="takes more than"):
+        read(tmp_path)
+    assert list(tmp_path.iterdir()) == []

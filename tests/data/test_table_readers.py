@@ -1,0 +1,619 @@
+"""Tables from files: every form gives the same cells, names and groups, in every style of numbers."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import duckdb
+import numpy as np
+import openpyxl
+import pandas as pd
+import polars
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+from scipy import sparse
+
+import acvb_core
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.corpora.disk_build import read_to_disk
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.relation_readers import load_relation
+from acvb_core.data.sources.values import RecordBatch, ask_style, find_style, value_kind
+from acvb_core.data.table import Table
+from acvb_core.data.table_build import inspect_table, load_table
+from tests.loops import for_each
+
+NAN = np.nan
+
+
+def load(text, **options):
+    return load_table(text.encode() if isinstance(text, str) else text, **options)
+
+
+def saved(save, *arrays, **named):
+    out = io.BytesIO()
+    save(out, *arrays, **named)
+    return out.getvalue()
+
+
+def check(loaded, values, columns=None, rows=None):
+    np.testing.assert_array_equal(loaded.data.values, np.array(values, dtype=np.float64))
+    if columns is not None:
+        assert loaded.data.columns.tolist() == columns
+    if rows is not None:
+        assert loaded.data.rows.tolist() == rows
+
+
+def test_a_plain_table():
+    loaded = load("a,b\n1,2\n3,NA\n4,-5e-1\n", name="plain")
+    check(loaded, [[1, 2], [3, NAN], [4, -0.5]], ["a", "b"], ["0", "1", "2"])
+    assert (loaded.data.name, loaded.data.standardise, loaded.data.labels) == ("plain", True, None)
+    assert loaded.report.lines() == [
+        "Read 4 lines; the first holds names.",
+        "3 rows.",
+        "2 columns of numbers.",
+        "1 cell missing (16.7 %).",
+    ]
+    assert loaded.schema.to_dict()["column_names"] == ["a", "b"]
+
+
+@for_each("delimiter", [",", "\t", ";", "|"])
+def test_delimiters_are_guessed(delimiter):
+    text = "city,rain,sun\nBari,588,2459\nOslo,,1668\nRome,799,2473\n".replace(",", delimiter)
+    rows = ["Bari", "Oslo", "Rome"]
+    check(load(text), [[588, 2459], [NAN, 1668], [799, 2473]], ["rain", "sun"], rows)
+
+
+def test_spaces_between_numbers_are_a_delimiter():
+    check(load("1  2 3\n4 5   6\n"), [[1, 2, 3], [4, 5, 6]], ["x1", "x2", "x3"])
+
+
+# Numbers
+
+
+def test_numbers_are_read_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2**63, 4_000, dtype=np.uint64).view(np.float64)
+    bits = bits[np.isfinite(bits) & (np.abs(bits) < 1e100)]
+    texts = [repr(float(number)) for number in bits]
+    texts += [
+        f"{number:.{digits}f}" for number in rng.standard_normal(50) * 1e4 for digits in range(0, 25, 3)
+    ]
+    texts += [f"{number:+.{digits}E}" for number in rng.standard_normal(50) for digits in range(0, 25, 3)]
+    texts += ["9007199254740993", "9007199254740992", "0.1", ".5", "5.", "1e22", "1e23", "123456789012345678"]
+    texts += ["-0", "0.000000000000000000000000000001", "1" * 45, "0." + "3" * 60, "1e-400", "0e999", "00012"]
+    loaded = load("a,b\n" + "".join(f"{text},{i}\n" for i, text in enumerate(texts)))
+    np.testing.assert_array_equal(loaded.data.values[:, 0], [float(text) for text in texts])
+
+
+@for_each("block", [1, 7, 64, 1 << 19])
+def test_blocks_do_not_show(block):
+    text = "name,a,b\n" + "".join(f'"r, {i}",{i / 7!r},{"NA" if i % 5 == 0 else i}\n' for i in range(40))
+    loaded = load(text, block_bytes=block)
+    check(
+        loaded,
+        [[i / 7, NAN if i % 5 == 0 else i] for i in range(40)],
+        ["a", "b"],
+        [f"r, {i}" for i in range(40)],
+    )
+
+
+def test_decimal_commas():
+    text = "name;a;b\nA;1,5;2\nB;-2,25e1;-\n;;\nC;3;1\n"
+    loaded = load(text, row_labels=False, leave_out=["name"])
+    check(loaded, [[1.5, 2], [-22.5, NAN], [NAN, NAN], [3, 1]], ["a", "b"])
+    assert "comma" in " ".join(loaded.report.lines())
+    # With 17 digits, too.
+    check(load("a;b\n0,12345678901234567;1\n0,5;2\n"), [[0.12345678901234567, 1], [0.5, 2]])
+    # A number with a point says that commas are no decimal signs.
+    with pytest.raises(DataError, match=r"line 3, column 1: .* decimal or .*found '2,5'.*decimal=','"):
+        load("a;b\n1.5;2\n2,5;3\n")
+    check(load("a;b\n1,5;2\n3;3\n", decimal=","), [[1.5, 2], [3, 3]])
+
+
+@for_each("sign", ["", "NA", "n/a", "NaN", "?", "null", "-", "None", "."])
+def test_signs_for_missing_cells(sign):
+    check(load(f"a,b\n1,2\n{sign},3\n4,{sign}\n"), [[1, 2], [NAN, 3], [4, NAN]])
+
+
+def test_further_signs_for_missing_cells():
+    text = "a,b,g\n1,2,x\n-99,3,unknown\n-99.0,refused,x\n4,5,y\n"
+    loaded = load(text, missing=["-99", "Refused", "unknown"], label_column="g")
+    check(loaded, [[1, 2], [NAN, 3], [NAN, NAN], [4, 5]])
+    assert loaded.data.labels.tolist() == ["x", "", "x", "y"]
+    assert loaded.report.lines()[1:] == [
+        "2 known groups of rows in the column 'g' (1 row without).",
+        "4 rows.",
+        "2 columns of numbers.",
+        "3 cells missing (37.5 %).",
+        "1 row without any known cell: kept ('2').",
+    ]
+
+
+# Header, names of rows, groups
+
+
+@for_each(
+    "text, header",
+    [
+        ("a,b\n1,2\n3,4\n", True),
+        ("1,2\n3,4\n", False),
+        ("a,b\nx,2\ny,4\n", True),
+        ("x,2\ny,4\n", False),
+        (',1960,1961\nA,2,"3"\nB,4,5\n', True),
+        ("country,1960,1961,1962,1963\nA,2,3,4,4\nB,4,5,5,6\n", True),
+        ("0,1,2,3\n5,6,6,1\n7,2,2,3\n", True),
+        ("0,1,2\n5,6,6\n7,2,2\n", False),
+        ("0,1,2,3\n4,5,6,7\n8,9,10,12\n", False),
+        ("NA,2\n3,4\n5,6\n", False),
+    ],
+)
+def test_headers_are_guessed(text, header):
+    loaded = load(text)
+    assert loaded.schema.header is header
+    assert f"the first holds {'names' if header else 'data'}" in loaded.report.lines()[0]
+    assert inspect_table(text.encode()) == loaded.schema
+
+
+def test_headers_are_as_they_are_told():
+    check(load("1,2\n3,4\n5,7\n", header=True), [[3, 4], [5, 7]], ["1", "2"])
+    check(load("2020,2021\n3,4\n5,7\n", header=False), [[2020, 2021], [3, 4], [5, 7]], ["x1", "x2"])
+    check(load("2020,2021\n3,4\n5,7\n", header="auto"), [[2020, 2021], [3, 4], [5, 7]])
+
+
+def test_a_first_column_of_texts_names_the_rows():
+    loaded = load("city,rain\nBari,588\nOslo,763\n")
+    check(loaded, [[588], [763]], ["rain"], ["Bari", "Oslo"])
+    assert "Rows are named by the column 'city'." in loaded.report.lines()
+    # So does a column of numbers under a blank heading (or "id"), as R and pandas write them.
+    for corner in ('""', "", "id"):
+        loaded = load(f"{corner},rain\n7,588\n3,763\n")
+        check(loaded, [[588], [763]], ["rain"], ["7", "3"])
+    assert "Rows are named by column 1." in load(",rain\n7,588\n3,763\n").report.lines()
+    # Numbers under "id" that repeat are numbers.
+    check(load("id,rain\n7,588\n3,763\n3,1\n"), [[7, 588], [3, 763], [3, 1]], ["id", "rain"])
+    # Nor do further columns name rows unless they are asked to.
+    check(
+        load("rain,city\n588,Bari\n763,Oslo\n", row_labels="city"), [[588], [763]], ["rain"], ["Bari", "Oslo"]
+    )
+    check(load("rain,city\n588,4\n763,04\n", row_labels=1), [[588], [763]], ["rain"], ["4", "04"])
+
+
+# Categories, constants, what is left out
+
+
+def test_numbers_can_be_categories():
+    loaded = load("kind,x\n1,5\n2,6\n?,7\n1,7\n", category_columns=["kind"], categories="one-hot")
+    check(loaded, [[1, 0, 5], [0, 1, 6], [NAN, NAN, 7], [1, 0, 7]], ["kind=1", "kind=2", "x"])
+    with pytest.raises(DataError, match="column of text among the columns of numbers: 'kind'"):
+        load("kind,x\n1,5\n2,6\n", category_columns="kind")
+
+
+def test_yes_and_no_are_numbers():
+    loaded = load("x,smokes\n1,yes\n2,No\n3,\n4,TRUE\n")
+    check(loaded, [[1, 1], [2, 0], [3, NAN], [4, 1]])
+    assert "The column 'smokes' says yes (1) or no (0)." in loaded.report.lines()
+
+
+def test_texts_below_a_long_blank_start():
+    """A column whose head is blank turns out to be text, or numbers, later on."""
+    lines = "".join(f"{i},,\n" for i in range(200))
+    text = f"x,kind,y\n{lines}1,a,3\n2,b,4\n"
+    loaded = load(text, categories="one-hot", block_bytes=256)
+    assert loaded.data.columns.tolist() == ["x", "kind=a", "kind=b", "y"]
+    np.testing.assert_array_equal(loaded.data.values[-2:], [[1, 1, 0, 3], [2, 0, 1, 4]])
+    assert loaded.data.n_missing == 600
+    loaded = load(f"x,y\n{lines.replace(',,', ',')}1,-99\n2,-99.0\n3,4\n5,-1\n", missing="-99")
+    np.testing.assert_array_equal(loaded.data.values[-4:, 1], [NAN, NAN, 4, -1])
+
+
+def test_constants_are_left_out():
+    loaded = load("a,b,c\n1,5,\n2,5,\n3,,\n", constants="leave-out")
+    check(loaded, [[1], [2], [3]], ["a"])
+    assert "2 columns without two different values: left out ('b', 'c')." in loaded.report.lines()
+
+
+def test_a_delimiter_at_the_end_of_every_line():
+    loaded = load("a,b,\n1,2,\n3,4,\n")
+    check(loaded, [[1, 2], [3, 4]], ["a", "b"])
+    assert "1 column without a name and without a value: left out." in loaded.report.lines()
+
+
+# Pictures
+
+
+@for_each("size", ["2x2", (2, 2), "2 × 2"])
+def test_pictures(size):
+    loaded = load("name,a,b,c,d\nu,1,0,7,4\nv,2,0,7,5\n", image=size, constants="leave-out")
+    check(loaded, [[1, 4], [2, 5]], ["a", "d"], ["u", "v"])
+    image = loaded.data.image
+    assert (image.height, image.width, image.pixels.tolist()) == (2, 2, [0, 3])
+    assert image.picture(loaded.data.values[1]).tolist() == [[2, 0], [7, 5]]
+
+
+# Arrays and frames
+
+
+def test_pictures_in_an_array():
+    pictures = np.arange(24.0).reshape(3, 2, 4)
+    pictures[:, 0, 1] = 9.0
+    loaded = load(saved(np.savez, pictures), constants="leave-out")
+    assert loaded.data.columns.tolist() == ["r1c1", "r1c3", "r1c4", "r2c1", "r2c2", "r2c3", "r2c4"]
+    np.testing.assert_array_equal(loaded.data.image.picture(loaded.data.values[2]), pictures[2])
+    assert "pictures of 2 x 4 pixels" in loaded.report.lines()[0]
+
+
+def test_a_signalling_nan_is_a_missing_cell() -> None:
+    """A warning would fail this test."""
+    cells = np.array([[1, 2], [0x7FA00000, 4], [5, 6]], dtype=np.uint32)
+    cells[cells < 7] = cells[cells < 7].astype(np.float32).view(np.uint32)
+    table = Table.build(cells.view(np.float32))
+    np.testing.assert_array_equal(np.isnan(table.values), [[False, False], [True, False], [False, False]])
+
+
+def test_a_column_of_ids_names_the_rows() -> None:
+    ids = list(range(1001, 1006))
+    frame = pd.DataFrame({"customer_id": ids, "paid": [5.0, 4.0, 3.0, 2.0, 1.0], "age": [40, 30, 20, 50, 60]})
+    for given in (frame, frame.set_index("customer_id"), frame.to_csv(index=False).encode()):
+        table = load_table(given).data
+        assert table.rows.tolist() == [str(one) for one in ids]
+        assert table.columns.tolist() == ["paid", "age"]
+    paid = frame.drop(columns="customer_id")
+    assert load_table(paid).data.columns.tolist() == ["paid", "age"], (
+        "whole numbers that end a name in id by chance"
+    )
+
+
+CSV = (
+    "who,a,b,on,kind,group\n"
+    "Ann,1.25,,1,u,g1\n"
+    "Bob,3,-0.007,0,,g2\n"
+    "Cy,,2,1,v,g1\n"
+    "Dee,4.5,0.1,,u,\n"
+    "Eve,1e3,7,0,v,g2\n"
+)
+VALUES = np.array(
+    [
+        [1.25, NAN, 1, 1, 0],
+        [3, -0.007, 0, NAN, NAN],
+        [NAN, 2, 1, 0, 1],
+        [4.5, 0.1, NAN, 1, 0],
+        [1000, 7, 0, 0, 1],
+    ]
+)
+ROWS = ["Ann", "Bob", "Cy", "Dee", "Eve"]
+COLUMNS = ["a", "b", "on", "kind=u", "kind=v"]
+LABELS = ["g1", "g2", "g1", "", "g2"]
+#: The fingerprint of these cells, whatever they came in.
+PRINT = Table.build(VALUES).fingerprint
+RECORDS = pd.read_csv(io.StringIO(CSV)).astype(object).replace({NAN: None}).to_dict("records")
+ARROW = pa.table(
+    {
+        "who": ROWS,
+        "a": pa.array([1.25, 3, None, 4.5, 1000]),
+        "b": pa.array([NAN, -0.007, 2, 0.1, 7]),
+        "on": pa.array([True, False, True, None, False]),
+        "kind": pa.array(["u", None, "v", "u", "v"]).dictionary_encode(),
+        "group": ["g1", "g2", "g1", None, "g2"],
+    }
+)
+
+
+def workbook() -> bytes:
+    book = openpyxl.Workbook()
+    book.active.append(["notes"])
+    sheet = book.create_sheet("numbers")
+    sheet.append(list(RECORDS[0]))
+    for record in RECORDS:
+        sheet.append(list(record.values()))
+    return saved(lambda out: book.save(out))
+
+
+def database(folder: Path) -> Path:
+    path = folder / "table.sqlite"
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE TABLE other (x)")
+        pd.DataFrame(RECORDS).to_sql("people", base, index=False)
+    base.close()
+    return path
+
+
+def pandas_frame(**types: Any) -> pd.DataFrame:
+    frame = pd.read_csv(io.StringIO(CSV), dtype=types or None)
+    return frame.set_index("who")
+
+
+FRAMES: dict[str, Callable[[], Any]] = {
+    "pandas": pandas_frame,
+    "pandas with pandas' own types": lambda: pandas_frame().convert_dtypes(),
+    "pandas with Arrow's types": lambda: pandas_frame().convert_dtypes(dtype_backend="pyarrow"),
+    "pandas with categories": lambda: pandas_frame(kind="category", group="category"),
+    "pandas of objects": lambda: pd.DataFrame(RECORDS, dtype=object).replace({None: pd.NA}).set_index("who"),
+    "polars": lambda: polars.from_arrow(ARROW),
+    "pyarrow table": lambda: ARROW,
+    "pyarrow batch": lambda: ARROW.to_batches()[0],
+    "pyarrow reader": lambda: ARROW.to_reader(),
+    "duckdb": lambda: duckdb.sql("SELECT * FROM ARROW"),
+    "the dataframe protocol": lambda: SimpleNamespace(
+        __dataframe__=lambda **_: ARROW.__dataframe__(), columns=ARROW.column_names
+    ),
+}
+
+FILES: dict[str, tuple[Callable[[Path], Any], dict[str, Any]]] = {
+    "csv": (lambda _: CSV.encode(), {}),
+    "tsv": (lambda _: CSV.replace(",", "\t").encode(), {}),
+    "semicolons and decimal commas": (lambda _: CSV.replace(",", ";").replace(".", ",").encode(), {}),
+    "gzip": (lambda _: gzip.compress(CSV.encode("utf-16")), {}),
+    "a text stream": (lambda _: io.StringIO(CSV), {}),
+    "parquet": (lambda _: saved(lambda out: parquet.write_table(ARROW, out)), {}),
+    "feather": (lambda _: saved(lambda out: feather.write_feather(ARROW, out)), {}),
+    "excel": (lambda _: workbook(), {"sheet": "numbers"}),
+    "json lines": (lambda _: "".join(json.dumps(record) + "\n" for record in RECORDS).encode(), {}),
+    "sqlite": (database, {"table": "people"}),
+    "a query": (database, {"query": "SELECT * FROM people WHERE who < 'Z'"}),
+}
+
+ARRAYS: dict[str, Callable[[], Any]] = {
+    "array": lambda: VALUES,
+    "masked array": lambda: np.ma.masked_array(np.nan_to_num(VALUES, nan=9e9), np.isnan(VALUES)),
+    "array of objects": lambda: np.where(np.isnan(VALUES), None, VALUES.astype(object)),
+    "objects and NA": lambda: np.where(np.isnan(VALUES), pd.NA, VALUES.astype(object)),
+    "masked objects": lambda: np.ma.masked_array(VALUES.astype(object), np.isnan(VALUES)),
+    "sparse array": lambda: sparse.csc_array(VALUES),
+    "sparse matrix": lambda: sparse.coo_matrix(VALUES),
+    "npy": lambda: saved(np.save, VALUES),
+    "sparse npz": lambda: saved(sparse.save_npz, sparse.csr_array(VALUES)),
+}
+
+
+def check_mixed(table: Table, *, named: bool = True, labels: list[str] | None = LABELS) -> None:
+    np.testing.assert_array_equal(table.values, VALUES)
+    assert table.fingerprint == PRINT
+    if named:
+        assert (table.rows.tolist(), table.columns.tolist()) == (ROWS, COLUMNS)
+    assert labels is None or table.labels.tolist() == labels
+
+
+@for_each("form", [*FRAMES, *FILES])
+def test_a_table_of_mixed_columns(form: str, tmp_path: Path) -> None:
+    make, options = FILES.get(form, (lambda _: FRAMES[form](), {}))
+    loaded = load_table(make(tmp_path), categories="one-hot", label_column="group", **options)
+    check_mixed(loaded.data)
+
+
+@for_each("form", list(ARRAYS))
+def test_a_table_of_numbers(form: str) -> None:
+    check_mixed(load_table(ARRAYS[form]()).data, named=False, labels=None)
+
+
+def test_an_archive_of_arrays_with_names() -> None:
+    check_mixed(load_table(saved(np.savez, cells=VALUES, rows=ROWS, columns=COLUMNS, labels=LABELS)).data)
+
+
+@for_each("cells", [VALUES, sparse.csr_array(VALUES), np.ma.masked_invalid(VALUES)])
+def test_annotated_data(cells: Any) -> None:
+    groups = pd.DataFrame({"group": pd.Categorical([label or None for label in LABELS])}, index=ROWS)
+    data = SimpleNamespace(X=cells, obs=groups, obs_names=pd.Index(ROWS), var_names=pd.Index(COLUMNS))
+    loaded = load_table(data, label_column="group")
+    check_mixed(loaded.data)
+    check_mixed(load_table(data).data, labels=None)
+    with pytest.raises(DataError, match="no column of this name"):
+        load_table(data, label_column="batch")
+    with pytest.raises(DataError, match="has no X"):
+        load_table(SimpleNamespace(**{**vars(data), "X": None}))
+    vast = sparse.csr_array((10**6, 10**6))
+    with pytest.raises(DataError, match="1,000,000 x 1,000,000"):
+        load_table(SimpleNamespace(**{**vars(data), "X": vast}))
+
+
+NUMBERS = pd.DataFrame(VALUES, index=ROWS, columns=COLUMNS)
+
+
+@for_each("frame", [NUMBERS, NUMBERS.convert_dtypes(), NUMBERS.astype(object).where(NUMBERS.notna(), None)])
+def test_a_frame_of_numbers_keeps_its_names(frame: pd.DataFrame) -> None:
+    check_mixed(Table.build(frame), labels=None)
+    check_mixed(Table.build(frame, labels=LABELS))
+    assert Table.build(frame, rows=list("vwxyz")).rows.tolist() == list("vwxyz")
+    assert Table.build(frame.reset_index(drop=True)).rows.tolist() == list("01234")
+    check_mixed(acvb_core.fit(frame, "fab", max_sweeps=1).prepared.data, labels=None)
+    check_mixed(acvb_core.compare(frame, ["fab"], max_sweeps=1).results[0].prepared.data, labels=None)
+
+
+def test_frames_of_other_libraries_keep_their_names() -> None:
+    for frame in (polars.from_pandas(NUMBERS), pa.Table.from_pandas(NUMBERS, preserve_index=False)):
+        table = Table.build(frame, rows=ROWS)
+        check_mixed(table, labels=None)
+    with pytest.raises(DataError, match=r"column 'kind': there are values of the type .*load_table"):
+        Table.build(ARROW.select(["a", "kind"]))
+
+
+# Errors say the row and the name of the column
+
+
+@for_each("form", ["pandas", "polars", "parquet", "excel", "json lines"])
+def test_a_fault_is_told_with_its_row_and_column(form: str) -> None:
+    columns = {"who": ["Ann", "Bob", "Cy"], "a": ["1", "2", "oops"], "b": ["4", "", "5"]}
+    frame = pd.DataFrame(columns)
+    book = io.BytesIO()
+    frame.to_excel(book, index=False)
+    forms = {
+        "pandas": (frame, "row 3"),
+        "polars": (polars.from_pandas(frame), "row 3"),
+        "parquet": (saved(lambda out: parquet.write_table(pa.table(columns), out)), "row 3"),
+        "excel": (book.getvalue(), "row 4"),
+        "json lines": (frame.to_json(orient="records", lines=True).encode(), "line 3"),
+    }
+    given, place = forms[form]
+    with pytest.raises(DataError) as caught:
+        load_table(given, filename="f")
+    told = str(caught.value)
+    assert told.startswith(f"f, {place}, column 'a': there is text among the numbers of the column 'a'")
+    assert "'oops'" in told
+
+
+@for_each("kind", ["times", "lists"])
+def test_columns_that_are_no_numbers_can_be_left_out(kind: str) -> None:
+    odd = {"times": pd.to_datetime(["2020-01-01", "2021-01-01", None]), "lists": [[1], [2], [3]]}[kind]
+    frame = pd.DataFrame({"x": [1, 2, 4], "odd": odd})
+    with pytest.raises(DataError, match=r"column 'odd': .*leave (it|them) out"):
+        load_table(frame)
+    assert load_table(frame, leave_out=["odd"]).data.columns.tolist() == ["x"]
+    if kind == "times":
+        assert load_table(frame, categories="leave-out").data.metadata["odd"].dtype == "datetime64[D]"
+        assert load_table(frame, label_column="odd").data.labels.tolist()[2] == ""
+
+
+def test_numbers_keep_every_bit_and_signs_for_missing_hold() -> None:
+    values = [0.1, -99, 1 / 3, 123456789.12345679]
+    for form in (pa.float64(), pa.float32()):
+        column = pa.array(values, form)
+        loaded = load_table(pa.table({"x": column, "y": ["1", "-99", "-99.0", "4"]}), missing=["-99"])
+        wanted = column.to_numpy().astype(np.float64)
+        wanted[1] = NAN
+        np.testing.assert_array_equal(loaded.data.values[:, 0], wanted)
+        np.testing.assert_array_equal(loaded.data.values[:, 1], [1, NAN, NAN, 4])
+
+
+def test_values_of_pandas_that_arrow_has_no_text_for_are_categories() -> None:
+    frame = pd.DataFrame({"x": [1, 2, 4], "age": pd.cut([1, 5, 9], [0, 4, 10])})
+    table = load_table(frame, categories="one-hot").data
+    assert table.columns.tolist() == ["x", "age=(0, 4]", "age=(4, 10]"]
+    years = pd.DataFrame({"x": [1, 2], "year": pd.period_range("2020", "2021", freq="Y")})
+    assert load_table(years).data.values.tolist() == [[1, 2020], [2, 2021]]
+
+
+#: Fields, the signs that they have without doubt, and the number that the first of them is.
+STYLES = [
+    (["1.234"], ".", "", 1.234),
+    (["1,5", "2"], ",", "", 1.5),
+    (["1.234", "1,5"], ",", ".", 1234),
+    (["1.234,5"], ",", ".", 1234.5),
+    (["1.234.567"], ",", ".", 1234567),
+    (["1,234.5"], ".", ",", 1234.5),
+    (["1,234,567"], ".", ",", 1234567),
+    (["1,234", "0.5"], ".", ",", 1234),
+    (["1 234,5"], ",", " ", 1234.5),
+    (["1\u00a0234,5"], ",", " ", 1234.5),
+    (["1\u202f234.5"], ".", " ", 1234.5),
+    (["-12 345 678"], ".", " ", -12345678),
+    (["1'234.5"], ".", "'", 1234.5),
+    (["1\u2019234,5e2"], ",", "'", 123450),
+    (["0,123", "NA"], ",", "", 0.123),
+    (["1.5", "2,5"], ".", "", 1.5),
+    (["1.5", "192.168.100.200", "10.0.0.1", "x"], ".", "", 1.5),
+    (["12.05.2024", "13.05.2024"], ".", "", np.nan),
+]
+
+
+@for_each("fields, decimal, thousands, number", STYLES)
+def test_the_signs_in_numbers_are_found(
+    fields: list[str], decimal: str, thousands: str, number: float
+) -> None:
+    style = find_style([fields])
+    assert style == (decimal, thousands)
+    np.testing.assert_equal(style.number(fields[0]), number)
+    cells = "".join(f"{i};{field};{i}\n" for i, field in enumerate(fields, start=1))
+    if np.isnan(number) or any(np.isnan(style.number(field)) and field != "NA" for field in fields):
+        return
+    table = load_table(f"a;b;c\n{cells}9;;8\n8;1;7\n".encode()).data
+    assert table.values[0, table.columns.tolist().index("b")] == number
+
+
+def test_a_number_that_may_be_two_is_asked_about() -> None:
+    assert find_style([["1,234", "2,500"]]) == (".", "")
+    wanted = r"line 2, column {}: .*found '1,234'.*1.234 \(decimal=','\) or 1234 \(decimal='.'\)"
+    for load, text, at in (
+        (load_table, "a;b\n1,234;1\n2,500;2\n", 1),
+        (load_relation, "a;b;w\nx;y;1,234\ny;z;2,500\n", 3),
+        (load_corpus, "doc;word;count\nx;y;1,234\nx;z;2,500\n", 3),
+    ):
+        for data in (text.encode(), gzip.compress(text.encode())):
+            with pytest.raises(DataError, match=wanted.format(at)):
+                load(data)
+            options = {"threshold": 0} if load is load_relation else {}
+            assert load(data, decimal=".", **options).report.count("lines") == 3
+    assert ask_style("abc", find_style([])) == ""
+    with pytest.raises(ParameterError, match="decimal is"):
+        load_relation(b"a,b\nc,d\n", decimal=";")
+
+
+def test_columns_that_contradict_each_other_are_read_plainly() -> None:
+    """Codes with points are no numbers beside numbers with points."""
+    text = "sku;price;n\n1.234.567;1.5;3\n1.234.568;2;4\n1.234.569;2.5;1\n"
+    table = load_table(text.encode()).data
+    assert table.rows.tolist() == ["1.234.567", "1.234.568", "1.234.569"]
+    assert table.values[:, 0].tolist() == [1.5, 2, 2.5]
+    with pytest.raises(
+        DataError, match=r"column 'b' has an unexpected .*found '2,5'.* decimal comma \(decimal=','\)"
+    ):
+        load_table(b"a;b\n1.5;2,5\n2.5;3,5\n3.5;7\n")
+    with pytest.raises(
+        DataError, match=r"column of text .*found '2,5'.* decimal comma \(decimal=','\), or .* code"
+    ):
+        load_table(b"n;a;b\nx;1.5;2,5\ny;2.5;3,5\nz;3.5;7,25\n")
+    # What is no number in any style, or stands for a missing cell, says nothing of the others.
+    cells = load_table(b"a;b\n1,5;1\n.;2\n2,5;4\n").data.values
+    np.testing.assert_array_equal(cells, [[1.5, 1], [np.nan, 2], [2.5, 4]])
+    with pytest.raises(DataError, match=r"line 4, .*'1.2.3'"):
+        load_table(b"a;b\n1,5;1\n2,5;2\n1.2.3;4\n7,5;4\n")
+    mixed = pd.DataFrame({"x": [1.234, 2.345, 3.5], "y": ["1,5", "2,5", "1.234,5"]})
+    np.testing.assert_array_equal(load_table(mixed).data.values, [[1.234, 1.5], [2.345, 2.5], [3.5, 1234.5]])
+
+
+GERMAN = "a;b;w\nx;y;1.234,5\ny;z;0,25\nz;x;2\n"
+
+
+def test_links_are_read_with_decimal_commas(tmp_path: Path) -> None:
+    path = tmp_path / "links.csv"
+    path.write_text(GERMAN)
+    frame = pd.read_csv(path, sep=";")
+    assert value_kind(frame["w"]) == "numbers"
+    for given in (path, gzip.compress(GERMAN.encode()), frame):
+        loaded = load_relation(given, threshold=0.5, domains="one", directed=True)
+        links = {(str(loaded.data.row_labels[i]), str(loaded.data.column_labels[j]))
+                 for i, j in zip(*loaded.data.ones.nonzero(), strict=True)}  # fmt: skip
+        assert links == {("x", "y"), ("z", "x")}
+        assert "Numbers are read with a decimal comma and . between thousands." in loaded.report.lines()
+    # Numbers of a frame have no signs that could be mistaken.
+    typed = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "w": [1.234, 0.5]})
+    assert load_relation(typed, threshold=2, decimal=",").data.n_ones == 0
+    with pytest.raises(DataError, match=r"found '1.234'.*threshold=0"):
+        load_relation(typed)
+
+
+@for_each("on_disk", [False, True])
+def test_word_counts_are_read_with_thousands(on_disk: bool, tmp_path: Path) -> None:
+    text = b"doc;word;count\nx;river;1.234\nx;bank;3,0\ny;bank;1.000\ny;sea;2.345.678\n"
+    loaded = read_to_disk(text, tmp_path / "c") if on_disk else load_corpus(text)
+    corpus = loaded.data.in_memory() if on_disk else loaded.data
+    assert corpus.counts.sum() == 1234 + 3 + 1000 + 2345678
+    with pytest.raises(DataError, match=r"line 2, column 3: the count is not a whole number .*decimal=','"):
+        load_corpus(text.replace(b"3,0", b"3").replace(b"2.345.678", b"9"))
+    again = load_corpus(text.replace(b"3,0", b"3").replace(b"2.345.678", b"9"), decimal=",")
+    assert again.data.counts.sum() == 1234 + 3 + 1000 + 9
+
+
+def test_fields_of_chosen_records_are_read() -> None:
+    """Records that are left out leave gaps between the fields of the others."""
+    text = np.frombuffer(b"1.234,5;x;7;oops;yy;8;2,5;;99", dtype=np.uint8).copy()
+    ends = np.array([at for at, sign in enumerate(text) if sign == ord(";")] + [len(text)], dtype=np.int32)
+    starts = np.append(np.int32(0), ends[:-1] + np.int32(1)).astype(np.int32)
+    chosen = [0, 1, 2, 6, 7, 8]
+    batch = RecordBatch(text, starts[chosen], ends[chosen], np.array([1, 3]), 3)
+    numbers = batch.numbers([2, 0], find_style([["1.234,5"]]))
+    np.testing.assert_array_equal(numbers, [[7, 1234.5], [99, 2.5]])
+
+
+def test_labels_are_no_numbers() -> None:
+    """Signs in names of objects say nothing of values."""
+    loaded = load_relation(b"source;target\n1.234.567;x\n1,5;y\n")
+    assert loaded.report.count("links") == 2
+    assert "decimal" not in " ".join(loaded.report.lines())

@@ -1,0 +1,408 @@
+"""Topics, their names and trained models come back from files as they were; damaged files are named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import acvb_core
+from acvb_core.core.errors import ParameterError
+from acvb_core.core.protocols import Posterior
+from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.data.corpus import Corpus
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.result import Result
+from acvb_core.models.lda.trained import TrainedTopics, trained_topics
+from acvb_core.registry import method_row, methods_of
+from acvb_core.samples.catalogue import load_sample
+from acvb_core.store.export import write_run
+from acvb_core.store.files import StoreError, labels_bytes
+from acvb_core.store.runs import RunStore
+from acvb_core.store.topic_names import MOST_CHARACTERS, TopicNames
+from acvb_core.store.topics import VERSION, load_model, load_topics, model_arrays, save_model
+from tests.loops import for_each
+from tests.store.support import SMALL, WOMEN
+
+TOKENISER = Tokeniser(
+    stop_words=("german",), extra_stop_words=("ß",), max_words=9, ngrams=2, token_pattern=r"\S+"
+)
+CORPUS = Corpus.build(
+    [[3, 1, 0, 0], [2, 2, 0, 1], [0, 0, 4, 2], [0, 1, 3, 3]],
+    vocabulary=["=a", "日本", "c d", ""],
+    name="odd 日",
+    texts=["a"] * 4,
+    tokeniser=TOKENISER,
+)
+
+
+def found(method: str = "cvb0", corpus: Corpus = CORPUS) -> Result:
+    more = {"burn_in": 2} if method == "gibbs" else {}
+    length = {"epochs": 2.0} if method_row("lda", method).streams else {"max_sweeps": 6}
+    return fit(corpus, method, k=2, **length, **more)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_run(found(), tmp_path / "run")
+    return tmp_path / "run"
+
+
+@for_each("method", [row.name for row in methods_of("lda")])
+def test_topics_come_back_as_they_were(tmp_path: Path, method: str) -> None:
+    result = found(method)
+    write_run(result, tmp_path)
+    topics = load_topics(tmp_path)
+    assert topics.name == "odd 日"
+    assert topics.tokeniser == TOKENISER
+    assert list(topics.vocabulary) == list(CORPUS.vocabulary)
+    assert np.array_equal(topics.alpha, result.posterior["alpha"])
+    other = Corpus.build([[1, 2, 3], [0, 4, 0]], vocabulary=["c d", "new", "=a"])
+    pd.testing.assert_frame_equal(topics.transform(other), result.transform(other), check_exact=True)
+    assert topics.completion(CORPUS) == result.completion(CORPUS)
+
+
+def test_a_run_of_before_does_not_say_how_its_texts_were_cut(folder: Path) -> None:
+    about = json.loads((folder / "run.json").read_text())
+    del about["data"]["tokeniser"]
+    (folder / "run.json").write_text(json.dumps(about))
+    assert load_topics(folder).tokeniser is None
+
+
+def refused(folder: Path) -> str:
+    with pytest.raises(StoreError) as error:
+        load_topics(folder)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_what_is_no_folder_of_topics(folder: Path, tmp_path: Path) -> None:
+    assert refused(tmp_path / "nowhere").startswith(
+        f"{tmp_path / 'nowhere'} is not a folder. Give a folder that"
+    )
+    assert "holds no trained topics" in refused(folder / "run.json")
+    (tmp_path / "empty").mkdir()
+    assert "holds no run: there is no run.json in it" in refused(tmp_path / "empty")
+    (folder / "posterior.npz").unlink()
+    assert "there is no posterior.npz in it" in refused(folder)
+    write_run(fit(WOMEN, "vb", **SMALL), tmp_path / "irm")
+    assert "holds a run of model 'irm', which has no topics" in refused(tmp_path / "irm")
+
+
+@for_each("name", ["run.json", "posterior.npz"])
+@for_each("damage", ["empty", "cut", "noise"])
+def test_a_damaged_file_is_named(folder: Path, tmp_path: Path, name: str, damage: str) -> None:
+    folder = Path(shutil.copytree(folder, tmp_path / "run"))
+    path = folder / name
+    whole = path.read_bytes()
+    path.write_bytes({"empty": b"", "cut": whole[: len(whole) // 2], "noise": bytes(range(256)) * 4}[damage])
+    assert refused(folder).startswith(f"{path} is damaged and cannot be read")
+
+
+@for_each(
+    "text", ["[]", "{}", '{"model": "lda"}', '{"model": "lda", "data": 3}', "[" * 100_000, '"lda"', "null"]
+)
+def test_json_that_is_no_runs(folder: Path, text: str) -> None:
+    (folder / "run.json").write_text(text)
+    assert "run.json is damaged" in refused(folder)
+
+
+def test_a_cutting_that_this_version_does_not_know(folder: Path) -> None:
+    about = json.loads((folder / "run.json").read_text())
+    about["data"]["tokeniser"]["stemming"] = True
+    (folder / "run.json").write_text(json.dumps(about))
+    told = refused(folder)
+    assert "were cut in a way that this version does not know" in told
+    assert "stemming" in told
+
+
+@for_each(
+    "wrong",
+    [
+        {"phi": np.full((2, 3), 1 / 3)},
+        {"phi": np.full((2, 4), np.nan)},
+        {"phi": np.full((2, 4), 0.3)},
+        {"phi": np.array([[2.0, -1.0, 0.0, 0.0]] * 2)},
+        {"phi": np.array([["a"] * 4] * 2)},
+        {"alpha": np.array([0.1, 0.1, 0.1])},
+        {"alpha": np.array([0.0, 0.0])},
+        {"alpha": np.array([0.1, np.inf])},
+        {"alpha": np.float64(0.1)},
+        {"vocabulary": labels_bytes(["a", "b", "a", "c"])},
+        {"vocabulary": np.frombuffer(b"[1,2,3,4]", dtype=np.uint8)},
+        {"vocabulary": np.frombuffer(b"{}", dtype=np.uint8)},
+        {"phi": None},
+    ],
+)
+def test_arrays_that_are_no_topics(folder: Path, tmp_path: Path, wrong: dict[str, Any]) -> None:
+    folder = Path(shutil.copytree(folder, tmp_path / "run"))
+    path = folder / "posterior.npz"
+    with np.load(path) as file:
+        arrays = dict(file) | wrong
+    np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
+    assert refused(folder).startswith(f"{path} is damaged and cannot be read")
+
+
+WORDS = np.arange(12).reshape(3, 4)
+
+
+@pytest.fixture
+def names(tmp_path: Path) -> TopicNames:
+    return TopicNames(tmp_path / "kept")
+
+
+def test_names_come_back(names: TopicNames, tmp_path: Path) -> None:
+    assert names.names("run", WORDS) == (None, None, None)
+    assert names.rename("run", WORDS, 2, "  kings \n of Israel ") == (None, "kings of Israel", None)
+    assert names.rename("run", WORDS, 3, "日本 <b>") == (None, "kings of Israel", "日本 <b>")
+    again = TopicNames(tmp_path / "kept")
+    assert again.names("run", WORDS) == (None, "kings of Israel", "日本 <b>")
+    assert again.names("other", WORDS) == (None, None, None)
+
+
+def test_a_name_is_replaced_and_taken_away(names: TopicNames) -> None:
+    names.rename("run", WORDS, 1, "one")
+    assert names.rename("run", WORDS, 1, "first") == ("first", None, None)
+    assert names.rename("run", WORDS, 1, "  ") == (None, None, None)
+
+
+def test_a_name_goes_with_the_words_of_its_topic(names: TopicNames) -> None:
+    names.rename("run", WORDS, 1, "low")
+    names.rename("run", WORDS, 3, "high")
+    assert names.names("run", WORDS[[2, 1, 0]]) == ("high", None, "low")
+    # Half of the words may change, in any order; a topic with fewer of them is another one.
+    assert names.names("run", [[3, 2, 90, 91], [10, 70, 71, 72]]) == ("low", None)
+
+
+def test_two_people_who_name_topics_at_once_lose_no_name(
+    names: TopicNames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has an object of their own for the same folder."""
+    read, others = names.entries, TopicNames(tmp_path / "kept")
+    other = threading.Thread(target=others.rename, args=("run", WORDS, 2, "high"))
+
+    def read_slowly(run: str) -> list[dict[str, Any]]:
+        monkeypatch.undo()
+        known = read(run)
+        other.start()
+        other.join(1)
+        return known
+
+    monkeypatch.setattr(names, "entries", read_slowly)
+    names.rename("run", WORDS, 1, "low")
+    other.join(60)
+    assert names.names("run", WORDS) == ("low", "high", None)
+
+
+def test_topics_with_the_same_words_are_told_apart_by_number(names: TopicNames) -> None:
+    same = np.zeros((3, 4), dtype=int) + np.arange(4)
+    names.rename("run", same, 2, "middle")
+    assert names.names("run", same) == (None, "middle", None)
+    names.rename("run", same, 3, "last")
+    assert names.names("run", same) == (None, "middle", "last")
+
+
+def test_long_names_are_cut(names: TopicNames) -> None:
+    assert names.rename("run", WORDS, 1, "x" * 500)[0] == "x" * MOST_CHARACTERS
+
+
+def test_what_is_refused(names: TopicNames) -> None:
+    with pytest.raises(ParameterError, match="no topic 4, only 3"):
+        names.rename("run", WORDS, 4, "four")
+    with pytest.raises(StoreError, match="no name of a run"):
+        names.rename("../run", WORDS, 1, "out")
+
+
+@for_each("text", ["", "{", "[]", '{"version": 1, "names": [{}]}', '{"version": 2, "names": []}'])
+def test_a_damaged_file_is_told(names: TopicNames, text: str) -> None:
+    names.folder.mkdir(parents=True, exist_ok=True)
+    (names.folder / "run.json").write_text(text)
+    with pytest.raises(StoreError, match=r"run\.json"):
+        names.names("run", WORDS)
+
+
+def test_a_folder_that_cannot_be_written_is_told(names: TopicNames) -> None:
+    names.folder.parent.mkdir()
+    names.folder.write_text("in the way")
+    with pytest.raises(StoreError, match="cannot be"):
+        names.rename("run", WORDS, 1, "one")
+
+
+def test_names_go_with_their_run(store: RunStore, women: Result) -> None:
+    names = TopicNames(store.folder)
+    for run in ("one", "two"):
+        store.save("mine", run, 0.0, women)
+        names.rename(run, WORDS, 1, "first")
+    store.delete("mine", "one")
+    assert names.names("one", WORDS) == (None, None, None)
+    assert names.names("two", WORDS) == ("first", None, None)
+
+
+BARS = load_sample("bars").corpus
+#: Other documents: some of the words under other numbers, and a new one.
+NEW = Corpus.build(
+    BARS.counts[:40, 5:].toarray()[:, ::-1], vocabulary=["new", *BARS.vocabulary[6:][::-1]], name="later"
+)
+
+
+def trained_by(method: str, corpus: Corpus = BARS) -> Result:
+    if method_row("lda", method).streams:
+        return fit(corpus, method, k=5, epochs=1.5, window=20)
+    return fit(corpus, method, k=5, max_sweeps=8, **({"burn_in": 2} if method == "gibbs" else {}))
+
+
+def assert_same(one: TrainedTopics, other: TrainedTopics) -> None:
+    """Every field, those included that are added one day."""
+    for name in (field.name for field in fields(TrainedTopics)):
+        mine, its = getattr(one, name), getattr(other, name)
+        if isinstance(mine, Posterior):
+            assert mine.arrays.keys() == its.arrays.keys()
+            for key, array in mine.arrays.items():
+                assert array.dtype == its[key].dtype, key
+                assert np.array_equal(array, its[key]), key
+            for part in ("axes", "averaged", "derived", "hyper", "normalised"):
+                assert getattr(mine, part) == getattr(its, part), part
+        elif isinstance(mine, np.ndarray):
+            assert mine.dtype == its.dtype
+            assert np.array_equal(mine, its), name
+        else:
+            assert mine == its, name
+
+
+@for_each("method", [row.name for row in methods_of("lda")])
+def test_everything_comes_back(tmp_path: Path, method: str) -> None:
+    trained = trained_topics(trained_by(method))
+    save_model(trained, tmp_path / "m.npz")
+    assert_same(trained, load_model(tmp_path / "m.npz"))
+    assert [path.name for path in tmp_path.iterdir()] == ["m.npz"]
+
+
+@for_each("then", ["sdm", "scvb0", "svb", "asdm", "cvb0", "acvb"])
+@for_each("first", ["sdm", "scvb0", "cvb0"])
+def test_training_goes_on_from_the_file_bit_for_bit(tmp_path: Path, first: str, then: str) -> None:
+    result = trained_by(first)
+    acvb_core.save_model(result, tmp_path / "m.npz")
+    loaded = acvb_core.load_model(tmp_path / "m.npz")
+    length = {"epochs": 1.5, "window": 15} if method_row("lda", then).streams else {"max_sweeps": 4}
+    one, other = (
+        fit(NEW, then, k=5, seed=3, start=start, **length) for start in (trained_topics(result), loaded)
+    )
+    pd.testing.assert_frame_equal(one.topics, other.topics, check_exact=True)
+    for name, array in one.snapshot.posterior.arrays.items():
+        assert np.array_equal(array, other.snapshot.posterior[name]), name
+    begun_anew = fit(NEW, then, k=5, seed=3, **length)
+    assert not begun_anew.topics.equals(one.topics)
+    assert one.prepared.spec.start == f"5 topics of bars by {first}"
+
+
+def test_a_result_topics_and_whatever_gives_topics_can_be_saved(tmp_path: Path) -> None:
+    class Streaming:
+        def __init__(self, result: Result) -> None:
+            self.result = result
+
+        def trained_topics(self) -> TrainedTopics:
+            return trained_topics(self.result)
+
+    result = trained_by("sdm")
+    for number, model in enumerate((result, trained_topics(result), Streaming(result))):
+        save_model(model, str(tmp_path / f"{number}.npz"))
+        assert_same(trained_topics(result), load_model(str(tmp_path / f"{number}.npz")))
+    for wrong in (3, "model", {}):
+        with pytest.raises(ParameterError, match="has no topics to save; give a result or trained topics"):
+            save_model(wrong, tmp_path / "wrong.npz")
+    with pytest.raises(ParameterError, match="model 'irm' has no topics"):
+        save_model(fit(WOMEN, "vb", **SMALL), tmp_path / "wrong.npz")
+    assert not (tmp_path / "wrong.npz").exists()
+
+
+def test_the_folder_of_a_run_has_its_model(tmp_path: Path) -> None:
+    result = trained_by("sdm")
+    write_run(result, tmp_path / "run")
+    assert_same(trained_topics(result), load_model(tmp_path / "run"))
+    topics, of_model = load_topics(tmp_path / "run"), load_topics(tmp_path / "run" / "model.npz")
+    pd.testing.assert_frame_equal(topics.transform(NEW), of_model.transform(NEW))
+    assert (of_model.name, of_model.tokeniser) == (topics.name, topics.tokeniser)
+    write_run(fit(WOMEN, "vb", **SMALL), tmp_path / "blocks")
+    with pytest.raises(StoreError, match=r"blocks holds no trained topics: there is no model\.npz in it"):
+        load_model(tmp_path / "blocks")
+
+
+def arrays() -> dict[str, Any]:
+    return {"version": VERSION, **model_arrays(trained_by("sdm"))}
+
+
+def about(stored: dict[str, Any], **changed: Any) -> np.ndarray:
+    told = json.loads(stored["about"].tobytes()) | changed
+    return np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
+
+
+def test_a_file_of_a_newer_version_says_so(tmp_path: Path) -> None:
+    np.savez(tmp_path / "m.npz", **(arrays() | {"version": VERSION + 1}))
+    with pytest.raises(StoreError, match=r"written by a newer version of the program .* Update the program"):
+        load_model(tmp_path / "m.npz")
+
+
+@for_each("kind", ["gone", "text", "array", "other npz", "results", "stored run", "folder"])
+def test_what_holds_no_topics_is_named(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "m.npz"
+    if kind == "text":
+        path.write_text("topic,word\n")
+    elif kind == "array":
+        with path.open("wb") as file:
+            np.save(file, np.arange(3))
+    elif kind == "other npz":
+        np.savez(path, version=1, something=np.arange(3))
+    elif kind == "results":
+        write_run(trained_by("sdm"), tmp_path / "run")
+        path = tmp_path / "run" / "posterior.npz"
+    elif kind == "stored run":
+        np.savez(path, version=1, about=about(arrays(), format=None))
+    elif kind == "folder":
+        path.mkdir()
+    words = "is not there" if kind == "gone" else "holds no trained topics"
+    with pytest.raises(StoreError, match=words) as failed:
+        load_model(path)
+    assert str(path) in str(failed.value)
+
+
+def test_a_file_cut_short_or_changed_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "m.npz"
+    save_model(trained_by("sdm"), path)
+    whole = path.read_bytes()
+    for content in (whole[: len(whole) // 2], whole[:-9], whole[:40] + b"\0" * 200 + whole[240:]):
+        path.write_bytes(content)
+        with pytest.raises(StoreError, match=r"m\.npz (is damaged|holds no trained topics)"):
+            load_model(path)
+
+
+@for_each("name, wrong, why", [
+        ("vocabulary", lambda a: a["vocabulary"][:0], "damaged"),
+        ("vocabulary", lambda a: np.frombuffer(json.dumps(["a"] * 25).encode(), np.uint8), "different words"),
+        ("vocabulary", lambda a: np.frombuffer(b'["a","b"]', np.uint8), "2 words, but counts of the shape"),
+        ("posterior_words", lambda a: a["posterior_words"][:, :3], "counts of the shape"),
+        ("posterior_words", lambda a: a["posterior_words"] * np.nan, "something else than numbers"),
+        ("posterior_alpha", lambda a: a["posterior_alpha"] * -1, "not above 0"),
+        ("posterior_steps", lambda a: a["posterior_steps"][:-1], "not of the topics' size"),
+        ("posterior_gains", lambda a: a["posterior_gains"][:-1], "not of the topics' size"),
+        ("posterior_course", lambda a: a["posterior_course"][:-1], "not of the topics' size"),
+        ("sizes", lambda a: a["sizes"][:-1], "not of the topics' size"),
+        ("sizes", lambda a: np.array(["x"] * 25), "something else than numbers"),
+        ("about", lambda a: about(a, documents="many"), "damaged"),
+        ("about", lambda a: about(a, tokeniser={"magic": 1}), "this version does not know"),
+        ("about", lambda a: about(a, posterior={}), "damaged"),
+    ])  # fmt: skip
+def test_arrays_that_contradict_each_other_are_refused(
+    tmp_path: Path, name: str, wrong: Any, why: str
+) -> None:
+    stored = arrays()
+    stored[name] = wrong(stored)
+    np.savez(tmp_path / "m.npz", **stored)
+    with pytest.raises(StoreError, match=why):
+        load_model(tmp_path / "m.npz")
