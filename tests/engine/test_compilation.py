@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import logging
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -266,66 +264,3 @@ def test_the_chain_that_runs_begin_with_is_run_once(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(compilation, "_evaluate", lambda *_: None)
     compilation._run_tiny(model_row("irm"), row, {"init": "gibbs"}, False)
     assert starts == ["gibbs", "random"]
-
-
-def test_the_runs_that_make_a_method_ready_are_counted(events: list[str]) -> None:
-    row = method_row("irm", "vb")
-    runs = [compile_method(model_row("irm"), row, row.values({})) for _ in range(2)]
-    assert runs == [len(compilation._SHARES), 0]
-    assert events == ["compile vb"]
-
-
-# In a process of its own: in this one, other tests have compiled what they like.
-CODE = r"""
-import json, sys, tempfile
-from numba.core.dispatcher import Dispatcher
-import acvb_core
-from acvb_core.engine import compilation, run
-from acvb_core.models.lda.trained import trained_topics
-from acvb_core.registry import MODELS, methods_of
-
-def compiled():
-    found = set()
-    for name, module in list(sys.modules.items()):
-        if name.startswith("acvb_core."):
-            for value in vars(module).values():
-                if isinstance(value, Dispatcher):
-                    found |= {f"{value.py_func.__module__}.{value.__name__} {s}" for s in value.nopython_signatures}
-    return found
-
-class Clock(run.Clock):
-    def __init__(self):
-        before.append(compiled())
-        super().__init__()
-
-run.Clock = Clock
-data = {"irm": "survey", "network": "karate", "lda": "bars", "lfm": "fertility"}
-sizes = {"irm": {"k_rows": 4, "k_cols": 3}, "network": {"k_rows": 4}, "lda": {"k": 4}, "lfm": {"k_max": 4}}
-late = []
-def check(model, given, method, **more):
-    global before
-    before = []
-    length = {"epochs": 0.1} if method.streams else {"max_sweeps": 13} | ({"burn_in": 1} if method.averaged else {})
-    # The chain that runs on relations begin with is the same for all but the sampler: the default method has it.
-    if "k_rows" in sizes[model] and method.name not in ("acvb0", "gibbs"):
-        more["init"] = "random"
-    result = acvb_core.fit(given, method.name, model=model, **sizes[model], **length, **more)
-    late.extend(f"{method.name}: {name}" for name in compiled() - before[0])
-    return result
-
-for model in data:
-    given = acvb_core.load_sample(data[model]).data
-    for method in methods_of(model):
-        result = check(model, given, method, heldout=0.1)
-        if method.build_from is not None:
-            check(model, given, method, start=trained_topics(result))
-print(json.dumps(late))
-"""
-
-
-@pytest.mark.long
-def test_nothing_is_compiled_or_read_while_a_clock_runs() -> None:
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, timeout=300, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == []
-    assert "could not be made ready" not in done.stderr

@@ -14,7 +14,6 @@ import pytest
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Poll, SweepInfo
 from acvb_core.core.spec import MethodSpec
-from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import compare, comparison_row, fit, solve
 from acvb_core.engine.history import RaceReport, SweepRecord, Verdict, states_at_once
 from acvb_core.engine.prepared import PreparedRun, prepare_run
@@ -24,7 +23,7 @@ from acvb_core.engine.run import RunState, StopRun, run
 from acvb_core.models.irm.spec import MOVES_FROM
 from acvb_core.registry import METHODS
 from acvb_core.samples.catalogue import load_sample
-from acvb_core.samples.planted_mixtures import planted_features, planted_topics
+from tests.contract.cases import CASES, known, usual
 from tests.engine.fakes import Wrapped, bits, small_relation, small_run, with_parts
 from tests.loops import for_each
 
@@ -93,39 +92,15 @@ def test_the_better_half_goes_on_at_each_rung(method: str) -> None:
     assert len(set(bounds_at(prepared, 12).values())) > 3, "the starts differ"
 
 
-def quick(row: MethodSpec) -> dict[str, Any]:
-    sizes: dict[str, Any] = {"k_rows": 5, "k_cols": 4, "k": 5, "k_max": 6}
-    longest = {"max_sweeps": 26, "epochs": 5.0, "burn_in": 3 if row.sampled else 0}
-    known = {parameter.name for parameter in row.parameters}
-    # The chain that relations begin with is the same for all methods: the default one races from it.
-    if "k_rows" in known and not row.sampled and row.name != "acvb0":
-        sizes["init"] = "random"
-    return {name: value for name, value in (sizes | longest).items() if name in known}
-
-
-def data_for(model: str) -> Any:
-    if model == "lfm":
-        return planted_features(60, 8, 3, seed=2).table
-    if model == "lda":
-        return planted_topics(20, 30, 4, 15, 0.2, 0.1, 2).corpus
-    if model == "irm":
-        return load_sample("southern_women").data
-    group = np.arange(24) % 3
-    chance = np.where(group[:, None] == group, 0.7, 0.1)
-    return Relation.build(
-        np.random.default_rng(0).random((24, 24)) < chance, network=Network(self_links=True)
-    )
-
-
 #: Of each model its default, and what differs from it in kind: samplers, streams, and methods that always converge.
 KINDS = ("acvb0", "gibbs", "vb", "sdm", "fab", "ibp")
 
 
 @for_each("row", [row for row in METHODS if row.name in KINDS])
 def test_the_winner_is_what_its_seed_gives_alone(row: MethodSpec) -> None:
-    data = data_for(row.model)
+    sizes = CASES[row.model].small | {"max_sweeps": 26, "epochs": 9.0, "burn_in": 3 if row.sampled else 0}
     prepared = seldom(
-        prepare_run(data, row.name, quick(row), model=row.model, seed=4, heldout=0.1, restarts=2)
+        prepare_run(usual(row), row.name, known(row, sizes), model=row.model, seed=4, heldout=0.1, restarts=2)
     )
     seen: list[tuple[int, int]] = []
     result = solve(prepared, lambda run_of, s: seen.append((run_of.spec.seed, s.sweep)))

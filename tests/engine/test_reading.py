@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import networkx as nx
@@ -58,57 +56,6 @@ def test_a_graph_is_a_network_and_a_file_is_read(tmp_path: Path) -> None:
         assert read_data(tmp_path / "karate.gexf").fingerprint == result.prepared.fingerprint
 
 
-class IgraphLike:
-    """The parts of an igraph graph by which links are read; a graph of two sides, as igraph says it."""
-
-    def __init__(self, names: str, ends: list[tuple[int, int]], first: int) -> None:
-        def known(**values: Any) -> Any:
-            return lambda: values
-
-        self.vs = [
-            SimpleNamespace(index=i, attributes=known(name=name, type=i >= first))
-            for i, name in enumerate(names)
-        ]
-        self.es = [SimpleNamespace(tuple=pair, attributes=known(weight=None)) for pair in ends]
-
-    def is_directed(self) -> bool:
-        """Return that links have no direction."""
-        return False
-
-    def vcount(self) -> int:
-        """Return the number of nodes."""
-        return len(self.vs)
-
-
-class GraphToolLike:
-    """The parts of a graph-tool graph by which links are read; a filter has left a gap among its nodes."""
-
-    def __init__(self, names: list[str], ends: list[tuple[int, int]]) -> None:
-        class Values(dict[int, Any]):
-            value_type = staticmethod(lambda: "string")
-
-        self.vertex_properties = {"name": Values(enumerate(names))}
-        self.edge_properties: dict[str, Any] = {}
-        self._names = names
-        self._ends = ends
-
-    def vertices(self) -> list[int]:
-        """Return the nodes that are left."""
-        return [i for i, name in enumerate(self._names) if name]
-
-    def edges(self) -> list[Any]:
-        """Return the links."""
-        return [SimpleNamespace(source=partial(int, a), target=partial(int, b)) for a, b in self._ends]
-
-    def is_directed(self) -> bool:
-        """Return that links have a direction."""
-        return True
-
-    def num_vertices(self) -> int:
-        """Return the number of nodes."""
-        return len(self.vertices())
-
-
 GRAPHS = {
     "two sides": (nx.davis_southern_women_graph(), "18 × 14 · 89 links"),
     "directed": (nx.DiGraph([("sea", "land"), ("land", "air")]), "3 nodes · 2 links · directed"),
@@ -117,11 +64,6 @@ GRAPHS = {
         "3 nodes · 2 links · undirected",
     ),
     "links of a graph": (nx.davis_southern_women_graph().edges, "18 × 14 · 89 links"),
-    "igraph": (IgraphLike("abxy", [(0, 2), (1, 3), (0, 3)], 2), "2 × 2 · 3 links"),
-    "graph-tool": (
-        GraphToolLike(["sea", "", "land", "air"], [(0, 2), (2, 3)]),
-        "3 nodes · 2 links · directed",
-    ),
 }
 
 
