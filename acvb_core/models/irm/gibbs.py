@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numba as nb
@@ -17,17 +17,7 @@ from acvb_core.core.protocols import Array, Poll, Posterior, SweepInfo, Unaverag
 from acvb_core.core.spec import Values
 from acvb_core.core.special import OPTIONS
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.gibbs_kernels import (
-    BlockTable,
-    Counts,
-    Labels,
-    LogGammas,
-    Members,
-    Side,
-    draw_some,
-    fill_terms,
-    tabulate,
-)
+from acvb_core.models.irm.gibbs_kernels import TABLE_LENGTH, Labels, Side, draw_some
 from acvb_core.models.irm.hyper import Hyper, log_evidence
 from acvb_core.models.irm.kernels import TWO_DOMAINS, Floats, Layout, chunk_length
 from acvb_core.models.irm.moves import merge_clusters
@@ -85,69 +75,37 @@ class Draw(NamedTuple):
     """Labels of all objects of a side, without gaps, the counts of all blocks, and how many objects changed company."""
 
     labels: Labels
-    #: `ones`, `zeros`: shape (K, L)
-    ones: Counts
-    zeros: Counts
+    #: `ones`, `entries`: shape (K, L)
+    ones: Floats
+    entries: Floats
     moved: int
 
 
 def draw_side(
     side: Side,
     labels: Labels,
-    ones: Counts,
-    zeros: Counts,
+    counts: tuple[Floats, Floats],
     prior: tuple[float, float],
     alpha: float,
     rng: np.random.Generator,
+    tables: Floats,
     poll: Poll = no_poll,
 ) -> Draw:
     """Draw the cluster of every object of a side in turn, in a fresh random order.
 
-    `labels` have no gaps; `ones`, `zeros`: shape (K, L), the counts of their blocks.
+    `labels` have no gaps; `counts`: shape (K, L) each, the ones and the observed entries of their blocks.
     """
     objects, uniforms = rng.permutation(len(labels)), rng.random(len(labels))
-    labels = labels.copy()
-    width, at, moved = len(ones), 0, 0
-    gammas = None
+    labels, (ones, entries) = labels.copy(), map(np.ascontiguousarray, counts)
     linked = side.links.pointers[0][-1] + side.links.pointers[1][-1]
+    at = moved = 0
     while at < len(objects):
-        # Always room for clusters to be born; the kernel comes back when it has used it up.
-        room = width + max(width // 2, 8)
-        shape = (2 if side.links.directed else 1, room, room if side.is_network else ones.shape[1])
-        ones, zeros = np.ascontiguousarray(ones), np.ascontiguousarray(zeros)
-        # Blocks grow while objects are drawn; what outgrows the tables is computed.
-        gammas = tabulate(*prior, ones, zeros) if gammas is None else gammas
-        members, blocks = lay_out(labels, ones, zeros, shape, gammas)
-        length = chunk_length(room, shape[2] + linked // len(labels), 3.0)
-        while at < len(objects) and width < room:
-            at, width, changed = draw_some(
-                objects[at : at + length], at, uniforms, members, side, blocks, width, gammas, alpha
-            )
-            moved += changed
-            poll()
-        labels = members.places[labels]
-        across = width if side.is_network else shape[2]
-        ones, zeros = (counts[0, :width, :across] for counts in (blocks.ones, blocks.zeros))
-    return Draw(labels, ones, zeros, moved)
-
-
-@nb.njit(**OPTIONS)
-def lay_out(
-    labels: Labels, ones: Counts, zeros: Counts, shape: tuple[int, int, int], gammas: LogGammas
-) -> tuple[Members, BlockTable]:
-    """Return the places of clusters and the table of their blocks, with room for more clusters."""
-    halves, room, _ = shape
-    sizes = np.zeros(room, np.int64)
-    for label in labels:
-        sizes[label] += 1
-    blocks = BlockTable(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.empty(shape))
-    for k in range(ones.shape[0]):
-        for m in range(ones.shape[1]):
-            blocks.ones[0, k, m], blocks.zeros[0, k, m] = ones[k, m], zeros[k, m]
-            if halves == 2:
-                blocks.ones[1, m, k], blocks.zeros[1, m, k] = ones[k, m], zeros[k, m]
-    fill_terms(blocks, gammas)
-    return Members(labels, np.arange(room), np.arange(room), sizes), blocks
+        length = chunk_length(len(ones), ones.shape[1] + linked // len(labels), 3.0)
+        some = objects[at : at + length], uniforms[at : at + length]
+        drawn, ones, entries, changed = draw_some(*some, labels, side, ones, entries, prior, alpha, tables)
+        at, moved = at + drawn, moved + changed
+        poll()
+    return Draw(labels, ones, entries, moved)
 
 
 #: Random numbers for a point of a slice sampler: more are not needed but once in a billion points.
@@ -180,6 +138,8 @@ class GibbsIrm(UnaveragedMethod):
     hyper: Hyper  #: hyper-parameters to start from
     hyper_rule: str = "tied"  #: sample them, under Gamma(1, 1) priors, or keep them
     layout: Layout = TWO_DOMAINS  #: which clusterings there are
+    #: Working memory of the draws: the system takes longer to provide new pages than the tables take to fill.
+    tables: Floats = field(default_factory=lambda: np.empty((3, TABLE_LENGTH)), repr=False, compare=False)
 
     def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> GibbsState:
         """Return the first sample."""
@@ -191,22 +151,21 @@ class GibbsIrm(UnaveragedMethod):
         """Draw every row object's cluster, then every column object's; return also how many changed company."""
         relation, alpha = self.relation, state.hyper.alpha
         prior = float(state.hyper.a[0, 0]), float(state.hyper.b[0, 0])
-        ones = np.rint(state.ones).astype(np.int64)
-        zeros = np.rint(state.entries).astype(np.int64) - ones
+        counts = state.ones, state.entries
         if self.layout.one_domain:
             (domain,) = self.layout.domains
             side = Side.of(relation, None, directed=not self.layout.symmetric)
-            drawn = draw_side(side, state.labels[domain], ones, zeros, prior, alpha[domain], rng, poll)
-            labels, ones, zeros, moved = {domain: drawn.labels}, drawn.ones, drawn.zeros, drawn.moved
-        else:
-            side = Side.of(relation, state.labels["cols"])
-            rows = draw_side(side, state.labels["rows"], ones, zeros, prior, alpha["rows"], rng, poll)
-            side, turned = Side.of(relation.transposed, rows.labels), (rows.ones.T, rows.zeros.T)
-            cols = draw_side(side, state.labels["cols"], *turned, prior, alpha["cols"], rng, poll)
-            labels, ones, zeros = {"rows": rows.labels, "cols": cols.labels}, cols.ones.T, cols.zeros.T
-            moved = rows.moved + cols.moved
-        counted, entries = (np.ascontiguousarray(n, dtype=np.float64) for n in (ones, ones + zeros))
-        return GibbsState(labels, state.hyper, counted, entries), moved
+            drawn = draw_side(
+                side, state.labels[domain], counts, prior, alpha[domain], rng, self.tables, poll
+            )
+            return GibbsState({domain: drawn.labels}, state.hyper, drawn.ones, drawn.entries), drawn.moved
+        side = Side.of(relation, state.labels["cols"])
+        rows = draw_side(side, state.labels["rows"], counts, prior, alpha["rows"], rng, self.tables, poll)
+        side, turned = Side.of(relation.transposed, rows.labels), (rows.ones.T, rows.entries.T)
+        cols = draw_side(side, state.labels["cols"], turned, prior, alpha["cols"], rng, self.tables, poll)
+        labels = {"rows": rows.labels, "cols": cols.labels}
+        ones, entries = (np.ascontiguousarray(counted.T) for counted in (cols.ones, cols.entries))
+        return GibbsState(labels, state.hyper, ones, entries), rows.moved + cols.moved
 
     def sweep(
         self, state: GibbsState, rng: np.random.Generator, poll: Poll = no_poll

@@ -1,7 +1,8 @@
-"""Compiled Gibbs draws: the Chinese restaurant process on whole-number counts."""
+"""Compiled Gibbs draws of the clusters of all objects of a domain, on whole-number counts."""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numba as nb
@@ -10,41 +11,46 @@ from numpy.typing import NDArray
 
 from acvb_core.core.special import INLINE, OPTIONS, lbeta, lgamma, log
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.kernels import Floats, normalise
-from acvb_core.models.irm.network import NetworkLinks
+from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.network import NetworkLinks, list_links
 
-#: Entries of a table at most (256 KB, which a processor keeps near). Larger counts are computed.
-_MOST = 2**15
-#: Entries of a table at least.
-_SPARE = 65
+#: Entries of a table at most (256 KB, which stays in a processor's cache), and beyond the largest count at first.
+TABLE_LENGTH, _SPARE = 2**15, 65
 Counts = NDArray[np.int64]
+Labels = NDArray[np.int64]
+#: Sums are added up in order: tables are read faster one entry at a time than several at once.
+STRICT = {**OPTIONS, "fastmath": False}
+#: Signs of entries that are added and taken away; a function is compiled for each plain number that it is given.
+_IN, _OUT = np.int64(1), np.int64(-1)
 
 
 class LogGammas(NamedTuple):
-    """The Beta prior (a, b) of all blocks, and log Gamma at each of a, b and a + b plus 0, 1, 2, …
-
-    The tables are of one length, so that one look at the entries of a block tells whether all of its counts are there.
-    """
+    """The Beta prior (a, b) of all blocks, and log Gamma at each of a, b and a + b plus 0, 1, 2, …"""
 
     a: float
     b: float
     ones: Floats
-    zeros: Floats
+    zeros: Floats  #: as long as `both`
     both: Floats
 
 
 @nb.njit(**OPTIONS)
-def tabulate(a: float, b: float, ones: Counts, zeros: Counts) -> LogGammas:
-    """Return tables for blocks of up to about twice as many observed entries as there are in any of these."""
-    most = 0
+def tabulate(a: float, b: float, ones: Counts, entries: Counts, tables: Floats) -> LogGammas:
+    """Write tables for these blocks, with room for them to grow; larger counts are computed when they occur.
+
+    `tables`: shape (3, `TABLE_LENGTH`); the first entries of its rows are returned.
+    """
+    most_ones = most_entries = 0
     for k in range(ones.shape[0]):
         for m in range(ones.shape[1]):
-            most = max(most, ones[k, m] + zeros[k, m])
-    tables = np.empty((3, min(2 * most + _SPARE, _MOST)))
-    _fill(a, tables[0])
-    _fill(b, tables[1])
-    _fill(a + b, tables[2])
-    return LogGammas(a, b, tables[0], tables[1], tables[2])
+            most_ones, most_entries = max(most_ones, ones[k, m]), max(most_entries, entries[k, m])
+    n_ones = min(most_ones + most_ones // 4 + _SPARE, tables.shape[1])
+    n_entries = min(most_entries + most_entries // 4 + _SPARE, tables.shape[1])
+    of_ones, of_zeros, of_both = tables[0, :n_ones], tables[1, :n_entries], tables[2, :n_entries]
+    _fill(a, of_ones)
+    _fill(b, of_zeros)
+    _fill(a + b, of_both)
+    return LogGammas(a, b, of_ones, of_zeros, of_both)
 
 
 @nb.njit(**OPTIONS)
@@ -56,257 +62,390 @@ def _fill(start: float, table: Floats) -> None:
 @nb.njit(**INLINE)
 def log_beta(gammas: LogGammas, ones: int, zeros: int) -> float:
     """Return log B(a + ones, b + zeros)."""
-    if ones + zeros < gammas.both.shape[0]:
-        # Unsigned, or the compiler would look for indices from the end.
+    if ones < gammas.ones.shape[0] and ones + zeros < gammas.both.shape[0]:
+        # Unsigned: signed indices would be tested for negative values.
         n, m = np.uint64(ones), np.uint64(zeros)
         return gammas.ones[n] + gammas.zeros[m] - gammas.both[n + m]
     return lbeta(gammas.a + ones, gammas.b + zeros)
-
-
-#: Sums are added up in their order: tables are read faster one by one than several at once.
-STRICT = {**OPTIONS, "fastmath": False}
-#: Signs of what is put in and taken out: of a Python number in its place, each would be compiled for itself.
-_IN, _OUT = np.int64(1), np.int64(-1)
-Labels = NDArray[np.int64]
 
 
 class Side(NamedTuple):
     """The objects that are drawn, as rows of their links, and the objects across."""
 
     links: NetworkLinks
-    sizes: Counts  #: shape (L,); objects of each cluster across; of a network, whose clusters these are, not used
-    others: Labels  #: cluster of each object across; likewise
+    sizes: Counts  #: shape (L,); objects in each cluster across; empty for a network
+    others: Labels  #: cluster of each object across; empty for a network
     is_network: bool
 
     @classmethod
     def of(cls, relation: Relation, others: Labels | None, *, directed: bool = False) -> Side:
         """Return the rows of a relation; `others` are the clusters of its columns, None for a network."""
-        ones, missing = relation.ones, relation.missing
-        turned = relation.transposed if directed else relation
-        patterns = (ones, missing, turned.ones, turned.missing)
-        own = np.zeros((0, 2)) if others is not None else relation.self_links
+        if others is None:
+            nothing = np.zeros(0, np.int64)
+            return cls(list_links(relation, directed), nothing, nothing, True)
+        patterns = (relation.ones, relation.missing) * 2  # a relation has no second direction
         links = NetworkLinks(
             tuple(pattern.indptr for pattern in patterns),
             tuple(pattern.indices for pattern in patterns),
-            own,
-            directed,
+            np.zeros((0, 2)),
+            False,
         )
-        across = np.zeros(0, np.int64) if others is None else others
-        return cls(links, np.bincount(across), across, others is None)
-
-
-class Members(NamedTuple):
-    """The label of every object, shape (N,), the place of every label, and the size of the cluster at every place.
-
-    Labels and places not in use come behind the others; `names` are the labels by place.
-    """
-
-    labels: Labels
-    places: Labels
-    names: Labels
-    sizes: Counts
+        return cls(links, np.bincount(others), others, False)
 
 
 class BlockTable(NamedTuple):
-    """Ones and zeros of every block, shape (H, R, L), and log B of them with the prior.
+    """The counts of all blocks, shape (H, R, L), and sums over them that many objects share.
 
-    A directed network has a second half, H = 2, which is the first one turned: rows are read faster than columns.
+    Rows are clusters of the objects that are drawn. The first empty row is the cluster that may be born next. A
+    directed network has a second half, H = 2, the transpose of the first: rows are read faster than columns.
     """
 
     ones: Counts
     zeros: Counts
-    terms: Floats
-
-
-@nb.njit(**OPTIONS)
-def fill_terms(blocks: BlockTable, gammas: LogGammas) -> None:
-    """Compute log B of all blocks."""
-    ones, zeros, terms = blocks
-    for half in range(ones.shape[0]):
-        for k in range(ones.shape[1]):
-            for m in range(ones.shape[2]):
-                terms[half, k, m] = log_beta(gammas, ones[half, k, m], zeros[half, k, m])
+    terms: Floats  #: log B of each block
+    unlinked: Floats  #: log B of each block once an object without links to its columns has joined its row
+    base: Floats  #: shape (R,); sum of `unlinked` - `terms` of each row, without block (k, k) of a network
 
 
 @nb.njit(**OPTIONS)
 def draw_some(
     objects: Labels,
-    at: int,
     uniforms: Floats,
-    members: Members,
+    labels: Labels,
     side: Side,
-    blocks: BlockTable,
-    width: int,
-    gammas: LogGammas,
+    ones: Floats,
+    entries: Floats,
+    prior: tuple[float, float],
     alpha: float,
-) -> tuple[int, int, int]:
-    """Draw objects until the run is through or there is no room for another cluster.
+    tables: Floats,
+) -> tuple[int, Floats, Floats, int]:
+    """Draw the clusters of objects in turn, until all are drawn or there is no room for another cluster.
 
-    `width`: the number of clusters in use, and the place of the one that may be born.
-    Returns the position of the next object, the number of clusters in use, and how many objects changed company.
+    `labels` have no gaps, and have none afterwards; they are changed in place. `ones`, `entries`: shape (K, L), the
+    counts of their blocks. `tables`: shape (3, `TABLE_LENGTH`), to write to.
+    Returns how many objects were drawn, the new counts, and how many objects changed company.
     """
-    labels, places, names, sizes = members
-    own_links, is_network = side.links.own, side.is_network
-    halves, room, n_other = blocks.ones.shape
-    brought = np.zeros((2 * halves, n_other), np.int64)
-    own = np.zeros(2, np.int64)
+    # Arrays are taken out of tuples before the loop: Numba counts references whenever it takes one out.
+    width = ones.shape[0]
+    room = width + max(width // 2, 8)
+    sizes, log_prior, blocks, gammas = _lay_out(labels, side, ones, entries, prior, room, tables)
+    (pointers, indices, own_links, directed), sizes_across, labels_across, is_network = side
+    if is_network:
+        sizes_across, labels_across = sizes, labels
+    n_across = blocks.ones.shape[2]
+    ones_at, missing_at, ones_back, missing_back = pointers
+    linked, missing, linked_back, missing_back_of = indices
+    brought = np.zeros((4 if directed else 2, n_across), np.int64)
+    special = np.zeros((2, n_across + 1), np.int64)
     log_weights = np.empty(room)
-    moved = 0
-    for i in objects:
-        if width == room:
-            break
-        old = places[labels[i]]
+    log_alpha = log(alpha)
+    log_prior[width:] = log_alpha
+    own = (0, 0)
+    drawn = moved = 0
+    while drawn < objects.shape[0] and width < room:
+        i = objects[drawn]
+        old = labels[i]
         sizes[old] -= 1
         alone = sizes[old] == 0
-        # One that is alone may stay so in its own cluster.
+        log_prior[old] = log_alpha if alone else log(float(sizes[old]))
+        # An object that is alone may stay alone in its own cluster.
         n_choices = width if alone else width + 1
+        skip = -1
         if is_network:
-            n_other = n_choices
-            own[0], own[1] = int(own_links[i, 0]), int(own_links[i, 1])
-        _sum_links(i, n_other, members, side, brought)
-        _put(_OUT, old, brought, own, n_other, is_network, blocks, gammas)
-        weights = log_weights[:n_choices]
-        _weigh(brought, own, n_other, is_network, blocks, gammas, weights)
-        for k in range(n_choices):
-            weights[k] += log(float(sizes[k]) if sizes[k] > 0 else alpha)
-        normalise(weights)
-        left = uniforms[at]
-        new = 0
-        while new < n_choices - 1 and left > weights[new]:
-            left -= weights[new]
-            new += 1
-        moved += new != old
-        labels[i] = names[new]
+            n_across, skip = width + 1, i
+            own = int(own_links[i, 0]), int(own_links[i, 1])
+        _count_entries(i, skip, ones_at, linked, labels_across, n_across, brought[0])
+        _count_entries(i, skip, missing_at, missing, labels_across, n_across, brought[1])
+        if directed:
+            _count_entries(i, skip, ones_back, linked_back, labels_across, n_across, brought[2])
+            _count_entries(i, skip, missing_back, missing_back_of, labels_across, n_across, brought[3])
+        _find_special(old if is_network else -1, n_across, sizes_across, brought, special)
+        _weigh(old, n_choices, (n_across, is_network), brought, special, own, blocks, gammas, log_weights)
+        new = _choose(uniforms[drawn], n_choices, log_prior, log_weights)
         sizes[new] += 1
-        _put(_IN, new, brought, own, n_other, is_network, blocks, gammas)
-        if new == width:
-            width += 1
-        elif alone and new != old:
-            width -= 1
-            _swap_places(old, width, members)
-            _move_blocks(width, old, width + 1 if is_network else n_other, is_network, blocks)
-        at += 1
-    return at, width, moved
+        log_prior[new] = log(float(sizes[new]))
+        drawn += 1
+        if new != old:
+            moved += 1
+            labels[i] = new
+            width = _move(
+                old,
+                new,
+                width,
+                brought,
+                own,
+                (labels, sizes, log_prior),
+                sizes_across,
+                is_network,
+                blocks,
+                gammas,
+            )
+    n_across = width if is_network else n_across
+    counted = blocks.ones[0, :width, :n_across] * 1.0
+    return drawn, counted, counted + blocks.zeros[0, :width, :n_across], moved
 
 
 @nb.njit(**OPTIONS)
-def _swap_places(one: int, other: int, members: Members) -> None:
-    """Swap the places of two clusters."""
-    _, places, names, sizes = members
-    names[one], names[other] = names[other], names[one]
-    sizes[one], sizes[other] = sizes[other], sizes[one]
-    places[names[one]], places[names[other]] = one, other
-
-
-@nb.njit(**OPTIONS)
-def _move_blocks(old: int, new: int, n_other: int, is_network: bool, blocks: BlockTable) -> None:
-    """Swap the blocks of the cluster at place `old` with those of an empty one at `new`."""
-    for half in range(blocks.ones.shape[0]):
-        ones, zeros, terms = blocks.ones[half], blocks.zeros[half], blocks.terms[half]
-        for m in range(n_other):
-            ones[old, m], ones[new, m] = ones[new, m], ones[old, m]
-            zeros[old, m], zeros[new, m] = zeros[new, m], zeros[old, m]
-            terms[old, m], terms[new, m] = terms[new, m], terms[old, m]
-        if is_network:
-            for k in range(n_other):
-                ones[k, old], ones[k, new] = ones[k, new], ones[k, old]
-                zeros[k, old], zeros[k, new] = zeros[k, new], zeros[k, old]
-                terms[k, old], terms[k, new] = terms[k, new], terms[k, old]
-
-
-@nb.njit(**OPTIONS)
-def _sum_links(
-    i: int,
-    n_other: int,
-    members: Members,
+def _lay_out(
+    labels: Labels,
     side: Side,
-    brought: Counts,
-) -> None:
-    """Write what object i brings to the blocks, by cluster across, itself left out."""
-    labels, places, _, sizes = members
-    (pointers, indices, _, _), across, others, is_network = side
-    for which in range(brought.shape[0]):
-        first, neighbours, out = pointers[which], indices[which], brought[which]
-        for m in range(n_other):
-            out[m] = 0
-        for p in range(first[i], first[i + 1]):
-            j = neighbours[p]
-            if not is_network:
-                out[others[j]] += 1
-            elif j != i:
-                out[places[labels[j]]] += 1
-    for half in range(brought.shape[0] // 2):
-        ones, zeros = brought[2 * half], brought[2 * half + 1]
-        for m in range(n_other):
-            zeros[m] = (sizes[m] if is_network else across[m]) - zeros[m] - ones[m]
+    ones: Floats,
+    entries: Floats,
+    prior: tuple[float, float],
+    room: int,
+    tables: Floats,
+) -> tuple[Counts, Floats, BlockTable, LogGammas]:
+    """Return the sizes of the clusters, the logarithms of these, and the tables of blocks, with empty rows for more."""
+    sizes, log_prior = np.zeros(room, np.int64), np.zeros(room)
+    for label in labels:
+        sizes[label] += 1
+    for k in range(ones.shape[0]):
+        log_prior[k] = log(float(sizes[k]))
+    halves, n_across = 2 if side.links.directed else 1, room if side.is_network else ones.shape[1]
+    shape = (halves, room, n_across)
+    counted, zeros = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for k in range(ones.shape[0]):
+        for m in range(ones.shape[1]):
+            counted[0, k, m] = round(ones[k, m])
+            zeros[0, k, m] = round(entries[k, m]) - counted[0, k, m]
+            if halves == 2:
+                counted[1, m, k], zeros[1, m, k] = counted[0, k, m], zeros[0, k, m]
+    gammas = tabulate(prior[0], prior[1], counted[0], counted[0] + zeros[0], tables)
+    blocks = BlockTable(counted, zeros, np.empty(shape), np.empty(shape), np.zeros(room))
+    sizes_across = sizes if side.is_network else side.sizes
+    for k in range(room):
+        _refresh(k, n_across, sizes_across, False, blocks, gammas)
+        if side.is_network:
+            for half in range(halves):
+                blocks.base[k] -= blocks.unlinked[half, k, k] - blocks.terms[half, k, k]
+    return sizes, log_prior, blocks, gammas
 
 
 @nb.njit(**OPTIONS)
-def _put(
-    sign: int,
-    k: int,
-    brought: Counts,
-    own: Counts,
-    n_other: int,
-    is_network: bool,
-    blocks: BlockTable,
-    gammas: LogGammas,
+def _count_entries(
+    i: int,
+    skip: int,
+    first: NDArray[np.int32],
+    neighbours: NDArray[np.int32],
+    labels: Labels,
+    n_across: int,
+    out: Counts,
 ) -> None:
-    """Put what an object brings into the blocks of cluster k, or take it out, by the sign."""
-    halves = blocks.ones.shape[0]
-    for half in range(halves):
-        ones, zeros, terms = blocks.ones[half], blocks.zeros[half], blocks.terms[half]
-        for m in range(n_other):
-            ones[k, m] += sign * brought[2 * half, m]
-            zeros[k, m] += sign * brought[2 * half + 1, m]
-        if is_network:
-            # Block (k, k) has all that the object brings to it, in both directions.
-            for other in range(halves):
-                if other != half:
-                    ones[k, k] += sign * brought[2 * other, k]
-                    zeros[k, k] += sign * brought[2 * other + 1, k]
-            ones[k, k] += sign * own[0]
-            zeros[k, k] += sign * own[1]
-        for m in range(n_other):
-            terms[k, m] = log_beta(gammas, ones[k, m], zeros[k, m])
-    if is_network:
-        for half in range(halves):
-            ones, zeros, terms = blocks.ones[half], blocks.zeros[half], blocks.terms[half]
-            turned = halves - 1 - half
-            for m in range(n_other):
-                ones[m, k] = blocks.ones[turned, k, m]
-                zeros[m, k] = blocks.zeros[turned, k, m]
-                terms[m, k] = blocks.terms[turned, k, m]
+    """Count the stored entries of row i by cluster across, that of object `skip` left out."""
+    for m in range(n_across):
+        out[m] = 0
+    for p in range(first[i], first[i + 1]):
+        j = neighbours[p]
+        if j != skip:
+            out[labels[j]] += 1
+
+
+@nb.njit(**OPTIONS)
+def _find_special(left: int, n_across: int, sizes: Counts, brought: Counts, special: Counts) -> None:
+    """Turn unknown entries into zeros, and list the clusters with links or unknown entries, `left` excepted.
+
+    `special`: shape (H, L + 1); the clusters of each half, and in its last column how many there are.
+    """
+    for half in range(brought.shape[0] // 2):
+        n = 0
+        for m in range(n_across):
+            linked, unknown = brought[2 * half, m], brought[2 * half + 1, m]
+            brought[2 * half + 1, m] = sizes[m] - unknown - linked
+            special[half, n] = m
+            n += linked + unknown > 0 and m != left
+        special[half, special.shape[1] - 1] = n
 
 
 @nb.njit(**STRICT)
 def _weigh(
+    old: int,
+    n_choices: int,
+    across: tuple[int, bool],
     brought: Counts,
-    own: Counts,
-    n_other: int,
-    is_network: bool,
+    special: Counts,
+    own: tuple[int, int],
     blocks: BlockTable,
     gammas: LogGammas,
     out: Floats,
 ) -> None:
-    """Write the log probability of what an object brings, for each choice of its cluster."""
-    # All choices in one call: what a call costs exceeds the work for one of them.
-    halves = blocks.ones.shape[0]
-    for k in range(out.shape[0]):
-        gain = 0.0
+    """Write the log probability of an object's entries for each choice of its cluster; it is in `old` so far."""
+    ones, zeros, terms, unlinked, base = blocks
+    n_across, is_network = across
+    halves, last = ones.shape[0], special.shape[1] - 1
+    for k in range(n_choices):
+        gain = 0.0 if k == old else base[k]
         for half in range(halves):
-            ones, zeros, terms = blocks.ones[half, k], blocks.zeros[half, k], blocks.terms[half, k]
-            more_ones, more_zeros = brought[2 * half], brought[2 * half + 1]
-            for m in range(n_other):
-                gain += log_beta(gammas, ones[m] + more_ones[m], zeros[m] + more_zeros[m]) - terms[m]
+            if k == old:
+                for m in range(n_across):
+                    if m != k or not is_network:
+                        one, zero = (
+                            ones[half, k, m] - brought[2 * half, m],
+                            zeros[half, k, m] - brought[2 * half + 1, m],
+                        )
+                        gain += terms[half, k, m] - log_beta(gammas, one, zero)
+            else:
+                for at in range(special[half, last]):
+                    m = special[half, at]
+                    if m != k or not is_network:
+                        one, zero = (
+                            ones[half, k, m] + brought[2 * half, m],
+                            zeros[half, k, m] + brought[2 * half + 1, m],
+                        )
+                        gain += log_beta(gammas, one, zero) - unlinked[half, k, m]
         if is_network:
-            # Block (k, k) comes only once, with all that the object brings to it.
-            one, zero = blocks.ones[0, k, k], blocks.zeros[0, k, k]
-            both_ones, both_zeros = one + own[0], zero + own[1]
+            sign = -1 if k == old else 1
+            both_ones, both_zeros = ones[0, k, k] + sign * own[0], zeros[0, k, k] + sign * own[1]
             for half in range(halves):
-                more_one, more_zero = brought[2 * half, k], brought[2 * half + 1, k]
-                gain -= log_beta(gammas, one + more_one, zero + more_zero) - blocks.terms[0, k, k]
-                both_ones += more_one
-                both_zeros += more_zero
-            gain += log_beta(gammas, both_ones, both_zeros) - blocks.terms[0, k, k]
+                both_ones += sign * brought[2 * half, k]
+                both_zeros += sign * brought[2 * half + 1, k]
+                if k != old:
+                    # Block (k, old) without the object.
+                    turned = halves - 1 - half
+                    one, zero = (
+                        ones[half, k, old] - brought[2 * turned, k],
+                        zeros[half, k, old] - brought[2 * turned + 1, k],
+                    )
+                    gain += log_beta(gammas, one + brought[2 * half, old], zero + brought[2 * half + 1, old])
+                    gain -= log_beta(gammas, one, zero) + unlinked[half, k, old] - terms[half, k, old]
+            gain += sign * (log_beta(gammas, both_ones, both_zeros) - terms[0, k, k])
         out[k] = gain
+
+
+@nb.njit(**OPTIONS)
+def _choose(uniform: float, n_choices: int, log_prior: Floats, log_weights: Floats) -> int:
+    """Return the choice that a uniform random number draws."""
+    top = -np.inf
+    for k in range(n_choices):
+        log_weights[k] += log_prior[k]
+        top = max(top, log_weights[k])
+    total = 0.0
+    for k in range(n_choices):
+        log_weights[k] = math.exp(log_weights[k] - top)
+        total += log_weights[k]
+    left, new = uniform * total, 0
+    while new < n_choices - 1 and left > log_weights[new]:
+        left -= log_weights[new]
+        new += 1
+    return new
+
+
+@nb.njit(**OPTIONS)
+def _move(
+    old: int,
+    new: int,
+    width: int,
+    brought: Counts,
+    own: tuple[int, int],
+    members: tuple[Labels, Counts, Floats],
+    sizes_across: Counts,
+    is_network: bool,
+    blocks: BlockTable,
+    gammas: LogGammas,
+) -> int:
+    """Move an object's entries from cluster to cluster; return the number of clusters, those without objects last."""
+    labels, sizes, log_prior = members
+    n_across = width if is_network else sizes_across.shape[0]
+    _shift(_OUT, old, n_across, is_network, brought, own, blocks)
+    _shift(_IN, new, n_across, is_network, brought, own, blocks)
+    born = new == width
+    width += born
+    n_rows = min(width + 1, sizes.shape[0])
+    n_across = n_rows if is_network else n_across
+    _refresh(old, n_across, sizes_across, is_network, blocks, gammas)
+    _refresh(new, n_across, sizes_across, is_network, blocks, gammas)
+    if born and width < sizes.shape[0]:
+        _refresh(width, n_across, sizes_across, is_network, blocks, gammas)
+    if sizes[old] == 0:
+        width -= 1
+        if old != width:
+            for i in range(labels.shape[0]):
+                if labels[i] == width:
+                    labels[i] = old
+            _swap_rows(old, width, sizes, log_prior, blocks)
+            if is_network:
+                _swap_columns(old, width, blocks)
+    return width
+
+
+@nb.njit(**OPTIONS)
+def _shift(
+    sign: int,
+    k: int,
+    n_across: int,
+    is_network: bool,
+    brought: Counts,
+    own: tuple[int, int],
+    blocks: BlockTable,
+) -> None:
+    """Add an object's entries to the counts of the blocks of cluster k, or take them away, by the sign."""
+    ones, zeros, _, _, _ = blocks
+    halves = ones.shape[0]
+    for half in range(halves):
+        turned = halves - 1 - half
+        for m in range(n_across):
+            one, zero = sign * brought[2 * half, m], sign * brought[2 * half + 1, m]
+            ones[half, k, m] += one
+            zeros[half, k, m] += zero
+            if is_network and (m != k or halves == 2):
+                ones[turned, m, k] += one
+                zeros[turned, m, k] += zero
+        if is_network:
+            ones[half, k, k] += sign * own[0]
+            zeros[half, k, k] += sign * own[1]
+
+
+@nb.njit(**STRICT)
+def _refresh(
+    k: int, n_across: int, sizes: Counts, is_network: bool, blocks: BlockTable, gammas: LogGammas
+) -> None:
+    """Bring what is known of the blocks of cluster k up to date; a network's in its rows and columns."""
+    ones, zeros, terms, unlinked, base = blocks
+    halves = ones.shape[0]
+    base[k] = 0.0
+    for half in range(halves):
+        for m in range(n_across):
+            terms[half, k, m] = log_beta(gammas, ones[half, k, m], zeros[half, k, m])
+            unlinked[half, k, m] = log_beta(gammas, ones[half, k, m], zeros[half, k, m] + sizes[m])
+            if m != k or not is_network:
+                base[k] += unlinked[half, k, m] - terms[half, k, m]
+    if is_network:
+        for half in range(halves):
+            for m in range(n_across):
+                if m != k:
+                    before = unlinked[half, m, k] - terms[half, m, k]
+                    terms[half, m, k] = terms[halves - 1 - half, k, m]
+                    unlinked[half, m, k] = log_beta(gammas, ones[half, m, k], zeros[half, m, k] + sizes[k])
+                    base[m] += unlinked[half, m, k] - terms[half, m, k] - before
+
+
+@nb.njit(**OPTIONS)
+def _swap_rows(one: int, other: int, sizes: Counts, log_prior: Floats, blocks: BlockTable) -> None:
+    """Swap the places of two clusters in the rows of all tables."""
+    ones, zeros, terms, unlinked, base = blocks
+    sizes[one], sizes[other] = sizes[other], sizes[one]
+    log_prior[one], log_prior[other] = log_prior[other], log_prior[one]
+    base[one], base[other] = base[other], base[one]
+    for half in range(ones.shape[0]):
+        for m in range(ones.shape[2]):
+            ones[half, one, m], ones[half, other, m] = ones[half, other, m], ones[half, one, m]
+            zeros[half, one, m], zeros[half, other, m] = zeros[half, other, m], zeros[half, one, m]
+            terms[half, one, m], terms[half, other, m] = terms[half, other, m], terms[half, one, m]
+            unlinked[half, one, m], unlinked[half, other, m] = (
+                unlinked[half, other, m],
+                unlinked[half, one, m],
+            )
+
+
+@nb.njit(**OPTIONS)
+def _swap_columns(one: int, other: int, blocks: BlockTable) -> None:
+    """Swap the places of two clusters of a network in the columns of its tables."""
+    ones, zeros, terms, unlinked, _ = blocks
+    for half in range(ones.shape[0]):
+        for k in range(ones.shape[1]):
+            ones[half, k, one], ones[half, k, other] = ones[half, k, other], ones[half, k, one]
+            zeros[half, k, one], zeros[half, k, other] = zeros[half, k, other], zeros[half, k, one]
+            terms[half, k, one], terms[half, k, other] = terms[half, k, other], terms[half, k, one]
+            unlinked[half, k, one], unlinked[half, k, other] = (
+                unlinked[half, k, other],
+                unlinked[half, k, one],
+            )

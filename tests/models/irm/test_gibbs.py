@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,15 +11,15 @@ from scipy.special import betaln, gammaln
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
-from acvb_core.models.irm import gibbs_kernels as log_gammas
 from acvb_core.models.irm.gibbs import (
+    Draw,
     GibbsIrm,
     count_blocks,
     draw_side,
     sample_beta_prior,
     sample_concentration,
 )
-from acvb_core.models.irm.gibbs_kernels import Side
+from acvb_core.models.irm.gibbs_kernels import Labels, Side
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import TWO_DOMAINS
 from acvb_core.models.irm.start import Start
@@ -52,10 +51,19 @@ def test_frequencies_match_the_exact_posterior(seed: int) -> None:
     assert 0.5 * np.abs(found - wanted).sum() < 0.02  # total variation
 
 
-def counted_side(relation: Relation, rows: np.ndarray, columns: np.ndarray) -> tuple[Side, Any, Any]:
-    """Return the rows of a relation, and the ones and zeros of the blocks of these labels."""
-    ones, entries = count_blocks(relation, {"rows": rows, "cols": columns}, TWO_DOMAINS)
-    return Side.of(relation, columns), ones.astype(np.int64), (entries - ones).astype(np.int64)
+def draw_rows(
+    relation: Relation,
+    labels: tuple[Labels, Labels],
+    prior: tuple[float, float],
+    alpha: float,
+    seed: int,
+    length: int,
+) -> Draw:
+    """Draw the rows of a relation once; the tables of log Gamma have `length` entries."""
+    rows, columns = labels
+    counts = count_blocks(relation, {"rows": rows, "cols": columns}, TWO_DOMAINS)
+    rng, tables = np.random.default_rng(seed), np.empty((3, length))
+    return draw_side(Side.of(relation, columns), rows, counts, prior, alpha, rng, tables)
 
 
 def draw_densely(data: DenseData, rows: np.ndarray, columns: np.ndarray, seed: int) -> tuple[np.ndarray, int]:
@@ -95,30 +103,26 @@ def draw_densely(data: DenseData, rows: np.ndarray, columns: np.ndarray, seed: i
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("most", [2**22, 3])
-def test_rows_are_drawn_from_the_exact_conditionals(
-    seed: int, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Draw for draw, also where counts outgrow the tables; clusters are born and die."""
-    monkeypatch.setattr(log_gammas, "_MOST", most)
+@pytest.mark.parametrize("length", [2**15, 3])
+def test_rows_are_drawn_from_the_exact_conditionals(seed: int, length: int) -> None:
+    """Draw for draw, also if counts exceed the tables; clusters are born and die."""
     data = random_data(np.random.default_rng(seed), (14, 9), 0.2, 0.4)
     columns = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2])
     rows = np.array([0, 1, 2, 3, 4, 5, 6, 0, 0, 0, 1, 1, 2, 2])
-    side, ones, zeros = counted_side(relation_of(data), rows, columns)
-    drawn = draw_side(side, rows, ones, zeros, (0.7, 1.3), 40.0, np.random.default_rng(seed))
+    relation = relation_of(data)
+    drawn = draw_rows(relation, (rows, columns), (0.7, 1.3), 40.0, seed, length)
     labels, moved = draw_densely(data, rows, columns, seed)
     assert drawn.labels.tolist() == labels.tolist()
     assert 0 < drawn.moved == moved
-    counted = counted_side(relation_of(data), drawn.labels, columns)[1:]
-    np.testing.assert_array_equal([drawn.ones, drawn.zeros], counted)
+    counted = count_blocks(relation, {"rows": labels, "cols": columns}, TWO_DOMAINS)
+    np.testing.assert_array_equal([drawn.ones, drawn.entries], counted)
 
 
 def test_rows_keep_labels_without_gaps_and_clusters_grow() -> None:
     """A large concentration makes many clusters: more than the arrays first had room for."""
     relation = planted_relation(200, 30, 2, 2, 0).relation
     columns = np.random.default_rng(0).integers(2, size=30)
-    side, ones, zeros = counted_side(relation, np.zeros(200, np.int64), columns)
-    drawn = draw_side(side, np.zeros(200, np.int64), ones, zeros, (50.0, 50.0), 1e3, np.random.default_rng(1))
+    drawn = draw_rows(relation, (np.zeros(200, np.int64), columns), (50.0, 50.0), 1e3, 1, 2**15)
     assert drawn.labels.max() > 30
     assert set(drawn.labels) == set(range(drawn.labels.max() + 1))
     assert drawn.moved > 0
