@@ -86,20 +86,6 @@ def test_averaging_and_relabelling_commute(seed: int, burn_in: int) -> None:
             )
 
 
-def test_without_the_alignment_the_mean_is_wrong(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The tests above would see a mean that is not put through the sweep's order."""
-    true = history(rng, 10)
-    scripts, places = relabelled(true, rng)
-    expected = np.mean([q["rows"] for q in true[2:]], axis=0)[:, places[-1]["rows"]]
-    right = scripted_means(scripts, 1)[-1]
-    np.testing.assert_allclose(right.mean["rows"], expected, atol=1e-14)
-    monkeypatch.setattr(averaging, "align_arrays", lambda arrays, order, posterior: dict(arrays))
-    wrong = scripted_means(scripts, 1)[-1]
-    assert np.abs(wrong.mean["rows"] - expected).max() > 0.1
-
-
 def test_posterior_is_the_mean_and_what_follows_from_the_sample_is_left_out(rng: np.random.Generator) -> None:
     scripts = [Script(**q) for q in history(rng, 5)]
     method = AveragedAlgorithm(Scripted(scripts), 2)
@@ -281,24 +267,6 @@ def test_lemmas_1_and_3_hold_in_every_sweep(method: str, options: dict[str, Any]
     assert checked > 20
 
 
-def test_lemma_bounds_are_met_by_the_worst_there_can_be() -> None:
-    """Objects all in one cluster until the last sweep, then all in the other: that is the bound itself."""
-    one, other = (np.tile(row, (5, 1)) for row in ([1.0, 0.0], [0.0, 1.0]))
-    for s in (2, 3, 10, 50):
-        scripts = [Script(one, one)] * (s + 1) + [Script(other, other)]
-        states = states_of(AveragedAlgorithm(Scripted(scripts), 1), s + 1)
-        scaled = assert_lemmas(states[-2][0], states[-1][0], states[-1][1])
-        assert scaled == pytest.approx(2.0)
-
-
-def test_lemmas_hold_where_the_inner_method_alternates_for_ever() -> None:
-    one, other = (np.tile(row, (5, 1)) for row in ([1.0, 0.0], [0.0, 1.0]))
-    states = states_of(AveragedAlgorithm(Scripted([Script(q, q) for q in (one, other) * 40]), 1), 79)
-    for (before, _), (after, info) in zip(states[2:-1], states[3:], strict=True):
-        assert_lemmas(before, after, info)
-    np.testing.assert_allclose(states[-1][0].mean["rows"], 0.5)
-
-
 @for_each("burn_in", [0, 1, 4])
 @for_each("pair", [("acvb0", "cvb0"), ("acvb", "cvb")])
 def test_averaging_never_feeds_back(pair: tuple[str, str], burn_in: int) -> None:
@@ -382,12 +350,3 @@ def test_a_cluster_that_hardly_ever_was_is_left_out_of_the_answer() -> None:
     answer = sample_mean([usual, usual, [0, 0, 2, 1, 1], usual, usual], 0)
     # It held a quarter of an object on average.
     np.testing.assert_allclose(answer, one_hot(usual, 2))
-
-
-def test_lemmas_hold_for_samples() -> None:
-    algorithm = small_run("gibbs").algorithm
-    for state, _ in states_of(algorithm, 20):
-        if state.samples > 1:
-            assert 0 <= state.change <= 2.0 / state.samples
-            for name in DOMAINS:
-                np.testing.assert_allclose(state.mean[name].sum(axis=1), 1.0)

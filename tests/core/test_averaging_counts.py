@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -198,33 +197,3 @@ def test_mean_is_the_recorded_history_averaged_afterwards(name: str, track: bool
             assert given.q is not inner.q
     assert begun > 30
     assert restarts > 1
-
-
-def test_mean_of_samples_is_their_mean() -> None:
-    row = method_row("lda", "gibbs")
-    method = row.build(CORPUS, row.values({"k": 5, "burn_in": 6}))
-    state, kept = method.init(np.random.default_rng(0)), []
-    for sweep in range(1, 30):
-        state, _ = method.sweep(state, np.random.default_rng(sweep))
-        if sweep > 6:
-            kept.append(method.current(state)["documents"])
-            np.testing.assert_allclose(
-                method.posterior(state)["documents"], np.mean(kept, axis=0), rtol=1e-4, atol=1e-5
-            )
-        assert method.responsibilities(state) is None
-
-
-def test_states_of_a_mean_keep_their_answers() -> None:
-    """Responsibilities are handed on and written over; the averaged counts of an old state are not."""
-    row = method_row("lda", "acvb0")
-    method = row.build(CORPUS, row.values({"k": 5, "burn_in": 2}))
-    state, kept = method.init(np.random.default_rng(0)), []
-    for sweep in range(1, 25):
-        state, _ = method.sweep(state, np.random.default_rng(sweep))
-        kept.append((state, method.posterior(state)["words"].copy(), state.change))
-    for old, words, change in kept:
-        np.testing.assert_array_equal(method.posterior(old)["words"], words)
-        assert old.change == change
-    assert all(
-        one[0].shared is None or one[0].shared.q is other[0].shared.q for one, other in pairwise(kept[3:])
-    )

@@ -1,4 +1,4 @@
-"""Held-out scores on numbers that can be checked by hand."""
+"""Held-out scores by hand: of links, words and cells, of the rest of a document, and products of pairs of rows."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from acvb_core.core.errors import DataError
+from acvb_core.data.corpus import Corpus
 from acvb_core.evaluate.heldout import (
+    document_completion,
     mean_log_likelihood,
+    pair_products,
     score_cells,
     score_links,
     score_ranking,
@@ -47,11 +52,6 @@ def test_ranking_by_hand() -> None:
     assert found.average_precision == pytest.approx((1 + 2 / 3) / 2)
 
 
-def test_ties_count_half() -> None:
-    found = score_links(np.array([0.5, 0.5]), np.array([True, False]), 0.5)
-    assert (found.roc_auc, found.average_precision) == (0.5, 0.5)
-
-
 @for_each("levels", [2, 5, 1000])
 def test_ranking_is_that_of_scikit_learn(levels: int) -> None:
     rng = np.random.default_rng(levels)
@@ -73,12 +73,6 @@ def test_entries_all_alike_cannot_be_ranked(value: bool, baseline: float) -> Non
     assert math.isfinite(found.skill)
 
 
-def test_single_entry() -> None:
-    found = score_links(np.array([0.25]), np.array([True]), 0.5)
-    assert found.log_likelihood == pytest.approx(math.log(0.25))
-    assert found.skill == pytest.approx(-1.0)
-
-
 def test_a_word_counts_as_often_as_it_was_held_out() -> None:
     found = score_words(np.array([0.5, 0.25, 0.1]), np.array([1, 4, 3], dtype=np.int32))
     expected = (math.log(0.5) + 4 * math.log(0.25) + 3 * math.log(0.1)) / 8
@@ -94,3 +88,86 @@ def test_cells_by_hand() -> None:
     assert found.rmse == pytest.approx(math.sqrt((0.25 + 4.0) / 3), rel=1e-14)
     assert found.explained == pytest.approx(1 - 4.25 / 14, rel=1e-14)
     assert found.means_log_likelihood == pytest.approx(-0.5 * math.log(2 * math.pi) - 14 / 6, rel=1e-14)
+
+
+def even(n_topics: int):
+    return lambda counts: np.full((counts.shape[0], n_topics), 1 / n_topics)
+
+
+def test_the_parts_make_up_the_corpus_and_the_score_is_of_the_rest(rng: np.random.Generator) -> None:
+    counts = rng.poisson(1.5, size=(20, 9))
+    corpus = Corpus.build(counts)
+    phi = rng.dirichlet(np.ones(9), size=3)
+    theta = rng.dirichlet(np.ones(3), size=20)
+    seen: list[sparse.csr_array] = []
+
+    def infer(observed: sparse.csr_array) -> np.ndarray:
+        seen.append(observed)
+        return theta
+
+    found = document_completion(corpus, phi, infer, seed=3)
+    rest = counts - seen[0].toarray()
+    assert (rest >= 0).all()
+    assert found.tokens == rest.sum()
+    assert (np.abs(rest.sum(axis=1) - 0.2 * counts.sum(axis=1)) < 1).all()
+    assert found.documents == (rest.sum(axis=1) > 0).sum()
+    expected = (rest * np.log(theta @ phi)).sum() / rest.sum()
+    assert found.log_likelihood == pytest.approx(expected, rel=1e-12)
+    assert found.perplexity == pytest.approx(math.exp(-expected), rel=1e-12)
+
+
+def test_knowing_the_topics_helps() -> None:
+    phi = np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
+    corpus = Corpus.build([[10, 10, 0, 0], [0, 0, 10, 10]])
+
+    def infer(observed: sparse.csr_array) -> np.ndarray:
+        tokens = observed.toarray() @ (phi.T > 0)
+        return tokens / tokens.sum(axis=1, keepdims=True)
+
+    assert document_completion(corpus, phi, infer).perplexity == pytest.approx(2.0)
+    assert document_completion(corpus, phi, even(2)).perplexity == pytest.approx(4.0)
+
+
+def test_an_impossible_word_is_infinitely_surprising() -> None:
+    corpus = Corpus.build([[10, 10]])
+    found = document_completion(corpus, [[1.0, 0.0]], even(1), observed=0.5)
+    assert found.log_likelihood == -math.inf
+    assert found.perplexity == math.inf
+
+
+def test_nothing_to_predict() -> None:
+    found = document_completion(Corpus.build([[1, 0], [0, 1], [0, 0]]), [[0.5, 0.5]], even(1))
+    assert (found.tokens, found.documents) == (0, 0)
+    assert math.isnan(found.perplexity)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    corpus = Corpus.build([[3, 4], [5, 6]])
+    with pytest.raises(DataError, match=r"shape \(2, 3\) were inferred for 2 documents and 1 topics"):
+        document_completion(corpus, [[0.5, 0.5]], even(3))
+    with pytest.raises(DataError, match="over 3 words where 2 are expected"):
+        document_completion(corpus, [[0.5, 0.25, 0.25]], even(1))
+
+
+def test_by_hand() -> None:
+    theta = np.array([[0.25, 0.75], [1.0, 0.0]])
+    phi = np.array([[0.5, 0.5, 0.0], [0.2, 0.2, 0.6]])
+    found = pair_products(theta, phi.T, np.array([0, 0, 1]), np.array([0, 2, 2]))
+    np.testing.assert_allclose(found, [0.125 + 0.15, 0.45, 0.0])
+
+
+@for_each("dtype", [np.float32, np.float64])
+def test_in_pieces(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, dtype: type) -> None:
+    theta, phi = (
+        rng.dirichlet(np.ones(3), size=8).astype(dtype),
+        rng.dirichlet(np.ones(9), size=3).astype(dtype),
+    )
+    documents, words = rng.integers(8, size=50), rng.integers(9, size=50)
+    monkeypatch.setattr("acvb_core.evaluate.heldout._AT_ONCE", 21)
+    found = pair_products(theta, phi.T, documents, words)
+    np.testing.assert_allclose(found, (theta @ phi)[documents, words], rtol=1e-6)
+
+
+def test_no_pairs() -> None:
+    nothing = np.zeros(0, dtype=np.int32)
+    assert pair_products(np.ones((2, 3)), np.ones((4, 3)), nothing, nothing).shape == (0,)

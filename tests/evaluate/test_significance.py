@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.evaluate import significance
 from acvb_core.evaluate.significance import (
     LEAST_SPLITS,
     adjust_holm,
@@ -136,49 +135,3 @@ def test_the_best_against_others_is_adjusted_over_all_pairs() -> None:
     adjusted = dict(zip(pairs, adjust_holm(list(pairs.values())), strict=True))
     assert best == 2
     np.testing.assert_allclose(tests.p_t[:2], [adjusted[0, 2], adjusted[1, 2]])
-
-
-@pytest.fixture
-def t_tests_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the tests of ranks, which take nine tenths of the time."""
-    monkeypatch.setattr(significance, "_test_signed_ranks", lambda _: 1.0)
-
-
-@pytest.mark.usefixtures("t_tests_alone")
-@for_each("n_methods", [2, 4])
-def test_no_difference_is_rarely_called_one(n_methods: int) -> None:
-    """Of 1,000 experiments whose methods do not differ, at most 6 % find a method worse than the best by the t-test.
-
-    The splits differ more than the methods: only paired tests are fair then.
-    """
-    rng = np.random.default_rng(3)
-    scores = rng.normal(size=(1_000, n_methods, 10)) + 5.0 * rng.normal(size=(1_000, 1, 10))
-    wrong = sum((compare_with_best(one, ratio=0.0).tests.p_t < 0.05).any() for one in scores)
-    assert wrong <= 60
-
-
-@pytest.mark.usefixtures("t_tests_alone")
-def test_a_difference_of_one_standard_deviation_is_mostly_found() -> None:
-    """At 10 splits the power is .803 by the noncentral t distribution; 1,000 draws are within 3 errors of it."""
-    rng = np.random.default_rng(4)
-    power = stats.nct.sf(stats.t.ppf(0.975, 9), 9, np.sqrt(10)) + stats.nct.cdf(
-        -stats.t.ppf(0.975, 9), 9, np.sqrt(10)
-    )
-    assert power >= 0.80
-    base = rng.normal(size=(1_000, 10))
-    tests = compare_paired(base + rng.normal(1.0, 1.0, size=base.shape), base, ratio=0.0)
-    assert abs((tests.p_t < 0.05).mean() - power) < 3 * np.sqrt(power * (1 - power) / 1_000)
-
-
-@for_each("n", [5, 10, 20])
-def test_the_corrected_test_keeps_its_level_where_splits_share_their_training_data(n: int) -> None:
-    """Differences of equal methods whose correlation is the share held out, the case that the correction is made for.
-
-    Of 4,000 experiments 5 % are called different, within 3 errors; by the paired t-test more than twice as many.
-    """
-    rng, share = np.random.default_rng(6), 0.2
-    common, own = rng.normal(size=(4_000, 1)), rng.normal(size=(4_000, n))
-    differences = np.sqrt(share) * common + np.sqrt(1 - share) * own
-    tests = compare_paired(differences, np.zeros_like(differences), ratio=share / (1 - share), ranks=False)
-    assert abs((tests.p_t < 0.05).mean() - 0.05) < 3 * np.sqrt(0.05 * 0.95 / 4_000)
-    assert (tests.p_uncorrected < 0.05).mean() > 0.1

@@ -1,18 +1,23 @@
-"""Entries set aside: how many, which, and that nothing else changes."""
+"""Entries and cells set aside: how many, which, and that nothing else changes."""
 
 from __future__ import annotations
 
+import pickle
 import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 from scipy import sparse, stats
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
-from acvb_core.evaluate.split import hold_out
+from acvb_core.data.table import Table, same_valued
+from acvb_core.evaluate.split import hold_out, hold_out_cells, hold_out_documents, hold_out_tokens
+from acvb_core.samples.planted_mixtures import planted_features
 from acvb_core.samples.planted_relations import large_relation, planted_relation
 from tests.costs import units_of
 from tests.loops import for_each
@@ -73,14 +78,6 @@ def test_pairs_of_entries_are_as_likely():
     assert len(seen) == 6
 
 
-def test_same_seed_same_bits_other_seed_others():
-    relation = planted_relation(40, 50, 3, 3, 0).relation
-    first, again, other = (hold_out(relation, 0.1, seed) for seed in (7, 7, 8))
-    assert first.heldout.rows.tobytes() == again.heldout.rows.tobytes()
-    assert first.heldout.columns.tobytes() == again.heldout.columns.tobytes()
-    assert first.train.fingerprint == again.train.fingerprint != other.train.fingerprint
-
-
 def test_a_share_of_nothing_holds_nothing_out():
     relation = planted_relation(4, 5, 2, 2, 0).relation
     split = hold_out(relation, 0.0, 0)
@@ -97,17 +94,6 @@ def test_the_number_is_capped_and_the_note_says_so():
     assert "200" in split.note
 
 
-@for_each("share", [-0.1, 1.0, 1.5, float("nan")])
-def test_shares_that_make_no_sense(share):
-    with pytest.raises(ParameterError, match="share"):
-        hold_out(planted_relation(4, 5, 2, 2, 0).relation, share, 0)
-
-
-def test_negative_seeds_make_no_sense():
-    with pytest.raises(ParameterError, match="Seed"):
-        hold_out(planted_relation(4, 5, 2, 2, 0).relation, 0.1, -1)
-
-
 def test_time_and_memory_do_not_grow_with_the_cells():
     relation = large_relation(50_000, 60_000, 20_000, 3, 3, 0).relation  # 3,000 million cells
     tracemalloc.start()
@@ -119,3 +105,100 @@ def test_time_and_memory_do_not_grow_with_the_cells():
     assert split.heldout.n == 100_000
     assert peak < 20e6
     assert units_of(lambda: hold_out(relation, 0.5, 0, max_entries=100_000)) < 50
+
+
+@given(
+    arrays.arrays(
+        np.float64,
+        arrays.array_shapes(min_dims=2, max_dims=2, max_side=9),
+        elements=st.sampled_from([np.nan, 0.0, 1.0, 2.0]),
+    ),
+    st.floats(0, 1, exclude_max=True),
+    st.integers(0, 2**32),
+)
+def test_the_parts_of_a_table_make_up_the_whole(values, share, seed):
+    values = np.vstack([values, np.full(values.shape[1], -1.0), np.full(values.shape[1], 3.0)])
+    table = Table.build(values)
+    split = hold_out_cells(table, share, seed)
+    held, train = split.heldout, split.train
+    together = train.values.copy()
+    assert np.isnan(together[held.rows, held.columns]).all()
+    together[held.rows, held.columns] = held.values
+    np.testing.assert_array_equal(together, values)
+    assert not np.isnan(held.values).any()
+    assert (held.rows.dtype, held.columns.dtype, held.values.dtype) == (np.int32, np.int32, np.float64)
+    order = held.rows.astype(np.int64) * table.n_columns + held.columns
+    assert (np.diff(order) > 0).all()
+    assert held.n == train.n_missing - table.n_missing <= round(share * table.n_observed)
+    assert not same_valued(train.values).any()
+    assert Table.build(train.values).fingerprint == train.fingerprint
+    assert table.n_missing == np.isnan(values).sum()  # the table itself is as it was
+
+
+def test_columns_get_back_what_they_need_and_no_more():
+    values = np.zeros((40, 3))
+    values[0, 0] = 1.0  # one cell makes the difference
+    values[:, 1] = np.arange(40)
+    values[:20, 2] = 1.0
+    table = Table.build(values)
+    returned = 0
+    for seed in range(40):
+        split = hold_out_cells(table, 0.5, seed)
+        assert split.train.values[0, 0] == 1.0
+        assert not same_valued(split.train.values).any()
+        if split.note is None:
+            assert split.heldout.n == 60
+        else:
+            returned += 1
+            assert split.note.startswith("1 cell was given back")
+            assert split.heldout.n == 59
+    assert 8 < returned < 32  # about every other time
+    crowded = hold_out_cells(table, 0.999, 0)
+    assert crowded.train.n_observed == 6
+    assert crowded.note.startswith("6 cells were given back")
+
+
+def test_nothing_and_too_little():
+    table = Table.build([[1.0, 2.0], [3.0, 4.0]])
+    nothing = hold_out_cells(table, 0.0, 0)
+    assert (nothing.train is table, nothing.heldout.n, nothing.note) == (True, 0, None)
+    little = hold_out_cells(table, 0.1, 0)
+    assert (little.train is table, little.heldout.n) == (True, 0)
+    assert little.note == "The share is less than half a cell: nothing is held out."
+
+
+def test_a_large_table_is_held_out_in_part():
+    table = planted_features(50, 4, 2, seed=0).table
+    split = hold_out_cells(table, 0.5, 0, max_entries=30)
+    assert split.heldout.n == 30
+    assert split.note == "Held out 30 cells, the most that are used, in place of 100."
+
+
+RELATION = planted_relation(40, 50, 3, 3, 0).relation
+CORPUS = Corpus.build(np.random.default_rng(0).poisson(2, (30, 40)))
+EVERY_SPLIT = {
+    "entries": (hold_out, RELATION),
+    "cells": (hold_out_cells, planted_features(60, 7, 2, seed=0).table),
+    "words": (hold_out_tokens, CORPUS),
+    "documents": (hold_out_documents, CORPUS),
+}
+
+
+@for_each("hold, data", EVERY_SPLIT)
+def test_the_seed_decides(hold, data):
+    first, again, other = (hold(data, 0.3, seed) for seed in (7, 7, 8))
+    assert pickle.dumps(first.heldout) == pickle.dumps(again.heldout) != pickle.dumps(other.heldout)
+    assert first.train.fingerprint == again.train.fingerprint != other.train.fingerprint
+    assert hold(data, 0.0, 7).heldout.n == 0
+
+
+@for_each("hold, data", EVERY_SPLIT)
+def test_shares_and_seeds_that_make_no_sense_are_refused(hold, data):
+    for share in (-0.1, 1.0, 1.5, float("nan")):
+        with pytest.raises(ParameterError, match="share"):
+            hold(data, share, 0)
+    with pytest.raises(ParameterError, match="Seeds must be at least 0, not -1"):
+        hold(data, 0.1, -1)
+    if hold in (hold_out, hold_out_cells):
+        with pytest.raises(ParameterError, match="max_entries must be at least 0"):
+            hold(data, 0.1, 0, max_entries=-1)

@@ -117,12 +117,3 @@ def test_a_name_has_one_colour_and_values_their_place() -> None:
     (dot,) = first.iter(f"{SVG}circle")
     (line,) = [one for one in second.iter(f"{SVG}polyline") if one.get("stroke") != "#ddd"]
     assert dot.get("fill") == line.get("stroke") != curve[0].get("stroke")
-
-
-def test_a_curve_of_one_place_is_a_dot() -> None:
-    panel = Panel("one", "x", "y", [Series("a", [(1, 2_000), (2, 60_000)]), Series("b", [(2, 30_000)] * 3)])
-    root = ElementTree.fromstring(draw_panels([panel]))
-    (dot,) = root.iter(f"{SVG}circle")
-    assert dot.get("cx") == "366.0"
-    texts = [text.text for text in root.iter(f"{SVG}text")]
-    assert {"10,000", "60,000"} <= set(texts)

@@ -74,18 +74,6 @@ def test_a_file_goes_before_a_sample(tmp_path: Path) -> None:
     assert not plan_part(TABLE, TABLE.data[1], tmp_path, PaperLimits(), kept).runs
 
 
-def test_objects_without_a_link_count_where_the_paper_counts_them(tmp_path: Path) -> None:
-    """A list of links leaves out who has none, which makes a relation denser than the paper's."""
-    (tmp_path / "mails.csv").write_text("row,col\na,b\nb,c\na,c\nc,d\n")
-    source = PaperSource("mails.csv", options={"domains": "two"}, n_objects=6)
-    kept = KeptRuns(tmp_path / "runs")
-    relation = plan_part(TABLE, PaperData("Mails", (source,)), tmp_path, PaperLimits(), kept).taken
-    assert relation.shape == (6, 6)
-    assert relation.row_labels.tolist() == relation.column_labels.tolist()
-    assert relation.row_labels.tolist()[:4] == ["a", "b", "c", "d"]
-    assert relation.ones.sum() == 4
-
-
 def list_settings(part: PaperPart) -> list[tuple[int, str, int]]:
     plans = [(key, one.plan.conditions[0]) for key, one in part.runs.items()]
     assert all(plan.k == k for (k, _), plan in plans)
@@ -164,13 +152,6 @@ def test_the_page_has_ours_beside_the_printed_and_says_what_stood_in(tmp_path: P
     assert claims.splitlines()[-1] in page  # what both pages say of a claim is the same
 
 
-def test_a_quick_look_says_so(tmp_path: Path) -> None:
-    page = write_page(PaperResult(TABLE, [plan_women(tmp_path, limits=PaperLimits(quick=True))]))
-    assert (
-        "A quick look at A sample: one K at most, and max_sweeps 3 in place of the paper's settings." in page
-    )
-
-
 def scored(part: PaperPart, scores: dict[tuple[int, str, int], float]) -> PaperResult:
     runs = {key: {"heldout_log_likelihood": score, "cpu_seconds": 1.0} for key, score in scores.items()}
     return PaperResult(part.table, [with_runs(part, runs)])
@@ -196,28 +177,6 @@ def test_a_split_counts_once_all_methods_have_run_on_it(tmp_path: Path) -> None:
     result = scored(plan_women(tmp_path), {**made, (3, "cvb0", 2): -6.0})
     _, three = result.list_cells(TABLE.score)
     assert not np.isfinite(list(three.scores.values())).any()  # two splits, and both methods have run on none
-
-
-def test_the_time_of_all_runs_is_told_from_those_that_are_over(tmp_path: Path) -> None:
-    # K = 2: CVB0 took 1 and 3 s, VB 10 s. K = 3: CVB0 took 5 s, and VB is taken to need 15 s.
-    seconds = {(2, "cvb0", 1): 1.0, (2, "cvb0", 2): 3.0, (2, "vb", 1): 10.0, (3, "cvb0", 1): 5.0}
-    part = with_runs(plan_women(tmp_path), {key: {"cpu_seconds": x} for key, x in seconds.items()})
-    page = write_page(PaperResult(TABLE, [part]))
-    assert "All of them would take about 64 s of processor time." in page  # 2 (2 + 10 + 5 + 15)
-
-
-def test_data_of_one_name_that_are_others_elsewhere_are_told_apart(tmp_path: Path) -> None:
-    part = plan_women(tmp_path)
-    own = replace(part, source=PaperSource("women.csv"), table=replace(TABLE, number="Table 2"))
-    results = [PaperResult(one.table, [one]) for one in (part, own)]
-    assert "- Women (Table 1): A sample, 18 × 14." in write_page(*results)
-
-
-def test_the_best_may_be_the_one_that_comes_closest_to_the_truth(tmp_path: Path) -> None:
-    table = replace(TABLE, lower_is_better=True, target=5.0, printed={})
-    scores = {(2, "cvb0", 1): 2.0, (2, "vb", 1): 6.0, (2, "cvb0", 2): 3.0, (2, "vb", 2): 5.0}
-    page = write_page(scored(plan_women(tmp_path, table, PaperLimits(ks=(2,))), scores))
-    assert "| 2 | 2 | 2.5 | **5.5** |" in page
 
 
 def test_a_run_that_broke_off_is_called_failed(tmp_path: Path) -> None:

@@ -70,24 +70,6 @@ def test_a_limit_ends_the_runs_and_the_next_call_goes_on(tmp_path: Path) -> None
     assert row["last_change"] == alone.snapshot.change, "of the responsibilities, whatever the rule looks at"
 
 
-def test_the_data_with_the_least_time_go_first(tmp_path: Path) -> None:
-    seen: list[object] = []
-
-    class Recorder(ProgressLine):
-        def __call__(self, prepared: object, snapshot: object) -> None:
-            if prepared not in seen:
-                seen.append(prepared)
-
-    make_runs(
-        list_parts(FIRST, SECOND, out=tmp_path),
-        CALL,
-        None,
-        Recorder(io.StringIO(), quiet=True),
-        no_poll,
-    )
-    assert [one.spec.values["k_rows"] for one in seen][:2] == [2, 3]  # type: ignore[attr-defined]
-
-
 def test_tables_share_the_runs_of_a_method_with_the_same_settings(tmp_path: Path) -> None:
     make(list_parts(FIRST, out=tmp_path))
     first, both = list_parts(FIRST, BOTH, out=tmp_path)
@@ -101,17 +83,6 @@ def test_tables_share_the_runs_of_a_method_with_the_same_settings(tmp_path: Path
     ]  # fmt: skip
     assert list_rows(first) == [run for _, method, run in both.list_runs() if method == "cvb0:again"][:2]
     assert sum(one["runs"] for one in commands_of(first, both)) == 6  # no run counts twice
-
-
-def test_more_splits_go_on_with_those_that_were_made(tmp_path: Path) -> None:
-    make(list_parts(FIRST, out=tmp_path, limits=PaperLimits(splits=1)))
-    more = list_parts(FIRST, out=tmp_path)
-    assert (more[0].n_planned, len(more[0].list_runs())) == (2, 1)
-    made = list_parts(FIRST, out=tmp_path / "at once")
-    make(made)
-    make(more)
-    scores = ([row["heldout_log_likelihood"] for row in list_rows(one)] for one in (more[0], made[0]))
-    assert next(scores) == next(scores)
 
 
 def test_large_data_that_were_made_in_full_are_remembered(tmp_path: Path) -> None:
@@ -128,32 +99,6 @@ def test_large_data_that_were_made_in_full_are_remembered(tmp_path: Path) -> Non
             assert kept.full == KeptRuns(tmp_path).full == full
 
 
-def test_a_kept_run_knows_the_call_that_made_it(tmp_path: Path) -> None:
-    first = list_parts(FIRST, out=tmp_path)
-    make(first)
-    make(
-        list_parts(FIRST, SECOND, out=tmp_path),
-        None,
-        {**CALL, "command": "acvb made up again", "machine": "4 cores"},
-    )
-    made = commands_of(*list_parts(FIRST, SECOND, out=tmp_path))
-    assert [(one["command"], one["machine"], one["calls"], one["runs"]) for one in made] == [
-        ("acvb made up", "2 cores", 1, 2),
-        ("acvb made up again", "4 cores", 1, 2),
-    ]
-    assert made[0]["seconds"] == pytest.approx(sum(row["cpu_seconds"] for row in list_rows(first[0])))
-
-
-def test_a_run_without_its_call_is_not_given_to_another(tmp_path: Path) -> None:
-    make(list_parts(FIRST, out=tmp_path))
-    (notes,) = tmp_path.glob("*/notes.jsonl")
-    lines = [json.loads(line) for line in notes.read_text().splitlines()]
-    del lines[0]["call"]
-    notes.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    made = commands_of(*list_parts(FIRST, out=tmp_path))
-    assert [(one["command"], one["runs"]) for one in made] == [("", 1), ("acvb made up", 1)]
-
-
 def test_a_note_that_was_cut_off_is_removed(tmp_path: Path) -> None:
     make(list_parts(FIRST, out=tmp_path))
     (notes,) = tmp_path.glob("*/notes.jsonl")
@@ -165,14 +110,6 @@ def test_a_note_that_was_cut_off_is_removed(tmp_path: Path) -> None:
 def origin_of(*made: dict[str, Any]) -> list[str]:
     page = write_report([], {"paper": "made up", "made": made, "claims": []})
     return page[: page.index("The first figure is ours")].splitlines()[2:-1]
-
-
-def test_a_sampler_that_failed_before_its_first_sweep_has_no_settings(tmp_path: Path) -> None:
-    sampled = replace(FIRST, methods=("gibbs",))
-    (one,) = list_parts(sampled, out=tmp_path)[0].runs.values()
-    one.append(one.plan.describe_failure(0, ValueError("why")))
-    again = list_parts(sampled, out=tmp_path)[0]
-    assert [(run["verdict"], run["error"]) for run in list_rows(again)] == [("FAILED", "ValueError: why")]
 
 
 def test_a_page_names_the_commands_that_made_its_runs() -> None:
@@ -289,10 +226,3 @@ def test_a_command_that_names_nothing_known_is_refused(
     told = run("tnw07", *typed, "--out", tmp_path)
     assert (told.code, told.out) == (2, "")
     assert message in told.err
-
-
-@for_each("typed", ["tnw07", "acvb71 --out OUT", "tnw07 --out OUT --alpha 2", "tnw07 --out OUT --k 20,x"])
-def test_a_command_that_cannot_be_read_is_refused(run: Run, typed: str) -> None:
-    with pytest.raises(SystemExit) as ended:
-        run(*typed.split())
-    assert ended.value.code == 2

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pytest
 
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.models.lfm.ibp import FeatureMean, place_features
@@ -117,19 +116,6 @@ def test_samples_without_features_and_burn_in() -> None:
     found = answer(none, none, sample(Z, W, BIAS), burn_in=2)
     assert found.n_clusters() == {"features": 3}
     assert answer(none, sample(Z, W, BIAS), burn_in=2).n_clusters() == {"features": 3}  # the sample itself
-
-
-def test_change_is_that_of_the_mean() -> None:
-    other = Z.copy()
-    other[:4, 0] = 1 - other[:4, 0]
-    method = FeatureMean(Given((sample(Z, W, BIAS), sample(other, W, BIAS))))
-    rng = np.random.default_rng(0)
-    state = method.init(rng)
-    for _ in range(2):
-        state, _ = method.sweep(state, rng)
-    mean = 0.5 * (Z + other)
-    assert method.phase(state).mean_change == pytest.approx(np.abs(mean - Z).sum() / mean.sum())
-    assert method.phase(state).samples == 2
 
 
 def test_features_that_hardly_agree_are_not_the_same() -> None:

@@ -87,14 +87,6 @@ def test_training_likelihood_is_the_mean_over_known_cells(
     assert float(np.log(density).mean()) == pytest.approx(wanted, abs=1e-9)
 
 
-def test_predictions_in_pieces_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    table, posterior, _, _ = prepared(True, True)
-    cells = every_cell(table)
-    whole = LfmModel(table).predict(posterior, cells)
-    monkeypatch.setattr(under_test, "_PIECE", 7)
-    assert (LfmModel(table).predict(posterior, cells) == whole).all()
-
-
 def test_densities_of_cells_far_off_are_no_zeros() -> None:
     table, posterior, _, _ = prepared(True, False)
     far = HeldOut(np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([1e4]))
@@ -114,15 +106,6 @@ def test_scores_are_those_by_hand(standardise: bool) -> None:
     assert score.log_likelihood == pytest.approx(-2 * np.log(2))
     assert score.rmse == pytest.approx(np.sqrt((0.25 + 1.0) / 2))
     assert score.explained == pytest.approx(1 - 1.25 / 5)
-
-
-def test_samples_are_averaged_as_a_mixture() -> None:
-    table, one, _, _ = prepared(True, False)
-    _, other, _, _ = prepared(True, True)
-    cells, model = every_cell(table), LfmModel(table)
-    both = (model.predict(one, cells) + model.predict(other, cells)) / 2
-    singles = [model.score(model.predict(p, cells), cells).log_likelihood for p in (one, other)]
-    assert model.score(both, cells).log_likelihood > np.mean(singles)
 
 
 def test_bound_is_the_methods_own() -> None:

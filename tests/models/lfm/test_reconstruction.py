@@ -67,8 +67,16 @@ def test_an_object_is_found_by_its_name() -> None:
     assert row_position(a_table(), np.int64(6)) == 6  # type: ignore[arg-type]
 
 
-@for_each("row, said", [("h", "no object 'h' in table; its first is called 'a'"), (7, "has 7, counted from 0 to 6"), (-1, "no object -1"),
-     (1.0, "by its position or its name, not by 1.0"), (True, "not by True")])  # fmt: skip
+@for_each(
+    "row, said",
+    [
+        ("h", "no object 'h' in table; its first is called 'a'"),
+        (7, "has 7, counted from 0 to 6"),
+        (-1, "no object -1"),
+        (1.0, "by its position or its name, not by 1.0"),
+        (True, "not by True"),
+    ],
+)
 def test_what_is_no_object_is_refused(row: int | str, said: str) -> None:
     with pytest.raises(ParameterError, match=said):
         reconstruct(a_table(), a_posterior(), row)

@@ -14,11 +14,10 @@ from tests.models.lfm.fab.cases import PENALTIES, cells_of, features_of, fit_of,
 from tests.oracles import dense_lfm as dense
 from tests.oracles import lfm_enumeration as exact
 from tests.oracles.dense_lfm import MODES
-from tests.oracles.lfm_cases import edge_cases, larger_case, random_case
+from tests.oracles.lfm_cases import edge_cases, random_case
 
 EDGES = edge_cases()
 EVERY_MODE = for_each("mode", MODES)
-UNITS = np.array([1e3, 0.01, 1.0, 7.0, 1e-4])
 
 
 @EVERY_MODE
@@ -33,32 +32,6 @@ def test_bound_is_its_definition_and_its_expectation_over_all_matrices(name: str
     ):
         assert found == pytest.approx(dense.bound(x, given, mode, given.pi), abs=1e-9)
         assert found == pytest.approx(exact.bound(x, given, mode, given.pi), abs=1e-9)
-
-
-@EVERY_MODE
-def test_bound_of_larger_tables(mode: str) -> None:
-    for x, state in (larger_case(0), larger_case(1, 0.0), random_case(2, (9, 4), 6)):
-        found = lower_bound(cells_of(x), state.objects.T, fit_of(x, state), PENALTIES[mode], state.pi)
-        assert found == pytest.approx(dense.bound(x, state, mode, state.pi), abs=1e-8)
-
-
-@EVERY_MODE
-def test_bound_of_columns_in_their_own_units(mode: str) -> None:
-    """A change of units moves the bound by the same whatever the number of features is."""
-    x, state = larger_case(0)
-    moved = -(dense.per_column(x) * np.log(UNITS)).sum()
-    for kept in ([0, 1, 2], [1], []):
-        one = state.reordered(np.array(kept, int))
-        one = one._replace(pi=one.objects.mean(axis=0))
-        other = one._replace(
-            weights=one.weights * UNITS, bias=one.bias * UNITS, precision=one.precision / UNITS**2
-        )
-        bounds = [
-            lower_bound(cells_of(values), given.objects.T, fit_of(values, given), PENALTIES[mode])
-            for values, given in ((x, one), (x * UNITS, other))
-        ]
-        assert bounds[1] == pytest.approx(dense.bound(x * UNITS, other, mode), abs=1e-8)
-        assert bounds[1] - bounds[0] == pytest.approx(moved, abs=1e-8)
 
 
 @EVERY_MODE

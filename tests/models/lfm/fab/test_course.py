@@ -223,14 +223,3 @@ def test_fab_finds_the_four_blocks_and_em_keeps_all_it_is_given() -> None:
         assert fab.columns["noise_sd"].to_numpy() == pytest.approx(0.3, abs=0.05)
     em = acvb_core.fit(truth.table, "em", k_max=10, seed=0, max_sweeps=60)
     assert em.posterior["objects"].shape[1] == 10
-
-
-@for_each("seed", range(3))
-def test_acceleration_finds_as_many_in_fewer_sweeps(seed: int) -> None:
-    truth = planted_features(250, 20, 4, noise=0.7, seed=seed)
-    quick, slow = (
-        acvb_core.fit(truth.table, "fab", seed=1, init="random", accelerate=accelerate)
-        for accelerate in (True, False)
-    )
-    assert [r.posterior["objects"].shape[1] for r in (quick, slow)] == [4, 4]
-    assert quick.snapshot.sweep < slow.snapshot.sweep

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.evaluate.split import hold_out_cells
 from acvb_core.models.lfm import fab
 from acvb_core.models.lfm.fab import Fab, recode_pair
 from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.state import FabState, Penalty
-from acvb_core.samples.planted_mixtures import PlantedFeatures, block_images, planted_features
+from acvb_core.samples.planted_mixtures import PlantedFeatures, planted_features
 
 PENALTY = Penalty()
 
@@ -89,24 +88,3 @@ def test_a_run_tells_of_it_and_ends_with_the_planted_features(mixed: FabState) -
     assert (n_found(state), state.n_features) == (10, 10)
     assert recode_pair(cells(), state, PENALTY) is None  # independent features stay as they are
     assert state.bound > mixed.bound
-
-
-def test_one_feature_has_no_pair(mixed: FabState) -> None:
-    one = mixed.with_activations(cells(), mixed.mu[:1], PENALTY)
-    assert recode_pair(cells(), one, PENALTY) is None
-
-
-def test_it_does_not_turn_features_back() -> None:
-    """The side whose weights add up to something positive costs a little of the bound, which no move takes back."""
-    table = block_images(1000, noise=0.3, seed=0).table
-    given = StandardisedTable.of(hold_out_cells(table, 0.3, 0).train)
-    method = Fab(given)
-    state, told = method.init(np.random.default_rng([0, 0])), []
-    for sweep in range(100):
-        state, info = method.sweep(state, np.random.default_rng(sweep))
-        told.append(dict(info.moves or {}))
-        if not info.not_stationary:
-            break
-    assert not info.not_stationary
-    assert told[-1] == {}
-    assert (state.fit.weights.sum(axis=1) > 0).all()

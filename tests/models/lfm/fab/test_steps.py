@@ -81,18 +81,6 @@ def test_rounds_are_those_of_a_feature_and_its_share(
     assert shares == pytest.approx(wanted.pi, abs=1e-10)
 
 
-def test_rounds_end_near_the_fixed_point() -> None:
-    x, state = larger_case(1)
-    state = dense.m_step(x, state.objects, "em")
-    found, shares = update_activations(cells_of(x), state.objects.T, fit_of(x, state), state.pi, 0.0, 1000)
-    wanted = state
-    for k in range(3):
-        wanted = dense.accelerate(x, wanted, k, "em")
-    assert shares == pytest.approx(wanted.pi, rel=5e-3)
-    assert np.abs(found.T - wanted.objects).max() < 5e-3
-    assert np.abs(found.T - dense.e_sweep(x, state, "em").objects).max() > 5e-2
-
-
 # --------------------------------------------------------------------------------------------------------- M step
 
 
@@ -130,23 +118,6 @@ def test_fit_is_the_m_step(case: LfmCase, mode: str) -> None:
     assert fit.squared_error == pytest.approx(dense.residual_squares(x, wanted), **CLOSE)
 
 
-def test_a_missing_cell_is_a_term_less() -> None:
-    x, state = larger_case(0, 0.0)
-    hidden = x.copy()
-    hidden[4] = np.nan
-    hidden[7, 2] = np.nan
-    one = fit_weights(cells_of(hidden), state.objects.T.copy(), lost=3)
-    kept = np.delete(np.arange(len(x)), 4)
-    others = [0, 1, 3, 4]
-    other = fit_weights(cells_of(x[kept][:, others]), state.objects[kept].T.copy(), lost=3)
-    assert one.weights[:, others] == pytest.approx(other.weights, **CLOSE)
-    assert one.precision[others] == pytest.approx(other.precision, **CLOSE)
-    kept = np.delete(np.arange(len(x)), [4, 7])
-    last = fit_weights(cells_of(x[kept][:, [2]]), state.objects[kept].T.copy(), lost=3)
-    assert one.weights[:, [2]] == pytest.approx(last.weights, **CLOSE)
-    assert one.precision[[2]] == pytest.approx(last.precision, **CLOSE)
-
-
 @for_each("missing", [0.0, 0.3])
 def test_pieces_do_not_matter(missing: float, monkeypatch: pytest.MonkeyPatch) -> None:
     x, state = larger_case(2, missing)
@@ -160,14 +131,6 @@ def test_pieces_do_not_matter(missing: float, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.undo()
         for name in ("weights", "bias", "precision", "squared_error"):
             assert getattr(found, name) == pytest.approx(getattr(whole, name), rel=1e-9, abs=1e-9)
-
-
-def test_a_fit_can_be_stopped_at_every_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(least_squares, "_PIECE", 5)
-    x, state = larger_case(2, 0.0)
-    calls: list[None] = []
-    fit_weights(cells_of(x), state.objects.T.copy(), poll=lambda: calls.append(None))
-    assert len(calls) == -(-len(x) // 5)
 
 
 @for_each("name", ["missing", "larger", "20 features, missing", "4 features, missing"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.integrate import quad
-from scipy.optimize import approx_fprime, linear_sum_assignment, minimize_scalar
+from scipy.optimize import approx_fprime, minimize_scalar
 
 from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.vb import (
@@ -28,7 +28,6 @@ from acvb_core.models.lfm.vb import (
     update_activations,
     update_weights,
 )
-from acvb_core.samples.planted_mixtures import block_images
 from tests.loops import for_each
 from tests.oracles import dense_lfm_vb as dense
 
@@ -244,16 +243,6 @@ def test_feature_that_nobody_has_changes_nothing_when_it_is_dropped(missing: boo
     assert bound(cells, fewer, method.prior) == pytest.approx(bound(cells, state, method.prior), abs=1e-9)
 
 
-def test_feature_of_less_than_an_object_lives_until_it_has_next_to_nothing() -> None:
-    nu = np.array([[0.004, 0.01, 0.9], [0.004, 0.02, 0.8]])
-    assert live_features(nu).tolist() == [2, 1]
-    state = replace(state_of(17, 3), nu=nu)
-    fewer = take_features(state, live_features(nu))
-    for name in ("tau", "means", "variances"):
-        np.testing.assert_array_equal(getattr(fewer, name), getattr(state, name)[[2, 1]])
-    np.testing.assert_array_equal(fewer.nu, nu[:, [2, 1]])
-
-
 def course(method: VariationalLfm, n_sweeps: int, seed: int = 0) -> list[VbState]:
     rng = np.random.default_rng(seed)
     states = [method.init(rng)]
@@ -273,14 +262,6 @@ def test_no_sweep_lowers_the_bound(missing: bool, seed: int) -> None:
     assert states[-1].bound > states[WARM].bound + 1.0
 
 
-def test_known_cells_say_the_same_however_they_are_told() -> None:
-    cells = cells_of(table(False, 4, (30, 6)))
-    told = replace(cells, observed=np.ones_like(cells.values))
-    for one, other in zip(course(VariationalLfm(cells), 40), course(VariationalLfm(told), 40), strict=True):
-        assert one.nu.shape == other.nu.shape
-        assert one.bound == pytest.approx(other.bound, rel=1e-8)
-
-
 def test_column_of_two_values_is_not_taken_for_free_of_noise() -> None:
     x = table(False, 6, (60, 5))
     x[:, 0] = np.where(x[:, 1] > 0, 1.0, -1.0)
@@ -296,17 +277,3 @@ def test_noise_alone_has_no_features() -> None:
     posterior = method.posterior(end)
     assert posterior["weights"].shape == (0, 6)
     np.testing.assert_allclose(1.0 / posterior["precision"], 1.0, atol=0.35)
-
-
-def test_blocks_are_found() -> None:
-    found = []
-    for seed in range(5):
-        planted = block_images(400, noise=0.3, seed=seed)
-        end = course(VariationalLfm(StandardisedTable.of(planted.table), 8), 60, seed)[-1]
-        often = end.nu.mean(axis=0) > 0.1
-        weights = end.means[often] * planted.table.scale.sd
-        # A feature and its opposite, with another baseline, say the same.
-        gaps = [np.abs(weights[:, None] - sign * planted.weights).max(axis=2) for sign in (1.0, -1.0)]
-        gap = np.minimum(*gaps)
-        found.append(gap.shape == (4, 4) and gap[linear_sum_assignment(gap)].max() < 0.15)
-    assert sum(found) >= 4
