@@ -162,21 +162,6 @@ def test_reading_options(run: Run, tmp_path: Path) -> None:
         assert told["data"]["shape"] == shape, flags
 
 
-def test_columns_have_two_names_each(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "visits.csv"
-    path.write_text("n,where,who\n3,Fair,Ann\n1,Ball,Ann\n0,Fair,Bob\n2,Ball,Cy\n")
-    by_one = ("--source", "who", "--target", 1, "--value", "n")
-    told = run("fit", path, "--json", *by_one, "--threshold", 1, *SMALL).json
-    assert (told["data"]["shape"], told["data"]["ones"]) == ([3, 2], 2)
-    told = run("fit", path, "--json", "--source", "who", "--target", 1, "--value", "none", *SMALL).json
-    assert told["data"]["ones"] == 4
-    found = run("fit", path, "--source", "who", "--row-column", "who")
-    assert found.code == 2
-    assert "two names of one choice" in found.err
-    found = run("fit", path, "--model", "lda", "--target", "who")
-    assert (found.code, "--column-column is for a relation" in found.err) == (2, True)
-
-
 def test_compare(run: Run, tmp_path: Path) -> None:
     arguments = ("compare", WOMEN, "--methods", "vb,acvb0", "--seeds", 2, "--heldout", "0.2", *SMALL)
     done = run(*arguments, "--burn-in", 2, "--json", "--out", tmp_path)

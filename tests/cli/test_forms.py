@@ -100,12 +100,6 @@ def test_long_texts_are_asked_about(run: Run, files: Path, file: str) -> None:
     assert run("fit", files / file, "--source", "who", "--target", "text", *SMALL).code == 0
 
 
-def test_long_texts_without_names_are_asked_about_by_position(run: Run, files: Path) -> None:
-    NOTES.to_excel(files / "bare.xlsx", index=False, header=False)
-    found = run("fit", files / "bare.xlsx", "--no-header")
-    assert "(--row-column 0) (--column-column 1)" in found.err
-
-
 def test_one_field_of_texts_is_asked_about(run: Run, files: Path) -> None:
     found = run("fit", files / "texts.jsonl")
     assert found.code == 2
@@ -166,58 +160,14 @@ def test_arguments_are_told_as_flags() -> None:
     )
 
 
-@for_each("file", ["cities.xlsx", "cities.parquet", "cities.jsonl", "cities.db"])
-def test_a_table_of_numbers_is_read(run: Run, tmp_path: Path, file: str) -> None:
-    cities = pd.DataFrame(
-        {"city": ["Bari", "Oslo", "Rome"], "rain": [588.5, 763, None], "sun": [2459, 1668, 2]}
-    )
-    cities.to_parquet(tmp_path / "cities.parquet")
-    cities.to_json(tmp_path / "cities.jsonl", orient="records", lines=True)
-    with pd.ExcelWriter(tmp_path / "cities.xlsx") as book:
-        LINKS.to_excel(book, sheet_name="links", index=False)
-        cities.to_excel(book, sheet_name="cities", index=False)
-    base = sqlite3.connect(tmp_path / "cities.db")
-    cities.to_sql("cities", base, index=False)
-    base.close()
-    part = {"cities.xlsx": ("--sheet", "cities"), "cities.db": ("--query", "SELECT * FROM cities")}
-    short = ("--model", "lfm", "--method", "em", "--k-max", "1", "--max-sweeps", "2", "--quiet", "--json")
-    found = run("fit", tmp_path / file, *part.get(file, ()), *short)
-    assert found.code == 0, found.err
-    assert (found.json["data"]["shape"], found.json["data"]["missing"]) == ([3, 2], 1)
-
-
 PAIRS = "from,to\n" + "".join(f"{a},{b}\n" for a in range(1, 7) for b in range(a + 1, 7) if a * b % 3)
-READ = {
-    "a crosstab of numbered ids": ("userId,1,2,3\n100,1,0,1\n101,0,1,1\n102,1,1,0\n", (), "3 x 3"),
-    "ids with a point": ("user,item\n1.0,a\n1,b\n2.0,a\n", (), "2 x 2"),
-    "a column of directions": ("Source,Target,Type\na,b,Undirected\nb,c,Undirected\nc,d,Undirected\n", (), "4 x 4"),
-    "sorted pairs": (PAIRS, ("--undirected",), "4 x 4"),
-    "European amounts": ("Kunde;Ware;Betrag\nA;x;1.234,50\nB;y;12,00\nA;y;3.000,00\n", (), "2 x 2"),
-    "a quantile": ("a,b,n\nr,x,1\ns,y,9\nr,y,5\ns,x,7\n", ("--threshold", "50%"), "2 x 2"),
-    "a heading": ("Buyer,Ware\nAnn,x\nBob,x\nAnn,y\nBob,y\n", ("--header",), "2 x 2"),
-    "titles": ("Sales of May\n\nperson,event\nAnn,Fair\nBob,Ball\nAnn,Ball\n", (), "2 x 2"),
-    "labels used twice": (
-        'graph [ node [ id 0 label "Ann" ] node [ id 1 label "Ann" ] node [ id 2 label "Bob" ]\n'
-        " edge [ source 0 target 2 ] edge [ source 1 target 2 ] ]\n", (), "3 x 3",
-    ),
-}  # fmt: skip
-
-
-@for_each("case", list(READ))
-def test_a_file_is_read_as_what_it_says(run: Run, tmp_path: Path, case: str) -> None:
-    content, flags, size = READ[case]
-    (tmp_path / "data.csv").write_text(content)
-    more = ("--method", "cvb0", "--k-rows", "2", "--max-sweeps", "2", "--quiet", "--json")
-    found = run("fit", tmp_path / "data.csv", *flags, *more)
-    assert found.code == 0, found.err
-    assert " x ".join(map(str, found.json["data"]["shape"])) == size
 
 
 @for_each(
     "content, flags, asked",
     [
         (PAIRS, (), "--directed) or that they have none (--undirected)"),
-        (READ["a heading"][0], (), "(--header) or data (--no-header)"),
+        ("Buyer,Ware\nAnn,x\nBob,x\nAnn,y\nBob,y\n", (), "(--header) or data (--no-header)"),
         ("a,b,n\nr,x,'1,234'\ns,y,'5,678'\n".replace("'", '"'), (), "--decimal"),
         ("doc,river,lake\nd1,1,x\n", ("--model", "lda", "--format", "matrix"), "line 2, column 3"),
         ("a;b;1,5\na;c;2,5\nb;c\n", (), "semicolon"),

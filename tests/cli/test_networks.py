@@ -14,9 +14,6 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import acvb_core
-from acvb_core.data.report import ReadReport
-from acvb_core.samples import catalogue as samples
-from acvb_core.samples.catalogue import LoadedSample
 from tests.cli.support import WOMEN, Run
 from tests.loops import for_each
 
@@ -64,20 +61,14 @@ def planted(tmp_path: Path) -> Path:
     "flags, model, network, ones",
     [
         ([], "network", "undirected", 156),
-        (["--model", "irm"], "network", "undirected", 156),
-        (["--domains", "auto"], "network", "undirected", 156),
         (["--domains", "one"], "network", "undirected", 156),
         (["--model", "irm", "--domains", "one"], "network", "undirected", 156),
-        (["--model", "network"], "network", "undirected", 156),
-        (["--model", "network", "--domains", "auto"], "network", "undirected", 156),
         (["--same-nodes"], "network", "undirected", 156),
-        (["--undirected"], "network", "undirected", 156),
         (["--directed"], "network", "directed", 78),
         (["--model", "network", "--directed", "--self-links"], "network", "directed, self-links count", 78),
         (["--undirected", "--no-self-links"], "network", "undirected", 156),
         (["--domains", "two"], "irm", None, 78),
         (["--model", "irm", "--domains", "two"], "irm", None, 78),
-        (["--domains", "two", "--same-nodes"], "irm", None, 78),
     ],
 )
 def test_how_many_domains(
@@ -140,19 +131,6 @@ def test_text_says_what_was_guessed_and_how_to_change_it(run: Run, karate: Path,
     two = run("fit", karate, "--domains", "two", *FEW).out
     assert "two kinds of objects, as asked for" in two
     assert "give --" not in two
-
-
-def test_a_first_line_that_may_be_a_heading_is_told_of(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "uses.csv"
-    path.write_text("Modul,nutzt\na,b\nb,c\nc,a\n")
-    asked = run("fit", path, *FEW)
-    assert asked.code == 2
-    assert "Say whether it holds names (--header) or data (--no-header)." in asked.err
-    path.write_text("Modul,nutzt\na,b\nb,c\nc,a\na,d\n")
-    done = run("fit", path, *FEW)
-    assert "Modul and nutzt, on the first line, occur with each other only." in done.out
-    assert "Use --header if the first line names the columns." in done.out
-    assert "--header" not in run("fit", path, "--header", *FEW).out
 
 
 @for_each(
@@ -229,36 +207,6 @@ def test_pairs_that_stand_out(run: Run, karate: Path, tmp_path: Path, flags: lis
     assert len(pd.read_csv(out / "vb-seed0" / "surprising.csv")) == 2
 
 
-@for_each("loaded", ["two", "one"])
-@for_each(
-    "flags, network, changed",
-    [
-        (["--domains", "one"], "undirected", ["two"]),
-        (["--undirected"], "undirected", ["one", "two"]),
-        (["--directed", "--self-links"], "directed, self-links count", ["one", "two"]),
-        (["--domains", "two"], None, ["one"]),
-    ],
-)
-def test_a_sample_may_be_taken_as_one_set_or_two(
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
-    loaded: str,
-    flags: list[str],
-    network: str | None,
-    changed: list[str],
-) -> None:
-    two_sided = acvb_core.as_two_sided(acvb_core.load_sample("karate").relation)
-    given = two_sided if loaded == "two" else acvb_core.as_network(two_sided).data
-    monkeypatch.setattr(samples, "load_sample", lambda name: LoadedSample(given, ReadReport(name, ())))
-    assert run("fit", "sample:karate", "--json", *FEW).json["model"] == (
-        "irm" if loaded == "two" else "network"
-    )
-    told = run("fit", "sample:karate", *flags, "--json", *FEW).json
-    assert told["model"] == ("irm" if network is None else "network")
-    assert told["data"].get("network") == network
-    assert any("as asked for" in line for line in told["report"]) == (loaded in changed)
-
-
 @for_each("arguments, words", [
         (["FILE", "--domains", "two", "--directed"], "--directed is for one set of objects, but --domains two reads"),
         (["FILE", "--domains", "two", "--undirected"], "--undirected is for one set of objects"),
@@ -329,11 +277,3 @@ def test_what_an_earlier_run_left_is_not_taken_for_this_ones(run: Run, karate: P
     assert left.exists()
     told = run(*two, "--json", *more).json
     assert (told["removed"], left.exists()) == ([str(left)], False)
-
-
-def test_a_network_whose_only_pair_is_held_out_is_refused(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "pair.csv"
-    path.write_text("x,y,1\n")
-    done = run("fit", path, "--domains", "one", "--undirected", "--heldout", "0.9", *FEW)
-    assert done.code != 0
-    assert "there is no pair to learn from: of 1 known pair, none is left" in done.err

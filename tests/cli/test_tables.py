@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import acvb_core
-from acvb_core.registry import default_methods
 from acvb_core.samples.planted_mixtures import block_images
 from tests.cli.support import WOMEN, Run
 from tests.loops import for_each
@@ -113,16 +111,6 @@ def test_a_table_end_to_end(run: Run, table: Path, tmp_path: Path) -> None:
         assert all(value[0] in "+-" for _, value in parts)
 
 
-def test_without_a_feature_it_says_so(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "noise.csv"
-    pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["a", "b"]).to_csv(path, index=False)
-    done = run("fit", path, "--model", "lfm", "--out", tmp_path / "out")
-    assert done.code == 0
-    assert "No feature: every column is explained by its baseline and noise alone." in done.out
-    assert "0 features" in done.out
-    assert list(pd.read_csv(tmp_path / "out" / "objects.csv").columns) == ["object"]
-
-
 def test_fab_is_what_is_meant_where_nothing_else_is_said(run: Run) -> None:
     assert run("fit", BLOCKS, "--max-sweeps", 2, "--k-max", 3, "--json").json["method"] == "fab"
     told = run("compare", BLOCKS, "--max-sweeps", 2, "--k-max", 3, "--json").json
@@ -155,14 +143,6 @@ def test_restarts_race_by_what_is_held_out(run: Run) -> None:
     assert [one["seed"] for one in race["entrants"]] == [0, 1]
     scores = {one["seed"]: one["heldout"] for one in race["entrants"]}
     assert scores[race["winner"]] == pytest.approx(max(scores.values()), abs=0.02)
-
-
-def test_a_sample_can_be_taken_as_it_is(run: Run) -> None:
-    told = [run("fit", FERTILITY, *FEW, "--json", *more).json for more in ((), ("--no-standardise",))]
-    assert [one["data"]["standardise"] for one in told] == [True, False]
-    assert told[0]["data"]["fingerprint"] != told[1]["data"]["fingerprint"]
-    assert "Columns are taken as they are, not standardised." in told[1]["report"]
-    assert "Columns are taken as they are, not standardised." not in told[0]["report"]
 
 
 def test_what_an_earlier_run_left_is_told_by_its_heading(run: Run, tmp_path: Path) -> None:
@@ -255,15 +235,3 @@ def test_remedies_are_flags(run: Run, table: Path, tmp_path: Path) -> None:
     failed = run("fit", path, "--model", "lfm")
     assert "(found '(missing)')" in failed.err
     assert "(--missing)" in failed.err
-
-
-@for_each("command", ["fit", "compare", "experiment"])
-def test_without_a_method_a_table_gets_those_of_its_model(run: Run, tmp_path: Path, command: str) -> None:
-    path = tmp_path / "pets.csv"
-    path.write_text("pet,weight,height\n" + "".join(f"p{n},{n % 5}.5,{n % 7}\n" for n in range(20)))
-    more = ("--splits", 2) if command == "experiment" else ()
-    told = run(
-        command, path, "--model", "lfm", "--k-max", 2, "--max-sweeps", 2, "--json", "--quiet", *more
-    ).json
-    methods = [told["method"]] if command == "fit" else [one["method"] for one in told["runs"]]
-    assert list(dict.fromkeys(methods)) == default_methods("lfm")[: 1 if command == "fit" else None]

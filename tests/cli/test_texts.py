@@ -23,13 +23,11 @@ from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.result import Result
 from acvb_core.engine.tuning import tune
 from acvb_core.registry import MODELS, model_row
-from acvb_core.samples.catalogue import SAMPLES
 from acvb_core.store.topics import load_model, load_topics
 from tests.cli.support import WOMEN, Run
 from tests.loops import for_each
 
 BARS = "sample:bars"
-FEW = ("--k", "3", "--max-sweeps", "6")
 SEA, FARM = "ship sail harbour wave", "field corn harvest plough"
 
 
@@ -135,24 +133,6 @@ def test_texts_end_to_end(run: Run, texts: Path, tmp_path: Path) -> None:
         assert np.array_equal(file["theta"], documents.filter(like="topic_").to_numpy(file["theta"].dtype))
 
 
-def test_counts_end_to_end(run: Run, counts: tuple[Path, Path], tmp_path: Path) -> None:
-    docword, vocabulary = counts
-    done = run(
-        "fit", docword, "--model", "lda", "--vocab", vocabulary, "--format", "docword", "--json", "--method", "vb",
-        "--k", 2, "--out", tmp_path / "out",
-    )  # fmt: skip
-    assert done.code == 0
-    assert done.json["data"]["words"] == 8
-    same = run(
-        "fit", docword, "--model", "lda", "--vocabulary", vocabulary, "--json", "--method", "vb", "--k", 2
-    )
-    assert same.json["data"] == done.json["data"]
-    saved = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert saved == {name: done.json[name] for name in saved}
-    topics = pd.read_csv(tmp_path / "out" / "topics.csv")
-    assert set(topics["word"]) == {*SEA.split(), *FARM.split()}
-
-
 def test_a_word_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "counts.csv"
     # Two that no reader of text files refuses: the eight-bit form of escape [, and a turn to the left.
@@ -218,15 +198,6 @@ def test_flags_that_the_format_has_no_use_for(run: Run, texts: Path, counts: tup
         assert words in failed.err
 
 
-def test_samples_of_both_kinds_are_listed(run: Run) -> None:
-    listed = run("samples", "--json").json["samples"]
-    assert {row["kind"] for row in listed} == {"relation", "corpus", "table"}
-    for row in listed:
-        sample = SAMPLES[row["name"]]
-        assert (row["model"], row["shape"]) == (sample.model, list(sample.shape))
-        assert sample.size_text in run("samples").out
-
-
 def test_help_tells_the_models_apart(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         acvb_core.cli.main(["fit", "--help"])  # type: ignore[attr-defined]
@@ -236,20 +207,6 @@ def test_help_tells_the_models_apart(run: Run, capsys: pytest.CaptureFixture[str
     assert "Number of topics. (default: 20) [lda]" in shown
     for flag in ("--vocab", "--text-column", "--stop-words", "--min-documents", "--ngrams"):
         assert flag in shown
-
-
-def test_texts_that_are_not_cut_into_words_are_told_of(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "talks.txt"
-    path.write_text(
-        "机器学习是人工智能的一个分支\n今天天气很好\n机器学习是人工智能的一个分支\n", encoding="utf-8"
-    )
-    done = run("fit", path, "--model", "lda", "--format", "lines", *FEW, "--json")
-    assert done.code == 0
-    assert any("Chinese or Japanese text without blanks" in line for line in done.json["report"])
-    path.write_text("机器学习是人工智能的一个分支\n今天天气很好\n", encoding="utf-8")
-    done = run("fit", path, "--model", "lda", "--format", "lines", *FEW)
-    assert done.code != 0
-    assert "Put blanks between the words" in done.err
 
 
 LINES = [f"{SEA} Ship", f"the {FARM} {FARM}", f"{SEA} corn ship ship"] * 6
@@ -339,23 +296,6 @@ def test_where_the_table_is_printed_nothing_else_is(run: Run, folder: Path, tmp_
     assert written.err == ""
     assert "written to  " in written.out
     assert (tmp_path / "new.csv").read_text() == done.out
-
-
-def test_one_object_of_json(run: Run, folder: Path, talks: Path, tmp_path: Path) -> None:
-    table = table_of(run("transform", folder, talks, "--format", "lines").out)
-    done = run("transform", folder, talks, "--format", "lines", "--json")
-    told = done.json
-    assert done.err == ""
-    assert (told["topics"], told["data"]["documents"]) == ("talks", len(LINES))
-    assert (told["tokens"], told["unknown"]) == (table["tokens"].sum(), 0)
-    assert told["completion"] is None
-    assert told["out"] is None
-    assert_same_table(pd.DataFrame(told["table"]), table)
-    out = tmp_path / "new.csv"
-    told = run("transform", folder, talks, "--format", "lines", "--json", "--out", out).json
-    assert told["table"] is None
-    assert told["out"] == str(out)
-    assert_same_table(table_of(out.read_text()), table)
 
 
 def test_completion_is_the_librarys(run: Run, folder: Path, talks: Path) -> None:
@@ -723,22 +663,6 @@ def test_documents_on_disk_are_transformed(run: Run, long_talks: Path, tmp_path:
     np.testing.assert_array_equal(table.filter(like="topic_"), same.filter(like="topic_"))
 
 
-def test_streams_and_batch_methods_are_compared_on_one_split(run: Run, tmp_path: Path) -> None:
-    done = run(
-        "compare", BARS, "--methods", "sdm,cvb0", "--k", 4, "--epochs", 1, "--max-sweeps", 6, "--heldout-documents",
-        "0.1", "--out", tmp_path / "out",
-    )  # fmt: skip
-    assert done.code == 0
-    assert "held-out documents: 100, " in done.out
-    table = pd.read_csv(tmp_path / "out" / "comparison.csv")
-    assert list(table["passes"].round(6)) == [1.0, 6.0]
-    assert (table["heldout_perplexity"] > 1).all()
-    told = [
-        json.loads((tmp_path / "out" / f"{name}-seed0" / "run.json").read_text()) for name in ("sdm", "cvb0")
-    ]
-    assert all(run["heldout"]["completion_perplexity"] > 1 for run in told)
-
-
 def press_ctrl_c_at(sweep: int, monkeypatch: pytest.MonkeyPatch, run: int = 1) -> None:
     """At a sweep of the so-manieth run."""
     watch, begun = ProgressLine.__call__, []
@@ -869,16 +793,6 @@ def short_talks(tmp_path: Path) -> Path:
     return path
 
 
-def test_two_differences_of_a_folder_are_one_sentence(tmp_path: Path, short_talks: Path, run: Run) -> None:
-    folder = tmp_path / "kept"
-    assert run("read", short_talks, folder, "--quiet").code == 0
-    other = tmp_path / "other.txt"
-    other.write_text("ship sail\n" * 9)
-    refused = run("read", other, folder, "--quiet")
-    assert refused.code == 2
-    assert "holds the corpus of 'talks.txt', and the file and its size were other than now." in refused.err
-
-
 def test_a_method_that_cannot_take_the_data_is_named_before_the_others_run(
     tmp_path: Path, short_talks: Path, run: Run
 ) -> None:
@@ -887,16 +801,6 @@ def test_a_method_that_cannot_take_the_data_is_named_before_the_others_run(
     refused = run("compare", folder, "--methods", "sdm,gibbs", "--k", "2")
     assert refused.code == 2
     assert refused.err.startswith("acvb: gibbs needs all the data in memory")  # no progress of sdm
-
-
-def test_one_word_is_one_word(tmp_path: Path, run: Run) -> None:
-    path = tmp_path / "only.csv"
-    path.write_text("doc,word,count\na,only,2\nb,only,3\n")
-    assert run("read", path, tmp_path / "kept", "--quiet").out.startswith(
-        "only: 2 documents · 1 word · 5 tokens · on disk\n"
-    )
-    fitted = run("fit", path, "--model", "lda", "--method", "sdm", "--k", "2", "--epochs", "1", "--quiet")
-    assert fitted.out.startswith("only: 2 documents · 1 word · 5 tokens\n")
 
 
 def test_an_end_while_documents_are_written_says_that_there_is_a_sample(

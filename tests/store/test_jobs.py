@@ -7,7 +7,6 @@ import os
 import shutil
 import threading
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,85 +31,8 @@ from tests.store.support import assert_same_result
 SECONDS = 300
 
 
-@dataclass(frozen=True)
-class Row:
-    job_id: str
-    settings: dict[str, Any] = field(default_factory=dict)
-
-
-class MemoryStore:
-    """Keeps runs in memory, and counts what is asked of it."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, tuple[str, float, Result | PreparedRun]] = {}
-        self.aside: dict[str, tuple[str, float, Result | PreparedRun]] = {}
-        self.saved: list[str] = []
-        self.rows: dict[str, Any] = {}
-        self.labels_by_id: dict[str, RunLabel] = {}
-        self.loads = 0
-        self.slow = threading.Event()
-        self.slow.set()
-
-    def save(
-        self, workspace: str, job_id: str, created: float, run: Result | PreparedRun, *, state: bool = True
-    ) -> None:
-        if isinstance(run, Result) and run.snapshot.verdict is not None:
-            assert self.slow.wait(SECONDS)
-            self.saved.append(job_id)
-            self.rows[job_id] = run.history.to_numpy(dtype=float)
-        self.kept[job_id] = (workspace, created, run)
-
-    def read_array(self, job_id: str, name: str) -> Any:
-        run = self.kept[job_id][2]
-        assert isinstance(run, Result)
-        part = name.removeprefix("posterior_")
-        return run.snapshot.posterior[part] if part != name else self.rows[job_id]
-
-    def read_state(self, job_id: str) -> tuple[Any, Any] | None:
-        run = self.kept[job_id][2]
-        return (run.snapshot.state, run.snapshot.memory) if isinstance(run, Result) else None
-
-    def runs(self, workspace: str) -> list[Row]:
-        return [Row(job_id) for job_id, (owner, _, _) in self.kept.items() if owner == workspace]
-
-    def outlines(self, runs: list[Row]) -> dict[str, Any]:
-        return {}
-
-    def labels(self, workspace: str) -> dict[str, RunLabel]:
-        return self.labels_by_id
-
-    def trash(self, workspace: str) -> list[Row]:
-        return [Row(job_id) for job_id, (owner, _, _) in self.aside.items() if owner == workspace]
-
-    def load(self, job_id: str, executor: Executor, workspace: str) -> Job:
-        self.loads += 1
-        _, created, run = self.kept[job_id]
-        return Job.restore(run, executor, job_id=job_id, created=created)
-
-    def move_to_trash(self, _: str, job_id: str) -> bool:
-        if job_id not in self.kept:
-            return False
-        self.aside[job_id] = self.kept.pop(job_id)
-        return True
-
-    def is_in_trash(self, job_id: str) -> bool:
-        return job_id in self.aside
-
-    def take_from_trash(self, _: str, job_id: str) -> bool:
-        if job_id in self.aside:
-            self.kept[job_id] = self.aside.pop(job_id)
-        return job_id in self.kept
-
-    def label(self, job_id: str) -> RunLabel | None:
-        return self.labels_by_id.get(job_id)
-
-    def save_label(self, _: str, job_id: str, label: RunLabel) -> None:
-        self.labels_by_id[job_id] = label
-
-    def delete(self, _: str, job_id: str) -> None:
-        self.labels_by_id.pop(job_id, None)
-        self.kept.pop(job_id, None)
-        self.aside.pop(job_id, None)
+def saved(store: RunStore) -> list[str]:
+    return [run.job_id for run in store.runs("mine")]
 
 
 @pytest.fixture
@@ -138,23 +60,19 @@ def finished(book: JobManager) -> bool:
         return book._idle.wait_for(lambda: book._at_work == 0, SECONDS)
 
 
-def test_a_finished_run_is_saved_and_found_by_the_next_book(relation: Relation) -> None:
-    store = MemoryStore()
+def test_a_finished_run_is_saved_and_found_by_the_next_book(relation: Relation, store: RunStore) -> None:
     book = JobManager(Executor(2), store)
     job = book.add("mine", short(relation))
     assert finished(book)
-    assert store.saved == [job.id]
-
-    again = JobManager(Executor(2), store)
+    again = JobManager(Executor(2), RunStore(store.folder))
     (found,) = again.jobs("mine")
     assert (found.id, found.created) == (job.id, job.created)
     assert found.inspect().verdict is job.inspect().verdict
     assert again.jobs("mine") == [found]
-    assert store.loads == 1
 
 
-def test_workspaces_do_not_see_each_other(relation: Relation) -> None:
-    book = JobManager(Executor(2), MemoryStore())
+def test_workspaces_do_not_see_each_other(relation: Relation, store: RunStore) -> None:
+    book = JobManager(Executor(2), store)
     mine, yours = book.add("mine", short(relation)), book.add("yours", short(relation))
     assert book.jobs("mine") == [mine]
     assert book.jobs("yours") == [yours]
@@ -163,19 +81,17 @@ def test_workspaces_do_not_see_each_other(relation: Relation) -> None:
     assert finished(book)
 
 
-def test_an_extended_run_is_saved_again(relation: Relation) -> None:
-    store = MemoryStore()
+def test_an_extended_run_is_saved_again(relation: Relation, store: RunStore) -> None:
     book = JobManager(Executor(2), store)
     job = book.add("mine", short(relation, tol=1e-12))
     assert finished(book)
     job.extend(2)
     assert finished(book)
-    assert store.saved == [job.id, job.id]
-    assert store.kept[job.id][2].snapshot.sweep == job.inspect().snapshot.sweep == 5
+    again = RunStore(store.folder).load(job.id, Executor(1))
+    assert again.inspect().snapshot.sweep == job.inspect().snapshot.sweep == 5
 
 
-def test_a_removed_run_stops_and_is_not_saved(never_ending: PreparedRun) -> None:
-    store = MemoryStore()
+def test_a_removed_run_stops_and_is_not_saved(never_ending: PreparedRun, store: RunStore) -> None:
     book = JobManager(Executor(2), store)
     job = book.add("mine", never_ending)
     while job.inspect().snapshot is None:
@@ -184,25 +100,32 @@ def test_a_removed_run_stops_and_is_not_saved(never_ending: PreparedRun) -> None
     assert finished(book)
     assert job.inspect().verdict is Verdict.STOPPED
     assert book.jobs("mine") == []
-    assert store.kept == {}
+    assert saved(store) == []
 
 
-def test_a_run_removed_while_it_is_saved_is_gone(relation: Relation) -> None:
-    store = MemoryStore()
-    store.slow.clear()
+def test_a_run_removed_while_it_is_saved_is_gone(
+    relation: Relation, store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, save = threading.Event(), RunStore.save
+
+    def save_slowly(*arguments: Any, **options: Any) -> None:
+        if isinstance(arguments[-1], Result) and arguments[-1].verdict is not None:
+            assert go_on.wait(SECONDS)
+        save(*arguments, **options)
+
+    monkeypatch.setattr(RunStore, "save", save_slowly)
     book = JobManager(Executor(2), store)
     job = book.add("mine", short(relation))
     assert job.wait(SECONDS)
     remover = threading.Thread(target=book.remove, args=("mine", job.id))
     remover.start()
-    store.slow.set()
+    go_on.set()
     remover.join(SECONDS)
     assert finished(book)
-    assert store.kept == {}
+    assert saved(store) == []
 
 
-def test_closing_stops_and_saves_what_still_runs(never_ending: PreparedRun) -> None:
-    store = MemoryStore()
+def test_closing_stops_and_saves_what_still_runs(never_ending: PreparedRun, store: RunStore) -> None:
     book = JobManager(Executor(1), store)
     running, queued = book.add("mine", never_ending), book.add("mine", never_ending)
     while running.inspect().snapshot is None:
@@ -214,8 +137,7 @@ def test_closing_stops_and_saves_what_still_runs(never_ending: PreparedRun) -> N
         "Saved 1 running run.",
         "1 run had not started.",
     ]
-    assert store.saved == [running.id]
-    assert store.kept[running.id][2].verdict is Verdict.STOPPED
+    assert store.load(running.id, Executor(1)).inspect().verdict is Verdict.STOPPED
     assert queued.inspect().snapshot is None
 
 
@@ -313,8 +235,7 @@ def test_closing_saves_what_could_not_be_saved_before(
     assert [run.job_id for run in RunStore(tmp_path).runs("mine")] == [job.id]
 
 
-def test_a_deleted_run_comes_back_and_can_go_on(relation: Relation) -> None:
-    store = MemoryStore()
+def test_a_deleted_run_comes_back_and_can_go_on(relation: Relation, store: RunStore) -> None:
     book = JobManager(Executor(2), store)
     job, other = (book.add("mine", short(relation, tol=1e-12)) for _ in range(2))
     assert finished(book)
@@ -326,7 +247,7 @@ def test_a_deleted_run_comes_back_and_can_go_on(relation: Relation) -> None:
     assert book.jobs("mine") == [job, other]
     assert book.deleted_runs("mine") == []
     assert job.can_extend
-    assert set(store.kept) == {job.id, other.id}
+    assert set(saved(store)) == {job.id, other.id}
     book.remove("mine", job.id)
     book.remove("mine", other.id)
     book.restore("mine", job.id)
@@ -412,12 +333,12 @@ def test_a_copy_that_was_put_back_is_loaded_by_its_owner_alone(relation: Relatio
     assert [found.id for found in again.jobs("mine")] == [job.id]
 
 
-def test_many_threads_share_a_book(relation: Relation) -> None:
-    book = JobManager(Executor(2), MemoryStore())
+def test_many_threads_share_a_book(relation: Relation, store: RunStore) -> None:
+    book = JobManager(Executor(2), store)
     prepared = short(relation, max_sweeps=1)
 
     def use(number: int) -> None:
-        for _ in range(5):
+        for _ in range(3):
             book.remove(f"ws{number}", book.add(f"ws{number}", prepared).id)
             book.add("shared", prepared)
             book.jobs("shared")
@@ -428,7 +349,7 @@ def test_many_threads_share_a_book(relation: Relation) -> None:
     for thread in threads:
         thread.join(SECONDS)
     assert finished(book)
-    assert len(book.jobs("shared")) == 20
+    assert len(book.jobs("shared")) == 12
     assert all(book.jobs(f"ws{n}") == [] for n in range(4))
 
 
