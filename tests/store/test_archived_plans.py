@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -30,7 +29,7 @@ from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
 from acvb_core.store.studies import ExperimentFolder, SearchFolder, StudyStore
 from tests.loops import for_each
-from tests.store.test_archives import import_at_once, rewrite
+from tests.store.test_archives import rewrite
 
 SECONDS = 300
 KEY = "0123456789abcdef" * 2
@@ -142,60 +141,6 @@ def test_a_plan_is_imported_once_and_another_workspace_has_copies(archive: bytes
     assert guest.experiment.id != other.experiment.id
     assert [(part.imported, len(part.known)) for part in guest.read(archive).others.values()] == [([], 1)] * 2
     guest.experiments.remove("guest", guest.experiment.id)
-    assert len(Home(other.store.folder, "another").experiment.inspect().study.rows) == 5
-
-
-def test_two_people_who_import_plans_at_once_have_them_all(
-    archive: bytes, other: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    guest = Home(other.store.folder, "guest")
-    guest.experiments, guest.searches = other.experiments, other.searches
-    reports = import_at_once(
-        monkeypatch, "read_plan", lambda: other.read(archive), lambda: guest.read(archive)
-    )
-    assert [[len(part.imported) for part in report.others.values()] for report in reports] == [[1, 1]] * 2
-    guest.experiments.remove("guest", guest.experiment.id)
-    guest.searches.remove("guest", guest.search.id)
-    again = Home(other.store.folder, "another")
-    assert len(again.experiment.inspect().study.rows) == 5
-    assert len(again.search.result().trials) == 3
-
-
-def test_a_plan_whose_folder_another_server_made_first_stays(
-    archive: bytes, other: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Before, the folder was removed because the import into it had failed."""
-    guest = Home(other.store.folder, "guest")
-    real = StudyStore._keep
-
-    def keep(*arguments: Any) -> Any:
-        monkeypatch.undo()
-        guest.read(archive)
-        return real(*arguments)
-
-    monkeypatch.setattr(StudyStore, "_keep", keep)
-    report = other.read(archive)
-    assert list(report.others["experiment"].refused) == ["experiment on links"]
-    assert len(Home(other.store.folder, "guest").experiment.inspect().study.rows) == 5
-    assert other.read(archive).others["experiment"].refused == {}
-
-
-def test_a_plan_imported_while_one_of_its_id_is_deleted_keeps_its_data(
-    archive: bytes, other: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other.read(archive)
-    real = RunStore.forget_dataset
-    importing = threading.Thread(target=other.read, args=(archive,))
-
-    def forget(*arguments: Any) -> None:
-        monkeypatch.undo()
-        importing.start()
-        importing.join(1)
-        real(*arguments)
-
-    monkeypatch.setattr(RunStore, "forget_dataset", forget)
-    other.experiments.remove("another", other.experiment.id)
-    importing.join(SECONDS)
     assert len(Home(other.store.folder, "another").experiment.inspect().study.rows) == 5
 
 

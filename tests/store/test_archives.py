@@ -314,17 +314,6 @@ def test_an_archive_that_lists_more_than_it_has_is_refused_at_once(
     assert other.jobs == []
 
 
-def test_topics_names_beyond_any_use_are_not_taken(filled: Home, other: Home) -> None:
-    def add(_: dict[str, bytes], manifest: dict[str, Any]) -> None:
-        for run in manifest["runs"]:
-            run["topic_names"] = [{"topic": 1, "name": "x", "words": [1]}] * 12_000
-            run["topic_names"][0] = {"topic": 1, "name": "x", "words": list(range(1_500))}
-
-    other.read(rewrite(filled.write(), add))
-    entries = TopicNames(other.store.folder).entries(other.jobs[-1].id)
-    assert (len(entries), len(entries[0]["words"])) == (10_000, 1_000)
-
-
 def test_a_damaged_run_is_named_and_the_others_are_imported(filled: Home, other: Home) -> None:
     archive = bytearray(filled.write())
     job = filled.jobs[1]

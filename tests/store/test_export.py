@@ -34,9 +34,7 @@ from acvb_core.store.export import (
     csv_text,
     own_files,
     remove_leftovers,
-    run_dict,
     run_json,
-    run_tables,
     to_plain,
     write_run,
 )
@@ -87,17 +85,6 @@ def test_any_text_comes_back(label: str) -> None:
     back = read(csv_text(pd.DataFrame({"object": [label, "other"], "x": [0.5, 1.5]})))
     assert list(back["object"]) == [label, "other"]
     assert list(back["x"]) == [0.5, 1.5]
-
-
-@for_each("domain", ["rows", "cols"])
-def test_responsibilities(result: Result, domain: str) -> None:
-    frame = responsibilities_frame(result, domain)
-    table = result.rows if domain == "rows" else result.columns
-    assert list(frame["object"]) == list(table["object"])
-    assert list(frame.columns[1:]) == [f"cluster_{k + 1}" for k in range(frame.shape[1] - 1)]
-    numbers = frame.drop(columns="object").to_numpy()
-    np.testing.assert_allclose(numbers.sum(axis=1), 1.0)
-    assert list(numbers.argmax(axis=1) + 1) == list(table["cluster"])
 
 
 def test_an_unknown_domain_is_refused(result: Result) -> None:
@@ -178,17 +165,6 @@ def test_one_cluster_number_in_every_file(result: Result, tmp_path: Path, turn: 
     assert len(frames["history"]) == result.snapshot.sweep
 
 
-def test_labels_in_the_files_are_guarded_alike(tmp_path: Path) -> None:
-    labels = ["=cmd()", "@x", "-3", "half", "日本"]
-    relation = Relation.build(np.eye(5, dtype=bool), row_labels=labels, column_labels=labels)
-    write_run(fit(relation, "vb", k_rows=2, k_cols=2, max_sweeps=2), tmp_path)
-    for name in ("rows.csv", "columns.csv"):
-        cells = list(read((tmp_path / name).read_bytes().decode())["object"])
-        assert cells == ["'=cmd()", "'@x", "'-3", "half", "日本"]
-    with np.load(tmp_path / "posterior.npz") as file:
-        assert json.loads(file["row_labels"].tobytes()) == labels
-
-
 def repeated(snippet: str) -> Result:
     names: dict[str, Any] = {}
     exec(compile(snippet, "snippet", "exec"), names)
@@ -258,19 +234,6 @@ def test_the_snippet_of_a_stopped_run() -> None:
     again = repeated(python_snippet(result))
     for domain in ("rows", "cols"):
         assert np.array_equal(result.posterior[domain], again.posterior[domain])
-
-
-def test_the_snippet_of_a_run_stopped_in_its_first_sweep_can_be_run() -> None:
-    calls: list[None] = []
-
-    def poll() -> None:
-        calls.append(None)
-        if len(calls) > 2:  # the first two come in the start
-            raise StopRun
-
-    result = fit(WOMEN, "cvb0", init="random", poll=poll)
-    assert (result.verdict, result.snapshot.sweep) == (Verdict.STOPPED, 0)
-    assert repeated(python_snippet(result)).verdict is Verdict.CONVERGED
 
 
 def test_the_snippet_of_a_run_that_won_a_race_repeats_it_alone(tmp_path: Path) -> None:
@@ -395,13 +358,6 @@ def test_agreement_is_that_of_the_objects_whose_label_is_known(plain: Result) ->
     }  # fmt: skip
     assert found.loc["other", "ari"] == pytest.approx(adjusted_rand_score(other, clusters))
     assert found.loc["other", "nmi"] == pytest.approx(normalized_mutual_info_score(other, clusters))
-
-
-def test_without_labels_nothing_is_said(plain: Result, tmp_path: Path) -> None:
-    assert len(compare_known_labels(plain)) == 0
-    assert "known_labels" not in run_dict(plain)
-    assert run_tables(plain).keys() == plain.tables.keys()
-    assert not {"agreement.csv"} & {path.name for path in write_run(plain, tmp_path)}
 
 
 def test_labels_are_written_beside_the_clusters(plain: Result, tmp_path: Path) -> None:

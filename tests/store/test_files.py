@@ -13,18 +13,16 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from acvb_core.cli import main
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.prepared import RunLabel
 from acvb_core.engine.result import Result
-from acvb_core.store import files, index
+from acvb_core.store import files
 from acvb_core.store.files import OUTPUT, StoreError, StoreLock
 from acvb_core.store.runs import RunStore
 from acvb_core.store.topic_names import TopicNames
@@ -163,34 +161,6 @@ def test_a_lock_is_waited_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPa
     holder.join()
     with lock:
         pass
-
-
-def test_two_who_find_the_list_damaged_at_once_mend_it_once(
-    store: RunStore, women: Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.save("mine", "run", 1.0, women)
-    store.save_label("mine", "run", RunLabel("a name"))
-    (store.folder / "runs.sqlite3").write_bytes(b"damage" * 1000)
-    for ending in ("-wal", "-shm"):
-        (store.folder / f"runs.sqlite3{ending}").unlink(missing_ok=True)
-    meet, real = threading.Barrier(2), index._rebuild
-
-    def rebuild(*arguments: Any) -> Path:
-        with suppress(threading.BrokenBarrierError):
-            meet.wait(1)
-        return real(*arguments)
-
-    monkeypatch.setattr(index, "_rebuild", rebuild)
-    threads = [threading.Thread(target=store.runs, args=("mine",)) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert [run.job_id for run in store.runs("mine")] == ["run"]
-    assert (
-        len([path for path in store.folder.glob("*damaged*") if not path.name.endswith(("-wal", "-shm"))])
-        == 1
-    )
 
 
 HOLD = """

@@ -149,46 +149,6 @@ def test_a_run_killed_in_its_extension_is_no_finished_run(
     assert finish(found) == wanted
 
 
-def test_an_extension_is_known_before_its_first_sweep(
-    prepared: PreparedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    book = JobManager(Executor(1), RunStore(tmp_path))
-    job = book.add("mine", shortened(prepared, 20))
-    assert job.wait(SECONDS)
-    found: list[Any] = []
-
-    def look_and_run(*arguments: Any, **options: Any) -> Any:
-        (again,) = JobManager(Executor(1), RunStore(tmp_path)).jobs("mine")
-        found.append(again.inspect())
-        return run(*arguments, **options)
-
-    monkeypatch.setattr("acvb_core.engine.executor.run", look_and_run)
-    job.extend(40)
-    assert job.wait(SECONDS)
-    assert [(one.status, one.max_sweeps, one.snapshot.sweep) for one in found] == [
-        (Status.INTERRUPTED, 60, 20)
-    ]
-
-
-def test_a_run_that_is_paused_is_kept_as_it_is(
-    prepared: PreparedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("acvb_core.engine.run.judge", lambda *_, **__: None)
-    book = JobManager(Executor(1), RunStore(tmp_path))
-    job = book.add("mine", prepared)
-    while job.inspect().snapshot is None:
-        threading.Event().wait(0.01)
-    job.pause()
-    for _ in range(SECONDS * 100):
-        (found,) = JobManager(Executor(1), RunStore(tmp_path)).jobs("mine")
-        if found.inspect().snapshot is not None:
-            break
-        threading.Event().wait(0.01)
-    assert found.inspect().snapshot.sweep == job.inspect().snapshot.sweep  # type: ignore[union-attr]
-    job.stop()
-    assert job.wait(SECONDS)
-
-
 def test_a_run_that_failed_or_was_stopped_before_a_sweep_leaves_nothing(
     prepared: PreparedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -367,14 +327,6 @@ def test_a_run_that_began_from_topics_goes_on_after_a_restart(
     wanted = finish(Job(whole, Executor(1)).start())
     assert finish(waiting) == wanted
     assert finish(ended)[2:] == wanted[2:]
-
-
-def test_a_run_that_was_kept_without_its_topics_says_that_it_cannot_begin_again(
-    prepared: PreparedRun, tmp_path: Path
-) -> None:
-    store = RunStore(tmp_path)
-    store.save("mine", "a", 1.0, replace(prepared, spec=replace(prepared.spec, start="10 topics")))
-    assert not store.load("a", Executor(1)).can_continue
 
 
 def test_a_run_of_a_folder_goes_on_from_where_it_was_kept(prepared: PreparedRun, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from acvb_core.store import runs as stored_runs
 from acvb_core.store.files import StoreError
 from acvb_core.store.index import LIST, open_connection
 from acvb_core.store.jobs import JobManager, UnreadableRunError
-from acvb_core.store.runs import RunStore, TakenRun, Trash
+from acvb_core.store.runs import RunStore, TakenRun
 from acvb_core.store.topic_names import TopicNames
 from tests.store.support import assert_same_result
 
@@ -333,26 +333,6 @@ def test_a_copy_that_was_put_back_is_loaded_by_its_owner_alone(relation: Relatio
     assert [found.id for found in again.jobs("mine")] == [job.id]
 
 
-def test_many_threads_share_a_book(relation: Relation, store: RunStore) -> None:
-    book = JobManager(Executor(2), store)
-    prepared = short(relation, max_sweeps=1)
-
-    def use(number: int) -> None:
-        for _ in range(3):
-            book.remove(f"ws{number}", book.add(f"ws{number}", prepared).id)
-            book.add("shared", prepared)
-            book.jobs("shared")
-
-    threads = [threading.Thread(target=use, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(SECONDS)
-    assert finished(book)
-    assert len(book.jobs("shared")) == 12
-    assert all(book.jobs(f"ws{n}") == [] for n in range(4))
-
-
 WORDS = [[1, 2, 3], [4, 5, 6]]
 
 
@@ -409,41 +389,6 @@ def test_a_run_whose_row_is_gone_is_still_its_owners(store: RunStore, women: Res
     with pytest.raises(StoreError, match="belongs to another workspace"):
         store.save("yours", "run", 1.0, women)
     assert store.take("yours", TakenRun("run", 1.0, women, RunLabel("x"), None)) != "run"
-
-
-def test_a_run_that_is_brought_back_while_old_ones_are_looked_up_stays(
-    deleted: RunStore, monkeypatch: pytest.MonkeyPatch, survey: Result
-) -> None:
-    deleted.save("mine", "other", 2.0, survey)
-    age(deleted)
-    real = Trash.outdated_ids
-
-    def look(self: Trash) -> list[str]:
-        monkeypatch.undo()
-        found = real(self)
-        assert deleted.take_from_trash("mine", "run")
-        return found
-
-    monkeypatch.setattr(Trash, "outdated_ids", look)
-    deleted.move_to_trash("mine", "other")
-    assert ids(deleted) == (["run"], ["other"])
-
-
-def test_a_run_saved_while_it_is_found_gone_stays(
-    store: RunStore, monkeypatch: pytest.MonkeyPatch, women: Result
-) -> None:
-    store.save("mine", "run", 1.0, women)
-    (store.folder / "runs" / "run.npz").unlink()
-    real, saving = Trash.put, threading.Thread(target=store.save, args=("mine", "run", 1.0, women))
-
-    def put(*arguments: Any) -> bool:
-        saving.start()  # it waits for its turn to write
-        return real(*arguments)
-
-    monkeypatch.setattr(Trash, "put", put)
-    store.move_to_trash("mine", "run")
-    saving.join(60)
-    assert ids(store) == (["run"], [])
 
 
 def test_an_array_is_read_while_its_run_is_deleted(

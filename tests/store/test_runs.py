@@ -6,7 +6,6 @@ import copy
 import gc
 import io
 import pickle
-import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,8 +22,8 @@ from acvb_core.data.relation import Relation
 from acvb_core.engine import history
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.history import History, Verdict
-from acvb_core.engine.job import Job, Status
+from acvb_core.engine.history import Verdict
+from acvb_core.engine.job import Status
 from acvb_core.engine.prepared import Binding, PreparedRun, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.split import HeldOut
@@ -89,20 +88,6 @@ def test_a_run_that_was_stored_without_its_state_cannot_be_extended(
     store.save("mine", "run", 0.0, women, state=False)
     job = store.load("run", executor)
     assert not job.can_extend
-
-
-def test_an_extended_run_replaces_what_was_stored(store: RunStore) -> None:
-    job = Job(prepare_run(WOMEN, "acvb0", SMALL), Executor(1)).start()
-    assert job.wait(180)
-    store.save("mine", job.id, job.created, job.result())
-    job.extend(4)
-    assert job.wait(180)
-    store.save("mine", job.id, job.created, job.result())
-    assert len(store.runs("mine")) == 1
-    loaded = store.load(job.id, Executor(1)).result()
-    assert loaded.snapshot.sweep == 12
-    assert loaded.max_sweeps == 12
-    assert_same_result(job.result(), loaded)
 
 
 def test_the_list_is_by_workspace_and_age(store: RunStore, women: Result) -> None:
@@ -192,33 +177,6 @@ def test_a_relation_of_a_run_that_cannot_be_written_does_not_stay(
     assert [run.job_id for run in store.runs("mine")] == ["run"]
 
 
-def test_many_threads_at_once(store: RunStore, executor: Executor, women: Result) -> None:
-    """Saving and deleting the only user of a relation, over and over, never leaves a run without its relation."""
-    failures: list[BaseException] = []
-    comparison = threading.Lock()  # it changes which warnings are errors, for all threads
-
-    def work(name: str) -> None:
-        try:
-            other = RunStore(store.folder)
-            for i in range(6):
-                job_id = f"{name}-{i}"
-                other.save(name, job_id, float(i), women)
-                result = other.load(job_id, executor).result()
-                with comparison:
-                    assert_same_result(women, result)
-                other.delete(name, job_id)
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work, args=(f"t{i}",)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert failures == []
-    assert list((store.folder / "relations").iterdir()) == []
-
-
 def test_a_run_that_won_a_race_comes_back_with_it(store: RunStore, executor: Executor) -> None:
     result = fit(
         WOMEN,
@@ -242,17 +200,6 @@ def test_a_run_that_won_a_race_comes_back_with_it(store: RunStore, executor: Exe
     assert result.race is not None
     pd.testing.assert_frame_equal(result.race, loaded.race)
     assert np.isfinite(loaded.race["heldout"]).all()
-
-
-def test_moves_come_back(store: RunStore, executor: Executor, women: Result) -> None:
-    history = women.history.assign(merged=np.nan)
-    history.loc[2, "merged"] = 2.0
-    last = replace(women.snapshot, moves={"merged": 1})
-    moved = women.with_state(history=History.from_frame(history), snapshot=last)
-    store.save("mine", "run", 0.0, moved)
-    loaded = store.load("run", executor).result()
-    assert_same_result(moved, loaded)
-    assert loaded.snapshot.moves == {"merged": 1}
 
 
 def test_a_stored_run_is_opened_without_its_split_method_and_model(
@@ -485,21 +432,6 @@ def test_runs_that_are_over_hold_no_arrays(tmp_path: Path, monkeypatch: pytest.M
     looked_at = [answer(job.result()) for job in book.jobs("mine")]
     assert looked_at == [answer(job.result()) for job in again.jobs("mine")]
     assert len(history._recent) <= 16
-
-
-def test_an_answer_stays_as_it_was_when_its_run_goes_on(tmp_path: Path) -> None:
-    book = JobManager(Executor(1), RunStore(tmp_path))
-    finish(book, some_runs(1))
-    (job,) = book.jobs("mine")
-    before = job.result()
-    job.extend(3)
-    assert job.wait(SECONDS)
-    assert book.close(SECONDS)
-    assert (before.snapshot.sweep, job.result().snapshot.sweep) == (2, 5)
-    (straight,) = some_runs(1)
-    other = JobManager(Executor(1), RunStore(tmp_path / "other"))
-    finish(other, [straight])
-    assert answer(before)[:-1] == answer(other.jobs("mine")[0].result())[:-1]
 
 
 def test_a_deleted_run_can_still_be_looked_at(tmp_path: Path) -> None:

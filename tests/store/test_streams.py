@@ -305,19 +305,6 @@ def test_all_documents_are_written_chunk_by_chunk(large: Result, tmp_path: Path)
     assert [path.name for path in tmp_path.iterdir()] == ["documents.csv"]
 
 
-def test_giving_up_leaves_what_was_there(large: Result, tmp_path: Path) -> None:
-    path = tmp_path / "documents.csv"
-    path.write_text("before")
-
-    def give_up(share: float) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_document_topics(large, path, give_up)
-    assert path.read_text() == "before"
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_a_run_on_disk_tells_that_its_documents_are_a_sample(large: Result, tmp_path: Path) -> None:
     write_run(large, tmp_path)
     told = json.loads(run_json(large))

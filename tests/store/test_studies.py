@@ -75,18 +75,6 @@ def test_another_process_finds_them_under_their_names(
     assert again.jobs("other") == book.jobs("other") == []
 
 
-def test_a_setting_that_this_version_does_not_have_stops_no_experiment(
-    store: RunStore, book: Book, done: StudyJob[Experiment]
-) -> None:
-    path = folder_of(store, done) / "experiment.json"
-    identity = json.loads(path.read_text())
-    for condition in identity["conditions"]:
-        condition["values"]["shards"] = 0
-    path.write_text(json.dumps(identity))
-    (job,) = StudyStore(ExperimentFolder, Executor(1), store, "1").jobs("mine")
-    assert job.inspect().study.rows == done.inspect().study.rows
-
-
 def test_one_that_was_interrupted_goes_on_and_keeps_its_runs(
     store: RunStore, done: StudyJob[Experiment]
 ) -> None:
@@ -219,13 +207,6 @@ def test_a_search_goes_on_after_a_kill_to_the_same_trials(broken: Home, whole: T
     assert again.created == job.created
     assert timeless(again.result()) == timeless(job.result()) == timeless(whole)
     assert again.result().trials[:2] == seen.study.trials
-
-
-def test_a_stream_that_is_tuned_is_kept_with_what_is_held(tmp_path: Path) -> None:
-    plan = plan_search(CORPUS, "scvb0", 3, k=4, epochs=0.5, step_scale=2.5, heldout_documents=0.1, seed=3)
-    again = SearchFolder.reopen(SearchFolder(tmp_path, plan, "1.0").folder, CORPUS).plan
-    assert (again.fixed, again.split, again.seed) == (plan.fixed, plan.split, 3)
-    assert again.next_values(Tuning(again.space.names)) == plan.next_values(Tuning(plan.space.names))
 
 
 def test_texts_on_disk_stay_as_long_as_their_search(tmp_path: Path) -> None:

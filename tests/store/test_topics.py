@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -179,26 +178,6 @@ def test_a_name_goes_with_the_words_of_its_topic(names: TopicNames) -> None:
     assert names.names("run", WORDS[[2, 1, 0]]) == ("high", None, "low")
     # Half of the words may change, in any order; a topic with fewer of them is another one.
     assert names.names("run", [[3, 2, 90, 91], [10, 70, 71, 72]]) == ("low", None)
-
-
-def test_two_people_who_name_topics_at_once_lose_no_name(
-    names: TopicNames, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each has an object of their own for the same folder."""
-    read, others = names.entries, TopicNames(tmp_path / "kept")
-    other = threading.Thread(target=others.rename, args=("run", WORDS, 2, "high"))
-
-    def read_slowly(run: str) -> list[dict[str, Any]]:
-        monkeypatch.undo()
-        known = read(run)
-        other.start()
-        other.join(1)
-        return known
-
-    monkeypatch.setattr(names, "entries", read_slowly)
-    names.rename("run", WORDS, 1, "low")
-    other.join(60)
-    assert names.names("run", WORDS) == ("low", "high", None)
 
 
 def test_topics_with_the_same_words_are_told_apart_by_number(names: TopicNames) -> None:
