@@ -174,21 +174,7 @@ def test_test_says_that_there_is_no_chromium(bare_checkout: Path) -> None:
     asked = put_stand_in(bare_checkout, "")
     tools = bare_checkout / "bin"
     tools.mkdir()
-    for name in [
-        "basename",
-        "cat",
-        "cmp",
-        "dirname",
-        "find",
-        "grep",
-        "id",
-        "mktemp",
-        "mv",
-        "rm",
-        "sh",
-        "tail",
-        "touch",
-    ]:
+    for name in TOOLS:
         (tools / name).symlink_to(shutil.which(name) or "")
     (tools / "apt-get").write_text('#!/bin/sh\necho "apt-get $@" >>asked\necho "no network"\nexit 1\n')
     (tools / "apt-get").chmod(0o755)

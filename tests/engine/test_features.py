@@ -225,14 +225,6 @@ def test_a_bound_of_densities_is_judged_by_the_object() -> None:
     assert ended([1e-9 * 3**n for n in range(8)], tol=0.1) == (8, Verdict.MAX_SWEEPS)
 
 
-def test_the_unit_is_of_the_data_that_are_fitted() -> None:
-    seen: list[Any] = []
-    told = prepared([Sweep(bound=1.0)] * 9, bound_unit=lambda data: seen.append(data) or 10)
-    assert told.bound_unit == 10.0
-    assert seen == [told.train]
-    assert prepared([Sweep(bound=1.0)] * 9).bound_unit is None
-
-
 HELDOUT: dict[str, Any] = {"raced_by": {"raced_by": "heldout"}, "tol": 1e-12, "max_sweeps": 60, "restarts": 4}
 #: How far off the runs from seeds 3 to 6 are at the first rung, and after it: the best bound is of the worst guess.
 FAR_OFF = {3: (2.5, 2.5), 4: (0.6, 2.0), 5: (0.9, 0.7), 6: (1.5, 0.4)}

@@ -16,7 +16,6 @@ from scipy import sparse
 import acvb_core
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.relation import Relation
 from acvb_core.engine import machine as free_memory
 from acvb_core.engine.executor import Executor, Status
 from acvb_core.engine.job import Job
@@ -107,15 +106,6 @@ def test_gibbs_refuses_counts_that_single_precision_cannot_count():
     corpus = Corpus.build(np.array([[1 << 24, 1], [1, 1]]))
     with pytest.raises(ParameterError, match="16,777,21"):
         acvb_core.fit(corpus, "gibbs", k=2, burn_in=1, max_sweeps=2)
-
-
-def test_a_large_sparse_relation_is_refused(monkeypatch):
-    free(monkeypatch, 1 << 30)
-    n = 100_000
-    ones = sparse.csr_array(([True], ([0], [1])), shape=(n, n))
-    relation = Relation.build(ones)
-    with pytest.raises(ParameterError, match="row clusters or column clusters"):
-        acvb_core.fit(relation, "cvb0", k_rows=500, k_cols=500)
 
 
 @for_each("what", ["compare", "grid"])

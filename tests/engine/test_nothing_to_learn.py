@@ -14,6 +14,7 @@ from acvb_core.data.table import Table
 from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.lda.grid import prepare_grid
+from tests.loops import for_each
 
 UNKNOWN = Relation.build(np.zeros((4, 5)), missing=np.ones((4, 5)), name="unknown")
 PAIR = Relation.build([[0, 1], [1, 0]], name="pair", network=Network(directed=False))
@@ -21,37 +22,23 @@ ALONE = Relation.build([[0]], name="alone", network=Network(directed=False))
 WORD = Corpus.build([[1, 0], [0, 1]], name="words")
 
 
-def check(data: Any, message: str, **options: Any) -> None:
+LEFT = "of 1 known {0}, none is left. Hold out a smaller share, or nothing."
+REFUSED = {
+    "no known entry": (UNKNOWN, 0.0, "entry", "no entry is known. Load data with known entries."),
+    "no pairs": (ALONE, 0.0, "pair", "no pair is known. Load data with known pairs."),
+    "the only pair held out": (PAIR, 0.9, "pair", LEFT.format("pair")),
+    "all entries held out": (Relation.build([[1]], name="one"), 0.9, "entry", LEFT.format("entry")),
+}
+
+
+@for_each("data, heldout, unit, why", REFUSED)
+def test_data_without_anything_to_learn_from_are_refused(
+    data: Any, heldout: float, unit: str, why: str
+) -> None:
     with pytest.raises(DataError) as caught:
-        prepare_run(data, "vb", **options)
-    assert str(caught.value) == message
-
-
-def test_a_relation_without_a_known_entry() -> None:
-    check(
-        UNKNOWN, "unknown: there is no entry to learn from: no entry is known. Load data with known entries."
-    )
-
-
-def test_a_network_without_pairs() -> None:
-    check(ALONE, "alone: there is no pair to learn from: no pair is known. Load data with known pairs.")
-
-
-def test_a_network_whose_only_pair_is_held_out() -> None:
-    check(
-        PAIR,
-        "pair: there is no pair to learn from: of 1 known pair, none is left. Hold out a smaller share, or nothing.",
-        heldout=0.9,
-    )
+        prepare_run(data, "vb", heldout=heldout)
+    assert str(caught.value) == f"{data.name}: there is no {unit} to learn from: {why}"
     assert prepare_run(PAIR, "vb").train.n_known == 1
-
-
-def test_a_relation_whose_entries_are_all_held_out() -> None:
-    check(
-        Relation.build([[1]], name="one"),
-        "one: there is no entry to learn from: of 1 known entry, none is left. Hold out a smaller share, or nothing.",
-        heldout=0.9,
-    )
 
 
 def test_words_and_cells_that_are_left_are_enough() -> None:
@@ -63,13 +50,14 @@ def test_words_and_cells_that_are_left_are_enough() -> None:
 
 def test_a_corpus_and_a_table_of_which_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """No split makes these today."""
-    table = Table.build([[1.0, 2.0], [3.0, 4.0]], name="cells")
-    message = "{}: there is no {} to learn from: no {} is known. Load data with known {}."
+    table, corpus = Table.build([[1.0, 2.0], [3.0, 4.0]], name="cells"), Corpus.build([[1, 0], [0, 1]])
     monkeypatch.setattr(Corpus, "n_tokens", 0)
-    corpus = Corpus.build([[1, 0], [0, 1]], name="words")
-    check(corpus, message.format("words", "word", "word", "words"))
     monkeypatch.setattr(Table, "n_observed", 0)
-    check(table, message.format("cells", "cell", "cell", "cells"))
+    for data, unit in ((corpus, "word"), (table, "cell")):
+        with pytest.raises(
+            DataError, match=f"no {unit} to learn from: no {unit} is known. Load data with known"
+        ):
+            prepare_run(data, "vb")
     with pytest.raises(DataError, match="no word to learn from"):
         list(prepare_grid(corpus, [2]))
 

@@ -14,7 +14,7 @@ import pytest
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Poll, SweepInfo
 from acvb_core.core.spec import MethodSpec
-from acvb_core.engine.fitting import compare, comparison_row, fit, solve
+from acvb_core.engine.fitting import comparison_row, fit, solve
 from acvb_core.engine.history import RaceReport, SweepRecord, Verdict, states_at_once
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.race import FIRST_RUNG, race
@@ -303,12 +303,6 @@ def test_a_stop_keeps_the_leader_so_far() -> None:
     assert bits(more) == bits(list(run(prepared.with_seed(best), max_sweeps=25))[-1])
 
 
-def test_a_stop_in_the_first_run_keeps_that() -> None:
-    result = stopped_when(slow_starts("gibbs", 4), lambda run_of, s: s.sweep == 5)
-    assert (result.prepared.spec.seed, result.snapshot.sweep) == (3, 5)
-    assert result.verdict is Verdict.STOPPED
-
-
 def test_runs_that_end_before_the_rung_are_still_in() -> None:
     prepared = slow_starts("vb", 4, max_sweeps=7)
     found = updates(prepared)
@@ -344,12 +338,3 @@ def test_restarts_are_checked() -> None:
     for wrong in (0, -1, 2.5, True, "4"):
         with pytest.raises(ParameterError, match="restarts is"):
             prepare_run(small_relation(), "cvb0", restarts=wrong)  # type: ignore[arg-type]
-
-
-def test_compared_races_share_no_seed() -> None:
-    table = compare(
-        small_relation(), ["vb"], seeds=2, restarts=3, k_rows=3, k_cols=3, max_sweeps=3, init="random"
-    ).table()
-    assert table["race_sweeps"].tolist() == [9, 9]
-    assert table["seed"][0] in (0, 1, 2)
-    assert table["seed"][1] in (3, 4, 5)

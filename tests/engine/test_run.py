@@ -332,26 +332,6 @@ def test_answer_of_an_averaged_run_is_scored_from_the_mean(method: str) -> None:
     assert mean_log_likelihood(with_last_sweep, held.values) != pytest.approx(expected, rel=1e-9)
 
 
-def test_sampler_is_scored_by_the_log_of_its_averaged_predictions() -> None:
-    prepared = small_run("gibbs", burn_in=4, max_sweeps=12)
-    held = prepared.heldout
-    snapshots = all_snapshots(prepared, schedule=Schedule(heldout=1))
-    kept = []
-    for snapshot in snapshots:
-        sample = prepared.algorithm.current(snapshot.state)
-        rows, cols = sample["rows"], sample["cols"]
-        ones, entries = block_counts(prepared.train, {"rows": rows, "cols": cols})
-        strength = (snapshot.hyper["a"] + ones) / (snapshot.hyper["a"] + snapshot.hyper["b"] + entries)
-        p = strength[rows.argmax(axis=1)[held.rows], cols.argmax(axis=1)[held.columns]]
-        if snapshot.sweep > 4:
-            kept.append(p)
-        p = np.mean(kept, axis=0) if kept else p
-        expected = np.log(np.where(held.values, p, 1 - p)).mean()
-        assert snapshot.heldout.log_likelihood == pytest.approx(expected, rel=1e-12)
-        assert (snapshot.burn_in, snapshot.samples) == (snapshot.sweep <= 4, len(kept))
-    assert len(kept) == 8
-
-
 def test_runs_on_one_relation_share_their_split() -> None:
     relation = planted_relation(40, 30, 2, 2, 0).relation
     one, other = (prepare_run(relation, name, heldout=0.1, heldout_seed=3) for name in ("cvb0", "vb"))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from acvb_core.cli.output import result_text
-from acvb_core.cli.progress import ProgressLine
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import Comparison, fit, solve
 from acvb_core.engine.history import Verdict
@@ -57,16 +54,6 @@ def test_results_and_files_say_it(moving: Result, still: Result) -> None:
     assert settled[:2].tolist() == [False, True]
 
 
-def test_the_command_line_says_it(moving: Result, still: Result) -> None:
-    assert "sweeps, fluctuations remain; another seed may end elsewhere; judged by" in result_text(
-        moving, [], None
-    )
-    assert "sweeps, settled; another seed may end elsewhere; judged by" in result_text(still, [], None)
-    stream = io.StringIO()
-    ProgressLine(stream)(moving.prepared, moving.snapshot)
-    assert "CONVERGED  fluctuations remain" in stream.getvalue()
-
-
 def test_the_compare_table_says_it(moving: Result, still: Result) -> None:
     frame = comparison_table([moving, still], ["one", "other"]).frame
     assert frame["Sweeps and mean"].tolist() == ["fluctuations remain", "settled"]
@@ -97,21 +84,6 @@ def test_a_run_says_which_rule_ended_it_while_assignments_still_change(
     assert f"Assignments still changed by {last.change:.1e}: this rule does not judge them." in result.reason
     assert result.reason in result_text(result, [], None)
     assert result.with_state(snapshot=replace(last, verdict=Verdict.STOPPED)).reason == ""
-
-
-def test_time_left_ends_where_convergence_is_certain(still: Result) -> None:
-    """At a tolerance of 0.1, 20 averaged sweeps are enough, whatever the limit."""
-    prepared: Any = replace(still.prepared, spec=replace(still.prepared.spec, values={
-        **still.prepared.spec.values, "tol": 0.1, "max_sweeps": 1_000_000,
-    }))  # fmt: skip
-    last = replace(still.snapshot, sweep=100, samples=12, wall_seconds=10.0)
-    job = Job.restore(
-        still.with_state(prepared=prepared, snapshot=last, max_sweeps=1_000_000),
-        Executor(1),
-        job_id="a",
-        created=0.0,
-    )
-    assert job.inspect().seconds_left == pytest.approx(8 / 10.0)
 
 
 @for_each("values", [{}, {"max_sweeps": 3}])

@@ -101,6 +101,10 @@ def test_a_setting_that_a_method_does_not_have_is_not_varied_for_it(women: Any) 
     assert [one.values["tol"] for one in plan.conditions] == [1e-3] * 3
 
 
+def test_races_share_no_seed(women: Any) -> None:
+    assert plan_experiment(women, ["vb"], splits=3, restarts=4, seed=1).seeds == (1, 5, 9)
+
+
 def test_it_goes_on_where_it_was_stopped(women: Any, experiment: Experiment) -> None:
     plan = plan_experiment(women, ["cvb0", "vb"], k=[2, 4], seed=7, **SHORT)
     *_, part = islice(make_runs(plan, Experiment(plan)), 5)

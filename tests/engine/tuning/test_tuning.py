@@ -61,17 +61,6 @@ def test_each_trial_is_the_run_that_fit_gives(found: Tuning) -> None:
     assert found.best_result.prepared.spec.values["alpha"] == found.best["alpha"]
 
 
-def test_the_same_trials_from_the_same_seed(found: Tuning) -> None:
-    again = tune(CORPUS, "cvb0", 8, **OPTIONS)
-    assert [(t.values, t.perplexity) for t in again.trials] == [
-        (t.values, t.perplexity) for t in found.trials
-    ]
-    other = tune(CORPUS, "cvb0", 3, **OPTIONS, seed=1)
-    assert other.trials[0].values == found.trials[0].values
-    assert other.trials[1].values != found.trials[1].values
-    assert other.trials[0].perplexity != found.trials[0].perplexity
-
-
 def test_points_are_spread_before_they_are_chosen(found: Tuning) -> None:
     space = small_search().space
     expected = [space.values(sobol_point(n, 2, 0)) for n in range(4)]
