@@ -43,16 +43,13 @@ from acvb_core.models.irm.state import (
 )
 from acvb_core.models.irm.sweep import CoordinateSweep, Variances, update_interleaved
 
-#: Priors of the blocks are learned to the end once the first moves have been made. Earlier, while clusters hardly
-#: differ, the best prior is one that lets no block differ from the others: it would hold them there and merge them all.
-#: Those of a chain differ.
+#: Tied priors are optimised by Newton's method from this sweep on. Earlier, while clusters hardly differ, the best
+#: prior lets no block differ: it would keep the clusters alike and merge them all. Those of a chain differ.
 CLIMB_FROM = MOVES_FROM
 #: Chains under way.
 _CHAINS = SharedWork[ChainStart]()
-#: The mean of responsibilities begins again when a sweep moves them by less than this share of what it did at first.
+#: The average begins again when a sweep changes the responsibilities by less than this share of the first change.
 _RENEWAL = 0.1
-
-
 #: A state after a sweep, the pseudo leave-one-out if it is known, and the clusters' new order.
 Swept = tuple[IrmState, float | None, dict[str, Order] | None]
 
@@ -73,7 +70,7 @@ class VariationalMethod(UnaveragedMethod, ABC):
 
     #: q(theta) is explicit: per-block priors are learned from its parameters.
     explicit = False
-    #: Leave clusters in an order that is not that of their sizes where sorting would lower the bound.
+    #: Do not sort clusters by size if that would lower the bound.
     keep_bound = False
 
     def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> IrmState:
@@ -85,8 +82,7 @@ class VariationalMethod(UnaveragedMethod, ABC):
             q = self.start.responsibilities(self.relation, self.layout, rng, poll)
         ones, entries = block_counts(self.relation, q, self.layout, poll)
         if self.hyper_rule in ("per-block", "paper"):
-            a, b = hyper.blocks(ones.shape)
-            hyper = replace(hyper, a=a.copy(), b=b.copy())
+            hyper = Hyper(hyper.alpha, *hyper.blocks(ones.shape))
         first = MOVES_FROM if samples is None else MOVES_FROM_AFTER_CHAIN
         memory = MoveMemory(first) if self.moves.any else None
         # Neither a random start nor a sample is spread over the clusters.
@@ -96,11 +92,11 @@ class VariationalMethod(UnaveragedMethod, ABC):
         )
 
     def _sample_start(self, rng: np.random.Generator, poll: Poll) -> ChainStart:
-        """Return what a Gibbs chain leaves for the run, of the best sample the clusters that there may be."""
+        """Return the start that a Gibbs chain gives, with as many clusters of its best sample as a run may have."""
         rule = "fixed" if self.hyper_rule == "fixed" else "tied"
         spectral = replace(self.start, how="spectral")
         sampler = GibbsIrm(self.relation, spectral, self.hyper, rule, self.layout)
-        # Methods that are compared begin with the same numbers on the same data: with the same chain.
+        # Methods that are compared begin with the same random numbers on the same data, so they share the chain.
         key = id(self.relation), repr((spectral, self.hyper, rule, self.layout, rng.bit_generator.state))
         best = _CHAINS.get(key, partial(run_chain, sampler, rng), poll)
         widths = dict(zip(self.layout.domains, (self.start.k_rows, self.start.k_cols), strict=False))
@@ -108,12 +104,12 @@ class VariationalMethod(UnaveragedMethod, ABC):
         return best._replace(q={domain: keep_clusters(q, widths[domain]) for domain, q in best.q.items()})
 
     def posterior(self, state: IrmState) -> Posterior:
-        """Return what the state says."""
+        """Return the state as a posterior."""
         return posterior_of(state)
 
     @abstractmethod
     def update(self, state: IrmState, rng: np.random.Generator, poll: Poll) -> tuple[IrmState, float | None]:
-        """Return the state with new responsibilities and counts, and the pseudo leave-one-out where it falls out."""
+        """Return the state with new responsibilities and counts, and the pseudo leave-one-out if the method has it."""
 
     def plain_sweep(self, state: IrmState, rng: np.random.Generator, poll: Poll) -> Swept:
         """Update the responsibilities, order and drop clusters, learn the hyper-parameters; no moves."""
@@ -134,30 +130,29 @@ class VariationalMethod(UnaveragedMethod, ABC):
     def sweep(
         self, state: IrmState, rng: np.random.Generator, poll: Poll = no_poll
     ) -> tuple[IrmState, SweepInfo]:
-        """Update every object, then the rest, and make the moves that are due.
+        """Update the objects and the hyper-parameters, and make the moves that are due.
 
-        After a move `SweepInfo.cluster_permutation` is None: it is no re-ordering (the widths tell). A sweep that
-        has skipped objects at rest says that it is settling: it cannot end a run.
+        After a move `SweepInfo.cluster_permutation` is None, as a move is no re-ordering. A sweep that has skipped
+        objects is not stationary: it cannot end a run.
         """
         state, pseudo_loo, order = self.plain_sweep(state, rng, poll)
         state, made = self.moves.after(state, self, rng, poll)
-        not_stationary = state.moves is not None or (state.active is not None and not state.active.is_whole)
-        change = None if made or state.active is None else state.active.change
+        last = state.active
         return state, SweepInfo(
             pseudo_loo,
             None if made else order,
-            change=change,
-            not_stationary=not_stationary,
+            change=None if made or last is None else last.change,
+            not_stationary=state.moves is not None or (last is not None and not last.is_whole),
             moves=made or None,
         )
 
 
 def read_variational_settings(data: Any, values: Values) -> Values:
-    """Return what every variational method is built with, from the values of its parameters."""
+    """Return the fields of every variational method, from the values of its parameters."""
     until = MOVES_UNTIL_AFTER_CHAIN if values["init"] == "gibbs" else MOVES_UNTIL
     moves = Moves(values["merge"], values["split"], limit_clusters(data, values), until)
-    schedule = values.get("schedule", "domains")
-    return read_settings(data, values) | {"shrink": values["shrink"], "moves": moves, "schedule": schedule}
+    fields = {"shrink": values["shrink"], "moves": moves, "schedule": values["schedule"]}
+    return read_settings(data, values) | fields
 
 
 def average_sweeps(method: VariationalMethod, values: Values) -> AveragedAlgorithm:
@@ -223,12 +218,12 @@ class CollapsedIrm(VariationalMethod):
                 clusters = np.flatnonzero(state.q[self.layout.axes[0]].max(axis=0) > NEGLIGIBLE)
             sweep = CoordinateSweep.of_state(self.relation, state, side, poll, clusters)
             pseudo_loo += sweep.run(self.order, update_order[domain], poll, limits=limits[domain])
-            counts = np.zeros((2, *state.ones.shape))
+            ones, entries = sweep.counts()
             if side:
-                counts[:, clusters] = [each.T for each in sweep.counts()]
-            else:
-                counts[:] = sweep.counts()
-            state = replace(state, q={**state.q, domain: sweep.own}, ones=counts[0], entries=counts[1])
+                counts = np.zeros((2, *state.ones.shape))
+                counts[:, clusters] = ones.T, entries.T
+                ones, entries = counts
+            state = replace(state, q={**state.q, domain: sweep.own}, ones=ones, entries=entries)
         return state, pseudo_loo
 
     def _update_network(

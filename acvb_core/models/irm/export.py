@@ -85,13 +85,13 @@ def links_table(result: Result, number: int) -> pd.DataFrame:
 
     tables = {}
     for pair, among in (("unknown", "missing"), ("unlinked", "unlinked")):
-        tables[pair] = likely_links(*_predicted(result), number, among=among)  # type: ignore[arg-type]
+        tables[pair] = likely_links(*_prepare_prediction(result), number, among=among)  # type: ignore[arg-type]
         tables[pair].insert(0, "pair", pair)
     unknown, unlinked = tables.values()
     return pd.concat([unknown, unlinked], ignore_index=True) if len(unknown) else unlinked
 
 
-def _predicted(result: Result) -> tuple[Any, Any, Any]:
+def _prepare_prediction(result: Result) -> tuple[Any, Any, Any]:
     """Return the data of a run, its posterior and the strengths of its blocks."""
     posterior, model = result.posterior, result.prepared.model
     return result.prepared.data, posterior, model.strengths(posterior)  # type: ignore[attr-defined]
@@ -105,7 +105,7 @@ def write_links(result: Result, number: int, folder: Path) -> list[Path]:
 
     Raises OSError: the folder cannot be written to.
     """
-    surprising = surprising_links(*_predicted(result), number)
+    surprising = surprising_links(*_prepare_prediction(result), number)
     tables = {"links.csv": links_table(result, number), "surprising.csv": surprising}
     for name, table in tables.items():
         (folder / name).write_text(csv_text(table), encoding="utf-8", newline="")

@@ -19,12 +19,12 @@ from acvb_core.data.relation import Relation
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-#: A cluster whose bound is so many nats below the weight of another is taken not to hold any of the object: e^-40 is
-#: nothing beside 1 in double precision, and the tables' single precision is far better than what is left.
+#: A cluster whose bound is so many nats below another's weight gets nothing of the object: e^-40 is lost against 1 in
+#: double precision, and the tables' single precision is far better than the margin.
 OUT_OF_REACH = 40.0
-#: Ones at a node of the chords are so many times those at the node before.
+#: Ratio of the ones at two neighbouring nodes of the chords.
 _STEP = 4.0
-#: Fewer objects or clusters are weighed sooner than the tables are made.
+#: For fewer objects or clusters the tables would take longer than they save.
 _FEWEST_OBJECTS, _FEWEST_CLUSTERS = 24, 5
 
 
@@ -41,9 +41,7 @@ class Bounds(NamedTuple):
 
 
 def make_bounds(ones: Floats, zeros: Floats, links: Floats, sizes: Floats, n_objects: int) -> Bounds:
-    """Return the tables for blocks with counts `ones` and `zeros`, shape (K, L), priors included.
-
-    They are empty where they would be of no use.
+    """Return the tables for blocks with counts `ones` and `zeros`, shape (K, L), priors included; empty if of no use.
 
     `links`: shape (N, L); the objects' ones. `sizes`: shape (L,); M, at least the ones and zeros of any object.
     `n_objects`: how many of them will be visited.
@@ -100,7 +98,7 @@ def tabulate_cluster(k: int, ones: Floats, zeros: Floats, bounds: Bounds) -> Non
 
 @nb.njit(**OPTIONS)
 def bound_weights(links: Floats, zeros: Floats, bounds: Bounds, out: Singles) -> None:
-    """Write an upper bound on the log probability of an object's links and zeros, for each cluster that it may join."""
+    """Write an upper bound on the log probability of an object's links and zeros in each cluster that it may join."""
     sizes, nodes, empty, whole, chords, slopes, _ = bounds
     n_own = whole.shape[0]
     # Up to the first node a chord is straight, so what an object has of every cluster is bounded for all at once. The
@@ -141,8 +139,7 @@ def bound_weights(links: Floats, zeros: Floats, bounds: Bounds, out: Singles) ->
                     out[k] -= shared * chords[0, m, k]
 
 
-__all__ = ["OPTIONS", "Floats"]
-#: Responsibilities and their changes below this are taken as zero in the counts (rebuilt in every pass).
+#: Responsibilities and their changes below this count as zero in the counts, which are rebuilt in every sweep.
 NEGLIGIBLE = 1e-12
 #: Least value of a + n and b + N; every prior is larger.
 SMALLEST = 1e-8
@@ -156,7 +153,7 @@ class ObjectSums(NamedTuple):
 
 
 class BlockCounts(NamedTuple):
-    """a + n and b + N of every block, shape (K, L), and the cluster sizes, shape (K,); kernels keep them up to date."""
+    """a + n and b + N of every block, shape (K, L), and the cluster sizes, shape (K,); kept up to date."""
 
     ones: Floats
     zeros: Floats
@@ -164,15 +161,15 @@ class BlockCounts(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Thresholds of what an update passes over."""
+    """Thresholds below which an update skips clusters and changes."""
 
-    #: An object's share of the clusters that hold more of it than this is divided anew; negative for all clusters.
+    #: Only clusters that have more of an object than this share it out among themselves; negative for all clusters.
     least: float = -1.0
     #: Smaller responsibilities, and changes of them, are not taken out of the counts of the blocks or put in.
     negligible: float = NEGLIGIBLE
     #: A cluster that must weigh so many nats less than another does not get any of an object.
     reach: float = OUT_OF_REACH
-    #: The tables of a cluster's bounds are made anew when this share of its objects has come or gone.
+    #: The tables of a cluster's bounds are rebuilt when this share of its objects has come or gone.
     tolerance: float = 0.1
 
 
@@ -181,7 +178,7 @@ NO_LIMITS = Limits()
 
 
 class Scratch(NamedTuple):
-    """Working arrays of a pass, and the sums of log B(a + n, b + N) over a cluster's blocks where they are known."""
+    """Working arrays of a sweep, and known sums of log B(a + n, b + N) over a cluster's blocks."""
 
     x: Floats
     y: Floats
@@ -196,7 +193,7 @@ class Scratch(NamedTuple):
 
 
 def make_scratch(n_own: int, n_other: int) -> Scratch:
-    """Return room for an update of objects with so many clusters, and as many of the other domain; no sum is known."""
+    """Return working arrays for so many clusters of both domains; no sum is known."""
     counts, rows = (2 * n_own, n_other), (n_own,)
     return Scratch(
         np.empty(counts), np.empty(counts), np.empty(2 * n_own * n_other),
@@ -214,7 +211,7 @@ def chunk_length(n_rows: int, n_columns: int, ns_per_block: float = 6.0) -> int:
 def log_prior(mass: Floats, alpha: float, out: Floats) -> None:
     """Write log p(z = k | others) of the stick-breaking prior truncated at K = len(mass), with v_K = 1.
 
-    `mass` holds the expected cluster sizes without the object. The exponentials sum to one.
+    `mass`: expected cluster sizes without the object. The exponentials sum to one.
     """
     n_clusters = mass.shape[0]
     stay, beyond = np.empty(n_clusters), 0.0
@@ -264,7 +261,7 @@ def block_terms(x: Floats, y: Floats, length: int, out: Floats) -> None:
 
 @nb.njit(**OPTIONS)
 def total_of(values: Floats) -> float:
-    """Return the sum of values (a plain loop, which the compiler vectorises; `ndarray.sum` is not)."""
+    """Return the sum of values by a plain loop, which the compiler vectorises, unlike `ndarray.sum`."""
     total = 0.0
     for t in range(values.shape[0]):
         total += values[t]
@@ -273,7 +270,7 @@ def total_of(values: Floats) -> float:
 
 @nb.njit(**OPTIONS)
 def add_share(base: Floats, row: Floats, share: float, out: Floats) -> None:
-    """Write base + share * row for one cluster; rounding may leave less than a tiny prior, not less than that."""
+    """Write base + share * row for one cluster, at least `SMALLEST`, as rounding may leave less than a tiny prior."""
     for m in range(base.shape[0]):
         out[m] = max(base[m] + share * row[m], SMALLEST)
 
@@ -292,9 +289,9 @@ def zeroth_order(
 ) -> float:
     """CVB0 update of some objects (IRM14 §5 with counts replaced by their means); returns sum of log C_i.
 
-    `objects`: objects to visit, in this order.
+    `objects`: objects to update, in this order.
     `q`: shape (N, K); responsibilities of the swept domain; changed in place when `update`.
-    `bounds`: tables of the blocks, kept up to date; where they are empty, all clusters are weighed.
+    `bounds`: tables of the blocks, kept up to date; if they are empty, all clusters are weighed.
     `alpha`: concentration of the stick-breaking prior.
     `update`: False only evaluates the normalisers.
     """
@@ -331,7 +328,7 @@ def zeroth_order(
                 tops[:] = np.inf
             for at in range(n_held):
                 tops[choices[at]] = -np.inf
-        # First the clusters that hold some of the object, with it and without it; then the most promising one of those
+        # First the clusters that have some of the object, with it and without it; then the most promising one of those
         # that may take some of it, and then the others.
         n_choices, n_weighed, reach = n_held, 0, -np.inf
         for stage in range(3 if least < 0.0 else 1):
@@ -400,12 +397,12 @@ def zeroth_order(
 
 @dataclass(frozen=True)
 class Layout:
-    """How the clusterings of a model lie along the sides of its relation."""
+    """The clusterings along the two sides of a relation."""
 
-    #: Domain of the row objects and of the column objects; the same one where these are the same objects.
+    #: Domain of the row objects and of the column objects; the same one if these are the same objects.
     axes: tuple[str, str] = ("rows", "cols")
-    #: Blocks (k, l) and (l, k) are one, with one strength (undirected networks). The counts are stored as a symmetric
-    #: matrix, each unordered pair of objects counted once.
+    #: Blocks (k, l) and (l, k) are one, with one strength (undirected networks). The counts are a symmetric matrix, and
+    #: count each unordered pair of objects once.
     symmetric: bool = False
 
     @property
@@ -419,7 +416,7 @@ class Layout:
         return self.axes[:1] if self.one_domain else self.axes
 
     def distinct(self, n_clusters: int) -> NDArray[np.float64]:
-        """Return what a sum over blocks takes each of them by, shape (K, K) or (1, 1): 0 for a block's mirror image."""
+        """Return the weight of each block in a sum, shape (K, K) or (1, 1): 0 for a block's mirror image."""
         if not self.symmetric:
             return np.ones((1, 1))
         return np.triu(np.ones((n_clusters, n_clusters)))
@@ -436,9 +433,9 @@ def network_layout(relation: Relation) -> Layout:
     return _UNDIRECTED if undirected else _DIRECTED
 
 
-#: Additions a kernel call may do: some 10 ms.
+#: Additions of a kernel call: some 10 ms.
 _ADDITIONS = 2_000_000
-#: Rows that are added up at least at a time.
+#: Rows that a kernel call adds up at least.
 _ROWS = 10_000
 #: Below this share of non-negligible responsibilities the compressed form is the faster one.
 _COMPRESS_BELOW = 0.4
@@ -493,7 +490,7 @@ def pattern_product(pattern: sparse.csr_array, values: Floats, poll: Poll = no_p
 
 
 def _runs_of_rows(indptr: NDArray[np.int32], links_per_run: int) -> list[tuple[int, int]]:
-    """Cut rows into runs of at most about `links_per_run` stored entries (a single row may hold more)."""
+    """Return runs of rows with at most about `links_per_run` stored entries each; a single row may have more."""
     n_rows = len(indptr) - 1
     if indptr[-1] <= links_per_run:
         return [(0, n_rows)]
@@ -503,9 +500,9 @@ def _runs_of_rows(indptr: NDArray[np.int32], links_per_run: int) -> list[tuple[i
 
 
 def count_apart(responsibilities: Floats) -> tuple[float, int]:
-    """Return the share that every object has of every cluster, and how many responsibilities are larger.
+    """Return a share that every object has of every cluster, and how many responsibilities are larger.
 
-    It is looked for, and may be more than zero, only where most responsibilities are worth counting.
+    The share is zero unless most responsibilities are worth counting.
     """
     n_counted = count_large(responsibilities, 0.0)
     if n_counted <= _COMPRESS_BELOW * responsibilities.size:
@@ -516,7 +513,7 @@ def count_apart(responsibilities: Floats) -> tuple[float, int]:
 
 @nb.njit(**OPTIONS)
 def count_large(responsibilities: Floats, even: float) -> int:
-    """Return how many responsibilities are not negligible beside what all have."""
+    """Return how many responsibilities exceed the share that all have."""
     count = 0
     for i in range(responsibilities.shape[0]):
         for k in range(responsibilities.shape[1]):
@@ -527,12 +524,10 @@ def count_large(responsibilities: Floats, even: float) -> int:
 
 @nb.njit(**OPTIONS)
 def compress(responsibilities: Floats, count: int, even: float):  # type: ignore[no-untyped-def]
-    """Return the non-negligible responsibilities: clusters and values of two of each object, and then the rest.
+    """Return the non-negligible responsibilities beyond `even`: clusters and values of two of each object, then others.
 
-    Values are what there is beyond `even`.
-
-    Most objects have one or two, and reading two without asking is faster than a loop of one or two steps. A missing
-    second one is a zero in the first one's cluster.
+    Most objects have one or two, and reading always two is faster than a loop. A missing second one is a zero in the
+    first one's cluster.
     """
     n = responsibilities.shape[0]
     pairs, shares = np.zeros((n, 2), np.int32), np.zeros((n, 2))

@@ -1,4 +1,4 @@
-"""The IRM as the engine sees it: lower bound, pseudo leave-one-out score, predictions, result tables, memory."""
+"""The model of the IRM: lower bound, pseudo leave-one-out score, predictions, result tables, memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _NS, _LINK_NS = {"vb": 3, "gibbs": 15, "cvb0": 30, "acvb0": 30, "cvb": 40, "acvb
 
 def sweep_seconds(relation: Relation, method: str, values: dict[str, Any]) -> float:
     """Return about how long a sweep takes at most: objects times blocks, and links of either side times clusters."""
-    values = _at_most(relation, values)
+    values = _with_most_clusters(relation, values)
     k_rows = values["k_rows"]
     k_cols = values.get("k_cols", k_rows)
     blocks = sum(relation.shape) * k_rows * k_cols
@@ -57,8 +57,8 @@ def sweep_seconds(relation: Relation, method: str, values: dict[str, Any]) -> fl
     return 1e-9 * (_NS[method] * blocks + _LINK_NS * links)
 
 
-def _at_most(relation: Relation, values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values with the most clusters that the run may get by splits; a chain makes as many as it likes."""
+def _with_most_clusters(relation: Relation, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values with the most clusters that the run may get by splits; a chain has no limit."""
     if not values.get("split", True) and values["init"] != "gibbs":
         return values
     return values | {f"k_{domain}": most for domain, most in limit_splits(relation, values).items()}
@@ -67,14 +67,14 @@ def _at_most(relation: Relation, values: dict[str, Any]) -> dict[str, Any]:
 def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int:
     """Return the peak memory of a run in bytes, beyond the relation and its transpose.
 
-    Counted at the most clusters that splits may lead to, for whichever is largest: the start; a sweep, with
-    responsibilities before, now and in the making, the sums over links and zeros of both passes, and the mean of an
-    averaged run; a split, with the states that wait for their trial. Block by block work is small beside them. A
-    sampler's clusters have no upper limit, but seldom are more than that.
+    It is that of the largest step, with the most clusters that splits may lead to: the start; a sweep, with
+    responsibilities before, now and in the making, the sums over links and zeros of both sides, and the mean of an
+    averaged run; a split, with the states that wait for their trial. Blocks are small in comparison. A sampler's
+    clusters have no upper limit, but seldom are more than that.
     """
     n_rows, n_cols = relation.shape
     fewest = min(values["k_rows"], values.get("k_cols", values["k_rows"]))
-    values = _at_most(relation, values)
+    values = _with_most_clusters(relation, values)
     if "k_cols" not in values:
         return _network_bytes(relation, method, values, fewest)
     own = n_rows * values["k_rows"] + n_cols * values["k_cols"]
@@ -100,24 +100,21 @@ def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int
 
 
 def _sample_bytes(n_objects: int, values: dict[str, Any]) -> int:
-    """Return the memory of the samples of a chain, which a run keeps: labels of two bytes, strengths of four."""
+    """Return the bytes of the samples of a chain, which a run keeps: labels of two bytes, strengths of four."""
     if values["init"] != "gibbs":
         return 0
     return KEPT * (2 * n_objects + 4 * values["k_rows"] * values.get("k_cols", values["k_rows"]))
 
 
 def _largest(relation: Relation, k: int) -> int:
-    """Return how many links and unknown entries the members of the largest cluster may have, which a split weighs.
-
-    Thrice the share that all would have if they were alike.
-    """
+    """Return how many links and unknown entries the largest cluster may have: thrice the share of an average one."""
     return (relation.n_ones + relation.n_missing) * min(3, k) // k
 
 
 def _network_bytes(relation: Relation, method: str, values: dict[str, Any], fewest: int) -> int:
-    """Return the peak memory of a run with one domain: no sums over links are kept, they are made node by node.
+    """Return the peak memory of a run with one domain, whose sums over links are made node by node.
 
-    For whichever is largest: the start, a sweep, or a split. `fewest`: the starting number of clusters.
+    `fewest`: the starting number of clusters.
     """
     n_nodes, k = relation.shape[0], values["k_rows"]
     own = n_nodes * k
@@ -166,7 +163,7 @@ class IrmModel:
     def lower_bound(self, posterior: Posterior, responsibilities: Responsibilities | None = None) -> float:
         """Return the variational lower bound of log p(X) in nats, at the best q(v), q(theta) for given q(Z).
 
-        IRM14 eqs. 39-49 with the conjugate factors put in, which leaves Beta functions of the counts.
+        IRM14 eqs. 39-49; the conjugate factors leave Beta functions of the counts.
         """
         return lower_bound(self._state(posterior))
 
@@ -216,25 +213,25 @@ class IrmModel:
         return {}
 
     def score(self, probability: Floats, heldout: HeldOut) -> LinkScore:
-        """Return the scores of predictions, against the density of the training relation: what one block predicts."""
+        """Return the scores of predictions, compared with one block: the density of the training relation."""
         return score_links(probability, heldout.values, self.relation.density)
 
     def predict_averaged(self, posterior: Posterior, heldout: HeldOut) -> Floats | None:
-        """Return the mean of what the samples of a chain predict; None where there are none."""
+        """Return the mean prediction of the samples of a chain; None without samples."""
         if not count_samples(posterior):
             return None
         return clip_probability(SampledPairs.of_posterior(posterior).of(heldout.rows, heldout.columns))
 
     def sampled_labels(self, posterior: Posterior, domain: str) -> Array | None:
-        """Return the cluster of each object in each sample, shape (S, N); None where there are no samples."""
+        """Return the cluster of each object in each sample, shape (S, N); None without samples."""
         return posterior[LABELS.format(domain)] if count_samples(posterior) else None
 
     def read_chain(self, posterior: Posterior) -> dict[str, Array]:
-        """Return what tells whether the chain of the samples has mixed, by name (`sampled.read_chain`)."""
+        """Return numbers by which the mixing of the samples' chain is judged, by name (`scores.read_chain`)."""
         return read_chain(posterior)
 
     def complete_posterior(self, posterior: Posterior) -> Posterior:
-        """Return the posterior: there is all of it."""
+        """Return the posterior, which is complete."""
         return posterior
 
     def tables(self, posterior: Posterior) -> dict[str, Any]:
@@ -332,7 +329,7 @@ def use_figures() -> None:
 
 
 def predict_links(_: IrmModel, posterior: Posterior, train: Relation) -> None:
-    """Predict links by the samples of a run, where it has some; do what only runs with more clusters do."""
+    """Predict links by the samples of a run, if it has some; call kernels that only runs with more clusters use."""
     hard = np.eye(train.shape[1], 5)
     neighbour_sums(train.ones, hard)
     cluster_sums(hard, hard)

@@ -150,11 +150,13 @@ def _shift_neighbours(
 ) -> None:
     """Take object i out of its neighbours' sums (sign -1) or put it in (+1)."""
     pointers, indices, _, linked, unknown, all_linked, all_unknown = neighbours
-    for k in range(shares.shape[0]):
-        for j in indices[0][pointers[0][i] : pointers[0][i + 1]]:
+    for j in indices[0][pointers[0][i] : pointers[0][i + 1]]:
+        for k in range(shares.shape[0]):
             linked[j, k] += sign * shares[k]
-        for j in indices[1][pointers[1][i] : pointers[1][i + 1]]:
+    for j in indices[1][pointers[1][i] : pointers[1][i + 1]]:
+        for k in range(shares.shape[0]):
             unknown[j, k] += sign * shares[k]
+    for k in range(shares.shape[0]):
         for m in range(all_linked.shape[1]):
             all_linked[k, m] += sign * shares[k] * variances.links[i, m]
             all_unknown[k, m] += sign * shares[k] * variances.unknown[i, m]

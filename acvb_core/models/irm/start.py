@@ -28,34 +28,28 @@ def leading_vectors(
 ) -> tuple[Floats, Floats, Floats]:
     """Return leading left singular vectors, singular values and right singular vectors by subspace iteration.
 
-    `forward` and `backward` multiply the matrix of that `shape`, and its transpose, with a block of vectors; `width`
-    vectors are carried along, some more than are wanted, the last ones being inexact.
+    `forward`, `backward`: multiply the matrix of that `shape`, and its transpose, with a block of vectors.
+    `width`: vectors iterated; the last ones are inexact.
 
     Reference: Halko, Martinsson and Tropp, SIAM Review 2011.
     """
-    width = min(width, *shape)
-    basis = _orthonormal(forward(rng.standard_normal((shape[1], width))))
+    basis = np.linalg.qr(forward(rng.standard_normal((shape[1], min(width, *shape))))).Q
     for _ in range(iterations):
-        basis = _orthonormal(forward(_orthonormal(backward(basis))))
+        basis = np.linalg.qr(forward(np.linalg.qr(backward(basis)).Q)).Q
     right, values, within = np.linalg.svd(backward(basis), full_matrices=False)
     return basis @ within.T, values, right
 
 
-def _orthonormal(vectors: Floats) -> Floats:
-    return np.linalg.qr(vectors)[0]
-
-
-#: Subspace iterations, and vectors carried along beside those asked for: k-means can tell no finer ones (measured on
-#: planted and real relations), and products with a whole block of vectors cost a tenth of ARPACK's one by one.
+#: Subspace iterations, and vectors iterated beyond those asked for: more do not change k-means (measured on planted and
+#: real relations), and products with a whole block of vectors cost a tenth of ARPACK's one by one.
 _ITERATIONS, _EXTRA = 7, 10
-#: The spectral start makes no more clusters than leave so many objects to each, on average: k-means on a handful of
-#: points finds chance, and moves have to undo it.
+#: Mean objects of a spectral cluster, at least: k-means on a handful of points finds chance, and moves have to undo it.
 _OBJECTS = 5
-#: Of so many points, a hierarchy finds clusters at least as good as k-means does, and far sooner.
+#: Up to so many points a hierarchy finds clusters at least as good as those of k-means, and far sooner.
 _FEW = 128
 #: Noise on the points of a hierarchy, as a share of their root mean square, so that seeds give different starts.
 _NOISE = 0.1
-#: Points that k-means looks at; further ones join the nearest cluster. It would take minutes on millions.
+#: Points that k-means uses; further ones join the nearest cluster. It would take minutes on millions.
 _SAMPLED = 200_000
 #: Decimals up to which two points are the same.
 _DIGITS = 10
@@ -65,58 +59,36 @@ _DIGITS = 10
 class Start:
     """How the first responsibilities are made."""
 
-    #: `k_rows`, `k_cols`: number of clusters to begin with (the truncation of the stick-breaking prior); with one
-    #: domain the first. The spectral start makes fewer of a few objects.
+    #: `k_rows`, `k_cols`: starting number of clusters (the truncation of the stick-breaking prior); one domain has the
+    #: first. The spectral start makes fewer of a few objects.
     k_rows: int
     k_cols: int = 0
-    how: str = (
-        "spectral"  #: "spectral", "random", or "gibbs", which takes the best sample of a chain (`chain`)
-    )
-    #: Share of each object that is spread evenly over all clusters; not of a random start.
-    smoothing: float = 0.1
+    how: str = "spectral"  #: "spectral", "random", or "gibbs", from the best sample of a chain
+    smoothing: float = 0.1  #: share of each object that a spectral start spreads evenly over all clusters
 
     def responsibilities(
-        self,
-        relation: Relation,
-        layout: Layout,
-        rng: np.random.Generator,
-        poll: Poll = no_poll,
+        self, relation: Relation, layout: Layout, rng: np.random.Generator, poll: Poll = no_poll
     ) -> dict[str, Floats]:
         """Return responsibilities of every domain, shape (N, K), largest cluster first."""
-        widths = (self.k_rows,) if layout.one_domain else (self.k_rows, self.k_cols)
+        widths = dict(zip(layout.domains, (self.k_rows, self.k_cols), strict=False))
+        sizes = dict(zip(layout.domains, relation.shape, strict=False))
         if self.how == "random" or min(relation.shape) < 3 or relation.n_ones == 0:
-            responsibilities = [
-                _random_responsibilities(n, k, rng) for n, k in zip(relation.shape, widths, strict=False)
-            ]
+            weights = {domain: rng.random((sizes[domain], k)) + 1e-12 for domain, k in widths.items()}
+            found = {domain: each / each.sum(axis=1, keepdims=True) for domain, each in weights.items()}
         else:
-            fewer = tuple(_limit_clusters(k, n) for n, k in zip(relation.shape, widths, strict=False))
-            points: tuple[Floats, ...] = embedding(relation, max(fewer), rng, poll)
+            fewer = {domain: min(k, max(sizes[domain] // _OBJECTS, 2)) for domain, k in widths.items()}
+            points: tuple[Floats, ...] = embedding(relation, max(fewer.values()), rng, poll)
             if layout.one_domain:
                 points = (points[0],) if layout.symmetric else (np.hstack(points),)
+            found = {}
             seeds = rng.integers(2**31 - 1, size=2)
-            responsibilities = [
-                _smooth_labels(_cluster_points(coordinates, k, int(seed)), k, self.smoothing)
-                for coordinates, k, seed in zip(points, fewer, seeds, strict=False)
-            ]
+            for (domain, k), coordinates, seed in zip(fewer.items(), points, seeds, strict=False):
+                labels = _cluster_points(coordinates, k, int(seed))
+                found[domain] = np.full((len(labels), k), self.smoothing / k)
+                found[domain][np.arange(len(labels)), labels] += 1.0 - self.smoothing
         return {
-            domain: np.ascontiguousarray(q[:, order_by_size(q.sum(axis=0))])
-            for domain, q in zip(layout.domains, responsibilities, strict=True)
+            domain: np.ascontiguousarray(q[:, order_by_size(q.sum(axis=0))]) for domain, q in found.items()
         }
-
-
-def _limit_clusters(n_clusters: int, n_objects: int) -> int:
-    return min(n_clusters, max(n_objects // _OBJECTS, 2))
-
-
-def _random_responsibilities(n_objects: int, n_clusters: int, rng: np.random.Generator) -> Floats:
-    weights = rng.random((n_objects, n_clusters)) + 1e-12
-    return weights / weights.sum(axis=1, keepdims=True)
-
-
-def _smooth_labels(labels: np.ndarray, n_clusters: int, smoothing: float) -> Floats:
-    q = np.full((len(labels), n_clusters), smoothing / n_clusters)
-    q[np.arange(len(labels)), labels] += 1.0 - smoothing
-    return q
 
 
 def embedding(
@@ -124,12 +96,11 @@ def embedding(
 ) -> tuple[Floats, Floats]:
     """Return row objects and column objects as points, shapes (N1, R), (N2, R), for spectral co-clustering.
 
-    Leading singular vectors of the degree-normalised links, scaled by the singular values; the mean degree is added
-    to every degree so that objects with few links do not dominate. Unknown entries count as no link. For symmetric
-    links these are the eigenvectors of largest absolute eigenvalue.
+    Leading singular vectors of the degree-normalised links, scaled by the singular values. The mean degree is added to
+    every degree so that objects with few links do not dominate. Unknown entries count as no link. For symmetric links
+    these are the eigenvectors of largest absolute eigenvalue.
 
-    Reference: Dhillon, KDD 2001; the regularised degrees: Qin and Rohe, NIPS 2013; the subspace iteration: Halko,
-      Martinsson and Tropp, SIAM Review 2011.
+    Reference: Dhillon, KDD 2001; the regularised degrees: Qin and Rohe, NIPS 2013.
     """
     rank = min(n_clusters, min(relation.shape) - 1)
     row_scale = _inverse_root_degree(np.diff(relation.ones.indptr))[:, None]
@@ -151,7 +122,7 @@ def _inverse_root_degree(degree: np.ndarray) -> Floats:
 
 
 def _cluster_points(points: Floats, n_clusters: int, seed: int) -> np.ndarray:
-    """Return the cluster of each point, by Ward's hierarchy where they are few, else by k-means."""
+    """Return the cluster of each point, by Ward's hierarchy if they are few, else by k-means."""
     points = points.round(_DIGITS)
     if len(points) > _FEW:
         return _k_means(points, n_clusters, seed)
@@ -161,7 +132,7 @@ def _cluster_points(points: Floats, n_clusters: int, seed: int) -> np.ndarray:
 
 
 def _cut_hierarchy(points: Floats, n_clusters: int) -> np.ndarray:
-    """Return the cluster of each of a few points where Ward's hierarchy has so many clusters left.
+    """Return the cluster of each of a few points by Ward's hierarchy, cut at so many clusters.
 
     SciPy's `ward` and `fcluster` find the same clusters, and take longer to import than a small fit.
     """
@@ -182,8 +153,8 @@ def _cut_hierarchy(points: Floats, n_clusters: int) -> np.ndarray:
 def _k_means(points: Floats, n_clusters: int, seed: int) -> np.ndarray:
     from sklearn.cluster import KMeans  # takes a second to import
 
-    # Of clusters beyond the number of distinct points k-means would warn; they start empty, which is what is wanted.
-    # Silencing the warning would not do: filters belong to the process, and runs begin on several threads at once.
+    # K-means would warn of clusters beyond the number of distinct points; they start empty, as intended. The warning
+    # cannot be silenced: filters belong to the process, and runs begin on several threads at once.
     n_points = len(points)
     sample = points
     if n_points > _SAMPLED:
@@ -194,14 +165,14 @@ def _k_means(points: Floats, n_clusters: int, seed: int) -> np.ndarray:
 
 
 def layout_of(data: Any, values: Values) -> Layout:
-    """Return which clusterings a method with these values makes of the data: those of two domains, or a network's."""
+    """Return the clusterings that a method with these values makes of the data: two domains, or a network's."""
     return TWO_DOMAINS if "k_cols" in values else network_layout(data)
 
 
 def read_settings(data: Any, values: Values) -> Values:
-    """Return what every method is built with, from the values of its parameters."""
+    """Return the fields of every method, from the values of its parameters."""
     if max(data.shape) > _FEW:
-        import sklearn.cluster  # noqa: F401 - here, so that the time it takes is not the run's
+        import sklearn.cluster  # noqa: F401 - here, so that its time does not count as the run's
 
     layout = layout_of(data, values)
     k_cols = values["k_cols"] if "k_cols" in values else values["k_rows"]

@@ -14,7 +14,7 @@ from acvb_core.models.irm.kernels import Floats, cluster_sums
 from acvb_core.models.irm.network import NetworkPass, coordinate_ascent
 from acvb_core.models.irm.state import IrmState, block_counts, observed_sums
 
-#: Nanoseconds of a multiplication and addition of the network's kernel, by which its calls are cut.
+#: Nanoseconds of a multiplication and addition of the network's kernel, which limit the objects of a call.
 _NS = 1.0
 
 
@@ -22,10 +22,9 @@ _NS = 1.0
 class VariationalIrm(VariationalMethod):
     """VB bound to a relation (an `Algorithm`).
 
-    The conjugate factors q(v), q(theta) are functions of the counts and are never stored: every update takes
-    them at their optimum, so the lower bound of a state is that of the whole factorisation, and no step of a
-    sweep lowers it. A network's objects are neighbours of each other, so that updating all at once could lower the
-    bound: they are updated one by one.
+    The conjugate factors q(v), q(theta) follow from the counts and are never stored. Every update takes them at their
+    optimum, so the lower bound of a state is that of the whole factorisation, and no step of a sweep lowers it. A
+    network's objects are neighbours of each other: to update all at once could lower the bound.
 
     Reference: IRM14 §4, eqs. 50-57; networks: §2.2.1.
     """
@@ -57,10 +56,9 @@ class VariationalIrm(VariationalMethod):
         log_one, log_zero = expected_logs(objects.blocks.ones, objects.blocks.zeros)
         mass = objects.blocks.mass
         shares = expected_log_shares(mass, objects.alpha)
-        visits = rng.permutation(len(objects.q))
-        length = objects.chunk_length(len(shares), _NS)
-        for begin in range(0, len(visits), length):
-            chunk = visits[begin : begin + length]
+        order, length = rng.permutation(len(objects.q)), objects.chunk_length(len(shares), _NS)
+        for begin in range(0, len(order), length):
+            chunk = order[begin : begin + length]
             coordinate_ascent(chunk, objects.q, objects.links, log_one, log_zero, shares, mass)
             poll()
         q = {self.layout.axes[0]: objects.q}
