@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
-from acvb_core.views.theme import LINE, MUTED, Figure, Part, escape, make_figure
+from acvb_core.views.theme import LINE, MUTED, TEXT, Figure, Part, escape, make_figure
 
 #: White to the darkest blue, for shares; with a lighter blue between, where many values lie in the middle.
 BLUES = [[0, "#FFFFFF"], [1, "#0072B2"]]
@@ -147,8 +147,8 @@ def paper_note(text: str, x: float, y: float, **more: Any) -> Part:
 
 def panel_title(title: str, note: str, x: float, y: float) -> Part:
     """Return the title above a panel, with a note in smaller letters, as an annotation."""
-    small = f'<span style="font-size:11px;font-weight:normal">  {note}</span>' if note else ""
-    font = {"size": 13, "color": MUTED}
+    small = f'<span style="font-size:11px;font-weight:normal;color:{MUTED}">  {note}</span>' if note else ""
+    font = {"size": 13, "color": TEXT}
     return paper_note(f"<b>{title}</b>{small}", x, y, yanchor="bottom", yshift=4, font=font)
 
 

@@ -273,7 +273,7 @@ def axis_labels(side: Side, low: int, high: int, crowd: float, named: int = NAME
         title = f"{kind}{end}, order of the file" if end else f"{kind} (order of the file)"
         return AxisLabels(name_ticks([], []) | {"title": {"text": title}}, False, 44, 0)
     axis = name_ticks(*cluster_ticks(side, low, high, crowd)) | {"tickfont": {"size": 12}}
-    return AxisLabels(axis | {"title": {"text": f"clusters of {kind}{end}"}}, False, 56, 0)
+    return AxisLabels(axis | {"title": {"text": f"{kind} clusters{end}"}}, False, 56, 0)
 
 
 def cluster_ticks(side: Side, low: int, high: int, crowd: float) -> tuple[list[float], list[str]]:

@@ -161,9 +161,8 @@ def bare_figure(arrangement: Arrangement, height: int = 300, *, sizes: bool = Fa
     """Return a small block matrix without names; `sizes` writes the numbers of objects beside it."""
     figure = block_figure(arrangement, size=600, height=height, legend=False)
     edge = 28 if sizes else 14
-    figure.update_layout(
-        height=height, margin={"l": edge, "r": 8, "t": edge, "b": 8}, dragmode=False, annotations=[]
-    )
+    figure.layout.annotations, figure.layout.dragmode, figure.layout.height = [], False, height
+    figure.layout.margin = {"l": edge, "r": 8, "t": edge, "b": 8, "pad": 0}
     for axis, side in ((figure.layout.xaxis, arrangement.columns), (figure.layout.yaxis, arrangement.rows)):
         title = f"{side.n:,} × {escape(side.kind, 40)}" if sizes else ""
         axis.update(showticklabels=False, fixedrange=True, title={"text": title})

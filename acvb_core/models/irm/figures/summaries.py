@@ -92,9 +92,9 @@ def degree_histograms(relation: Relation, *, height: int = 300) -> Figure:
         axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
         data.append(bars(f"degrees{number}", names, counts, texts, colour, **axes))
         x, y = panel_axes(number, domain, (0.0, 1.0))
-        upright = {"tickangle": -90 if len(names) > 8 else 0, "automargin": True}
+        upright = {"tickangle": -90 if len(names) > 8 else 0, "automargin": True, "nticks": 0}
         layout[f"xaxis{number}"] = (
-            x | upright | {"type": "category", "title": {"text": f"{links} of a {kind}"}}
+            x | upright | {"type": "category", "title": {"text": f"{links} of an object"}}
         )
         title = {"title": {"text": "objects"}} if not number else {}
         layout[f"yaxis{number}"] = y | {"nticks": 5, "rangemode": "tozero", "tickformat": ","} | title
@@ -128,8 +128,8 @@ def strength_figure(result: Result, *, height: int = 460, narrow: bool = False) 
         hovertext=strength_hover(result),
     )
     trace["colorbar"] |= name_ticks(stops.tolist(), [_short(top * s * s) for s in stops])
-    above = plain_axis(f"clusters of {escape(relation.column_kind, 40)}{end}", type="category", side="top")
-    beside = plain_axis(f"clusters of {escape(relation.row_kind, 40)}{start}", type="category")
+    above = plain_axis(f"{escape(relation.column_kind, 40)} clusters{end}", type="category", side="top")
+    beside = plain_axis(f"{escape(relation.row_kind, 40)} clusters{start}", type="category")
     return make_figure(
         [trace],
         height,
@@ -176,7 +176,7 @@ def size_figure(result: Result, domain: str, *, height: int = 230) -> Figure:
         [bars(f"sizes-{domain}", numbers, sizes.tolist(), hover, colours, text=text)],
         height,
         margin={"l": 56, "r": 12, "t": 34, "b": 40},
-        title=heading(f"Sizes of the clusters of {kind}"),
+        title=heading(f"Sizes of the {kind} clusters"),
         xaxis=plain_axis("cluster", type="category", showline=True, nticks=16),
         yaxis=value_axis("objects", rangemode="tozero", tickformat=","),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -496,7 +495,10 @@ def topic_map_figure(
         margin={"l": 8, "r": 8, "t": 8, "b": 28},
         dragmode="pan",
         clickmode="event+select",
-        annotations=[paper_note(note, 0, 0, yshift=-4), *_name_selected(place, across, labels, selected)],
+        annotations=[
+            paper_note(note, 0, 0, yshift=-4),
+            *_name_selected(place, across, labels, selected, texts),
+        ],
         xaxis=x,
         yaxis=y | {"scaleanchor": "x", "scaleratio": 1},
     )
@@ -521,29 +523,39 @@ def _place_discs(place: Floats, share: Floats, side: float) -> tuple[Floats, Flo
 def _write_in_discs(
     topics: list[int], across: Floats, labels: Labels, words: Sequence[str] | None
 ) -> tuple[list[str], list[float]]:
-    """Return the text in each disc, a word or name below the number if there is room, and its size in pixels."""
+    """Return the text in each disc and its size in pixels: the number, and a name or word below it if there is room.
+
+    A name that is too long gives way to its first word.
+    """
     texts, sizes = [], []
     least, largest = _LETTERS
     for topic, room in zip(topics, (0.92 * across).tolist(), strict=True):
-        word = escape(user_name(topic, labels) or (words[topic - 1] if words else ""), 14)
-        size = min(room / max(text_room([html.unescape(word)], 100) / 100, 1e-9), largest, 0.34 * room)
-        if word and size >= least:
-            texts.append(f"<b>{topic}</b><br>{word}")
-            sizes.append(size)
+        name = user_name(topic, labels) or (words[topic - 1] if words else "")
+        tried = dict.fromkeys([name, *name.split()[:1]])
+        fitting = {
+            word: min(100 * room / text_room([word], 100), largest, 0.34 * room) for word in tried if word
+        }
+        word = next((word for word, size in fitting.items() if size >= least), "")
+        if word:
+            texts.append(f"<b>{topic}</b><br>{escape(word)}")
+            sizes.append(fitting[word])
         else:
             sizes.append(min(max(0.42 * room, least), largest))
             texts.append(str(topic) if room >= text_room([str(topic)], sizes[-1]) else "")
     return texts, sizes
 
 
-def _name_selected(place: Floats, across: Floats, labels: Labels, selected: int | None) -> list[Part]:
-    """Return the name of the selected topic beside its disc, on the side towards the middle of the map."""
-    if selected is None or not 1 <= selected <= len(place):
+def _name_selected(
+    place: Floats, across: Floats, labels: Labels, selected: int | None, texts: list[str]
+) -> list[Part]:
+    """Return the name of the selected topic beside its disc, towards the middle of the map, if it is not in it."""
+    name = user_name(selected, labels) if selected is not None else ""
+    if selected is None or not name or escape(name) in texts[selected - 1]:
         return []
     x, y = place[selected - 1].tolist()
     off = across[selected - 1] / 2 + 3
     high = y > (place[:, 1].max() + place[:, 1].min()) / 2
     side: Part = {"yanchor": "top", "yshift": -off} if high else {"yanchor": "bottom", "yshift": off}
-    text = f"<b>{topic_name(selected, labels, long=True)}</b>"
+    text = f"<b>{topic_name(selected, labels)}</b>"
     look = {"bgcolor": rgba("#FFFFFF", 0.85), "borderpad": 1, "font": {"size": 12, "color": TEXT}}
     return [{"text": text, "x": x, "y": y, "captureevents": False, **side, **look}]
