@@ -9,7 +9,6 @@ import json
 import shutil
 import tracemalloc
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import patch
 
@@ -90,20 +89,6 @@ def test_a_shard_is_as_large_as_asked(corpus, tmp_path):
     assert all(size + first > 25 for size, first in zip(sizes, firsts, strict=False))
 
 
-def test_numbers_are_stored_small(corpus, tmp_path):
-    disk = write_disk_corpus([corpus], tmp_path / "c")
-    stored = {part: np.load(disk.folder / shard_file(0, part)) for part in ("pointers", "words", "counts")}
-    assert {part: array.dtype.name for part, array in stored.items()} == {
-        "pointers": "uint32", "words": "uint16", "counts": "uint32",  # there is a count of 70,000
-    }  # fmt: skip
-    small = write_disk_corpus(
-        [([0, 2], [1, 69_999], [255, 1])], tmp_path / "d", vocabulary=list(range(70_000))
-    )
-    assert np.load(small.folder / shard_file(0, "words")).dtype == np.uint32
-    assert np.load(small.folder / shard_file(0, "counts")).dtype == np.uint8
-    assert small.shard(0).words.tolist() == [1, 69_999]
-
-
 def test_chosen_documents_come_in_the_order_asked(disk, corpus):
     numbers = [N - 1, 3, 7, 58, 0]
     some = disk.documents(numbers)
@@ -151,16 +136,6 @@ def test_a_sample_is_of_documents_that_are_in(disk):
     assert all(number % 2 for number in numbers)
     assert rest.sample(10, seed=1).documents.tolist() == names != rest.sample(10, seed=2).documents.tolist()
     assert rest.sample(10**6).n_documents == N // 2
-
-
-def test_shards_can_be_read_by_threads_at_once(corpus, tmp_path):
-    disk = write_disk_corpus([corpus], tmp_path / "c", shard_pairs=10)
-    numbers = list(range(disk.n_shards)) * 3
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(disk.shard, numbers))
-    for number, shard in zip(numbers, found, strict=True):
-        for one, other in zip(shard, disk.shard(number), strict=True):
-            np.testing.assert_array_equal(one, other)
 
 
 @for_each("wrong", [[-1], [3, N]])

@@ -256,15 +256,6 @@ def test_pajek_lists_matrices_and_partitions():
     assert (unnamed.row_labels.tolist(), unnamed.n_links) == (["1", "2", "3"], 1)
 
 
-def test_pajek_of_two_modes():
-    text = "*Vertices 5 2\n" + "".join(f'{i + 1} "{name}"\n' for i, name in enumerate("abxyz"))
-    found = loaded(text + "*Edges\n1 3\n4 2\n").data
-    assert (found.row_labels.tolist(), found.column_labels.tolist()) == (["a", "b"], ["x", "y", "z"])
-    np.testing.assert_array_equal(found.ones.toarray(), [[1, 0, 0], [0, 1, 0]])
-    table = loaded(text + "*Matrix\n1 0 0\n0 1 1\n").data
-    np.testing.assert_array_equal(table.ones.toarray(), [[1, 0, 0], [0, 1, 1]])
-
-
 @for_each(
     "text, line, what",
     [
@@ -462,16 +453,6 @@ def test_a_graph_too_large_is_refused(monkeypatch):
         content = gzip.compress(written(nx.complete_graph(30), format))
         with pytest.raises(DataError, match="larger than"):
             loaded(content)
-
-
-def test_a_byte_order_mark_and_comments_do_not_hide_the_format():
-    content = written(nx.path_graph(3), "graphml").decode()
-    assert load_relation(content.replace("utf-8", "utf-16").encode("utf-16")).data.n_links == 2
-    assert load_relation(b"\xef\xbb\xbf" + written(nx.path_graph(3), "pajek")).data.n_links == 2
-    gml = 'Creator "me"\nVersion 1\n# note\n' + written(nx.path_graph(3), "gml").decode()
-    assert loaded(gml).schema.format == "gml"
-    long = "# " + "x" * 600 + "\n" + written(nx.path_graph(3), "gml").decode()
-    assert load_relation(long.encode(), filename="a.gml").schema.format == "gml"
 
 
 XML = {

@@ -183,22 +183,6 @@ def test_more_columns_than_files_can_be_open_are_kept_on_disk(tmp_path):
     assert disk.column("c299").tolist() == [1, 2]
 
 
-def test_pieces_written_to_disk(tmp_path, corpus):
-    disk = write_disk_corpus([corpus, corpus], tmp_path / "c")
-    twice = {name: np.concatenate([column, column]) for name, column in WANTED.items()}
-    assert_metadata(disk.in_memory().metadata, twice)
-    assert disk.in_memory().labels.tolist() == [*corpus.labels, *corpus.labels]
-    digits = Corpus.build([[1], [2]], metadata={"code": ["1", "2"], "n": [1, 2]})
-    more = Corpus.build([[1], [2]], metadata={"code": ["1", "2"], "n": [1.5, 2]})
-    found = write_disk_corpus([digits, more], tmp_path / "d").in_memory().metadata
-    assert found["code"].tolist() == ["1", "2", "1", "2"]
-    assert found["n"].tolist() == [1.0, 2.0, 1.5, 2.0]
-    with pytest.raises(DataError, match="2 values of code were given for 4 documents"):
-        write_disk_corpus([digits, Corpus.build([[1], [2]])], tmp_path / "e")
-    with pytest.raises(DataError, match="1 labels were given for 2 documents"):
-        write_disk_corpus([Corpus.build([[1]], labels=["x"]), Corpus.build([[1]])], tmp_path / "e")
-
-
 @for_each("on_disk", [False, True])
 def test_splits_keep_them(tmp_path, corpus, on_disk):
     data = write_disk_corpus([corpus], tmp_path / "c") if on_disk else corpus
@@ -267,26 +251,6 @@ def test_the_metadata_of_a_table_are_stored_and_exported(tmp_path):
     assert objects["known_note"].tolist()[0] == "'=risk"
     with pytest.raises(DataError, match=r"'x' has the shape \(2,\) for 3 rows"):
         Table.build(table.values, metadata={"x": [1, 2]})
-
-
-def test_values_of_any_kind_are_checked():
-    corpus = Corpus.build(
-        [[1], [2]],
-        metadata={
-            "day": np.array(["2024-01-01", "NaT"], dtype="datetime64[ns]"),
-            "small": np.array([1, 2], dtype=np.uint8),
-            "mixed": ["a", None],
-            "flag": [True, False],
-        },
-    )
-    assert {name: column.dtype.name for name, column in corpus.metadata.items()} == {
-        "day": "datetime64[us]", "small": "int64", "mixed": "object", "flag": "object",
-    }  # fmt: skip
-    assert corpus.metadata["mixed"].tolist() == ["a", ""]
-    assert Corpus.build([[1]]).metadata == {}
-    for wrong in ([1], [[1, 2]]):
-        with pytest.raises(DataError, match="the column 'x' has the shape"):
-            Corpus.build([[1], [2]], metadata={"x": wrong})
 
 
 def test_metadata_of_too_many_different_values_are_not_kept(monkeypatch):

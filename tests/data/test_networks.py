@@ -10,13 +10,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.network import as_network, as_two_sided, with_attributes
+from acvb_core.data.network import as_network, with_attributes
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relation_readers import load_labels, load_relation
 from tests.loops import for_each
@@ -135,20 +134,6 @@ def test_the_direction_of_a_table_is_guessed(links, directed, why):
     assert any(why in fact.sentence for fact in made.report.facts if fact.name == "direction")
 
 
-def test_a_network_goes_back_to_two_sides_and_forth():
-    network = as_network(
-        Relation.build([[0, 1, 0], [1, 0, 1], [0, 1, 0]], attributes={"club": ["x", "y", "x"]})
-    ).data
-    apart = as_two_sided(network)
-    assert apart.network is None
-    np.testing.assert_array_equal(apart.ones.toarray(), network.ones.toarray())
-    np.testing.assert_array_equal(apart.missing.toarray(), network.missing.toarray())
-    assert as_two_sided(apart) is apart
-    assert as_network(apart).data.fingerprint == network.fingerprint
-    assert as_network(network).data.fingerprint == network.fingerprint
-    assert apart.attributes["club"].tolist() == ["x", "y", "x"]
-
-
 def test_attributes_are_added_and_replaced():
     relation = Relation.build([[0, 1], [1, 0]], attributes={"a": ["1", "2"], "b": ["x", "y"]})
     found = with_attributes(relation, {"b": ["u", "v"], "c": ["", "w"]})
@@ -232,12 +217,6 @@ BOTH_WAYS = "1,2\n2,1\n2,3\n3,2\n3,4\n4,3\n"
 
 def loaded(text: str, **options):
     return load_relation(text.encode(), **options)
-
-
-def market(matrix, **options) -> bytes:
-    out = io.BytesIO()
-    scipy.io.mmwrite(out, sparse.coo_array(matrix), **options)
-    return out.getvalue()
 
 
 def npz(matrix) -> bytes:
@@ -359,29 +338,6 @@ def test_sides_that_are_given_as_different_are_two_kinds(text, options, why, sha
             loaded(text, **options, **asked)
 
 
-def test_nodes_without_links_and_the_shape():
-    found = loaded("source,target\na,b\nb,a\n", row_nodes=["a", "b", "idle"], domains="one")
-    assert found.data.row_labels.tolist() == ["a", "b", "idle"]
-    assert "1 node has no link." in found.report.lines()
-    relation = loaded("0,1\n1,0\n", domains="one", shape=(4, 4)).data
-    assert (relation.shape, relation.n_links) == ((4, 4), 1)
-    with pytest.raises(ParameterError, match="square"):
-        loaded("0,1\n1,0\n", domains="one", shape=(4, 3))
-    with pytest.raises(ParameterError, match="one node list"):
-        loaded("a,b\nb,a\n", domains="one", row_nodes=["a", "b"], column_nodes=["b", "a"])
-    with pytest.raises(DataError, match="not in the node list"):
-        loaded("a,b\nb,a\n", domains="one", row_nodes=["a"])
-
-
-def test_size_and_missing_pairs_of_a_network_are_told_once():
-    found = loaded("source,target,value\na,b,1\nb,c,NA\nc,b,NA\nc,a,0\n", directed=False)
-    lines = found.report.lines()
-    assert "3 nodes, 1 link (50.000% of the known pairs)." in lines
-    assert "1 pair is missing." in lines
-    assert not any("row objects" in line or "entries are missing" in line for line in lines)
-    assert found.data.n_missing == 5  # both ways, and the diagonal
-
-
 def test_square_files_without_names():
     path = np.diag(np.ones(3), 1)
     symmetric, one_way = path + path.T, path
@@ -394,20 +350,6 @@ def test_square_files_without_names():
     assert named.column_labels.tolist() == list("abcd")
     with pytest.raises(DataError, match=r"2 x 3.*square"):
         load_relation(npz(np.ones((2, 3))), domains="one")
-
-
-def test_matrix_market_says_that_it_is_symmetric():
-    found = load_relation(market(np.diag([1.0, 0]), symmetry="symmetric"))
-    assert found.data.network == Network(False, True)
-    assert "the file says that the matrix is symmetric" in found.schema.sides.reason
-    assert "The network is undirected: the file says so." in found.report.lines()
-    both = load_relation(market(np.ones((2, 2)) - np.eye(2), symmetry="symmetric"), directed=True)
-    assert (both.data.network, both.data.n_links) == (Network(True), 2)
-    assert "no direction: 1 pair is linked both ways" in " ".join(both.report.lines())
-    assert load_relation(market(np.diag([1.0, 0]), symmetry="general")).data.network is None
-    assert load_relation(market(np.ones((2, 2)), symmetry="symmetric"), domains="two").data.n_ones == 4
-    apart = {"row_nodes": ["a", "b"], "column_nodes": ["c", "d"]}
-    assert load_relation(market(np.ones((2, 2)), symmetry="symmetric"), **apart).data.shape == (2, 2)
 
 
 @for_each(
@@ -457,19 +399,6 @@ def test_a_network_may_stand_behind_another_column():
     assert found.data.row_labels.tolist() == ["m1", "m2", "m3"]
 
 
-@for_each(
-    "text",
-    [
-        "m1,m2\nm2,m3\nm3,m4\n",
-        "m1,m2\nm4,m3\nm3,m4\n",
-        "a1,a2\nb3,c4\nc5,d6\nd6,b3\n",
-        "Lea,Leb\nAnn,Bob\nBob,Cy\n",
-    ],
-)
-def test_objects_named_by_letters_and_numbers_are_no_heading(text):
-    assert not loaded(text).schema.header
-
-
 RELATION = Relation.build([[0, 1], [1, 0], [1, 1]], row_labels=["Ann", "Bob", "3"])
 
 
@@ -483,14 +412,6 @@ def test_labels_stand_beside_their_objects():
         "Read 4 lines of labels; the first holds names.",
         "3 of 3 objects have labels: club, age.",
     ]
-
-
-@for_each("header", ["auto", False])
-def test_a_first_line_with_an_object_is_data(header):
-    found = load_labels(b"Ann\tchess\nBob\tgo\n", RELATION, header=header)
-    assert found["column 2"].tolist() == ["chess", "go", ""]
-    assert "the first holds data" in found.report.lines()[0]
-    assert found.report.count("unlabelled") == 1
 
 
 def test_names_that_are_no_objects_are_counted():
@@ -511,14 +432,6 @@ def test_two_lines_of_one_object():
     with pytest.raises(DataError, match=r"other labels on line 2") as told:
         load_labels(b"name,club\nAnn,go\nBob,go\nAnn,chess\n", RELATION)
     assert (told.value.line, told.value.value) == (4, "Ann")
-
-
-@for_each("choice", [1, "who"])
-def test_the_names_can_be_in_another_column(choice):
-    found = load_labels(b"club,who\ngo,Ann\nchess,Bob\n", RELATION, name_column=choice)
-    assert found["club"].tolist() == ["go", "chess", ""]
-    with pytest.raises(DataError, match="no column"):
-        load_labels(b"club,who\ngo,Ann\n", RELATION, name_column="person")
 
 
 def test_tables_that_are_none():

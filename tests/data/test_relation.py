@@ -21,7 +21,6 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.network import as_network
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relation_readers import load_relation
-from acvb_core.data.sources import frames
 from acvb_core.data.table import Table
 from acvb_core.data.table_build import load_table
 from tests.loops import for_each
@@ -232,13 +231,6 @@ def test_a_broken_matrix_of_lists_is_refused() -> None:
         Relation.build(matrix)
 
 
-def test_room_that_a_matrix_keeps_for_more_entries_is_left_out() -> None:
-    roomy = sparse.csr_array(np.eye(2))
-    roomy.indices, roomy.data = np.array([0, 1, 77]), np.array([1.0, 1.0, -8.0])
-    assert Relation.build(roomy).n_ones == 2
-    assert len(roomy.data) == 3
-
-
 def test_a_matrix_that_claims_far_too_many_objects_is_refused() -> None:
     vast = sparse.coo_array(([1.0], ([0], [1])), shape=(2**31 - 2, 2**31 - 2))
     for door in (Relation.build, Corpus.build, Table.build, load_table):
@@ -371,36 +363,6 @@ def test_labels_of_pairs_may_be_anything() -> None:
     assert found.row_labels.tolist() == ["1", "3"]
     assert found.column_labels.tolist() == ["2", "x y", "('p', 1)"]
     assert load_relation([(" a", "b")]).report.count("trimmed") == 1
-
-
-def test_values_of_pairs() -> None:
-    given = [
-        ("a", "x", 0.30000000000000004),
-        ("a", "y", None),
-        ("b", "x", True),
-        ("b", "y", "no"),
-        ("c", "x", pd.NA),
-    ]
-    found = loaded(given, threshold=0.3)
-    np.testing.assert_array_equal(found.ones.toarray(), [[1, 0], [1, 0], [0, 0]])
-    np.testing.assert_array_equal(found.missing.toarray(), [[0, 1], [0, 0], [1, 0]])
-    assert loaded(given, value=False).n_ones == 5
-    assert loaded(given, source=1, target=0, threshold=0).shape == (2, 3)
-    assert (
-        loaded(
-            [("a", "b", 2), ("b", "a", 3), ("a", "b", 2)], threshold=3, domains="one", directed=True
-        ).n_links
-        == 1
-    )
-
-
-def test_many_pairs_come_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "BATCH_ROWS", 3)
-    pairs = [(f"p{i}", f"q{i % 4}") for i in range(10)]
-    found = load_relation(pair for pair in pairs)
-    assert (found.data.shape, found.report.count("lines")) == ((10, 4), 10)
-    with pytest.raises(DataError, match="row 11: this is not a pair"):
-        loaded([*pairs, ("a", "b", "c")])
 
 
 def test_other_names_of_the_columns() -> None:

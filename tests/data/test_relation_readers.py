@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import json
@@ -36,12 +35,6 @@ from tests.loops import for_each
 labels = st.text(
     st.characters(exclude_categories=["Cc", "Cs"]) | st.sampled_from('",;\t|\n'), min_size=1
 ).filter(lambda text: text == text.strip() and "\r" not in text and not text.startswith("\ufeff"))
-
-
-def written(records, delimiter=",") -> bytes:
-    out = io.StringIO()
-    csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows(records)
-    return out.getvalue().encode()
 
 
 def assert_same(relation: Relation, rows, columns, table) -> None:
@@ -95,29 +88,6 @@ def test_a_column_that_numbers_the_lines_is_no_side_of_the_links() -> None:
     assert others.row_column == 0, "two columns of names are needed"
 
 
-@for_each("domains", ["one", "two"])
-def test_a_first_line_that_may_be_names_of_columns_is_told_of(domains):
-    body = "a,b\nb,c\nc,d\n" if domains == "one" else "a,x\nb,x\nb,y\n"
-
-    def told(first, **options):
-        lines = loaded(f"{first}\n{body}", domains=domains, **options).report.lines()
-        return [line for line in lines if "may be names of columns" in line]
-
-    assert told("Modul,nutzt") == [
-        "Modul and nutzt, on the first line, occur with each other only. They may be names of columns, and not data."
-    ]
-    for first in (
-        "a,nutzt",
-        "Modul,b" if domains == "one" else "Modul,x",
-        "sender,receiver",
-        "Modul,nutzt\nModul,a",
-    ):
-        assert told(first) == []
-    assert told("Modul,nutzt\nso,so2") == [], "another pair of its own: the first line is like the others"
-    assert told("Modul,nutzt", header=False) == [], "the answer was given"
-    assert told("7,8") == [], "numbers are no names of columns"
-
-
 def test_values_words_and_missing():
     text = "row,col,value\na,x,y\na,y,N\nb,x,TRUE\nb,y,false\nc,x,?\nc,y,\nd,x,na\nd,y,NaN\n"
     found = loaded(text)
@@ -132,12 +102,6 @@ def test_threshold_is_exclusive_and_reported():
     assert found.report.lines()[0] == (
         "Values from 3 to 4.5 are used as linked or not linked only: 1 above 4 as linked, 2 other than 0 as not linked."
     )
-
-
-def test_repeated_links_are_merged_and_counted():
-    found = loaded("row,col\na,x\nb,y\na,x\na,x\n")
-    assert found.data.n_ones == 2
-    assert found.report.count("duplicates") == 2
 
 
 def test_repeated_counts_are_added_before_the_threshold():
@@ -195,14 +159,6 @@ def test_node_list_files(tmp_path):
     assert found.report.count("node_list_heading") == 1
 
 
-def test_comments_blank_lines_and_blanks_are_told():
-    found = loaded("# a note\n% another, note\nrow,col\n\na , x\nb,y\n\n")
-    assert found.data.row_labels.tolist() == ["a", "b"]
-    report = found.report
-    assert (report.count("comment_lines"), report.count("blank_lines"), report.count("trimmed")) == (2, 2, 2)
-    assert report.count("lines") == 7
-
-
 def test_matrix_market_kinds():
     head = "%%MatrixMarket matrix coordinate "
     symmetric = loaded(head + "pattern symmetric\n% note\n3 3 2\n2 1\n3 3\n").data
@@ -220,25 +176,6 @@ def test_inspect_shows_what_the_page_needs():
     assert (layout.row_column, layout.column_column, layout.value_column) == (0, 1, 2)
     assert (len(layout.rows), layout.rows[0]) == (20, ("a", "x", "3"))
     json.dumps(layout.to_dict())
-
-
-def test_inspect_takes_what_is_given():
-    source = b"source,target,weight\na,1,1\nb,0,0\n"
-    assert inspect_source(source, header=False).rows[0] == ("source", "target", "weight")
-    assert inspect_source(source, format="matrix").format == "matrix"
-    with pytest.raises(DataError, match="one field"):
-        inspect_source(source, delimiter=";")
-
-
-def test_sources_of_every_sort_and_their_names(tmp_path):
-    path = tmp_path / "outings.csv.gz"
-    path.write_bytes(gzip.compress(b"row,col\na,x\n"))
-    with path.open("rb") as handle:
-        for source in (path, str(path), handle):
-            assert load_relation(source).data.name == "outings"
-        assert not handle.closed
-    assert load_relation(path.read_bytes(), filename="a.csv").data.name == "a"
-    assert load_relation(path, name="mine").data.name == "mine"
 
 
 def test_ids_beside_a_matrix_are_names() -> None:
@@ -298,30 +235,6 @@ def test_a_first_line_that_may_be_a_heading_is_asked_about() -> None:
         assert load_relation(content, header=True).data.shape == (3, 3)
         assert load_relation(content, header=False).data.shape == (4, 4)
     assert load_relation(text.replace(b"cyd,wine", b"cyd,tea")).data.shape == (4, 5), "tea, too, occurs once"
-
-
-AMOUNTS = "buyer,goods,amount\nann,tea,1\nann,jam,167\nbob,tea,40\nbob,jam,-3\ncyd,tea,0\n"
-
-
-def test_what_is_given_up_of_amounts_is_said_first() -> None:
-    matrix = ",tea,jam\nann,1,167\nbob,40,-3\ncyd,0,\n"
-    told = (
-        "Values from -3 to 167 are used as linked or not linked only: 3 above 0 as linked, "
-        "1 other than 0 as not linked."
-    )
-    stored = sparse.coo_array(([1.0, 167, 40, -3, 0], ([0, 0, 1, 1, 2], [0, 1, 0, 1, 0])))
-    for form in (
-        AMOUNTS.encode(),
-        gzip.compress(matrix.encode()),
-        np.array([[1, 167], [40, -3], [0, np.nan]]),
-        stored,
-    ):
-        found = load_relation(form, threshold=0)
-        assert found.report.lines()[0] == told
-        assert "1 value is negative: taken as no link." in found.report.lines()
-    assert loaded("buyer,goods,amount\nann,tea,1\nbob,tea,0\n").report.count("values") == 0
-    low = loaded(AMOUNTS, threshold=200)
-    assert low.report.lines()[0].endswith("0 above 200 as linked, 4 other than 0 as not linked.")
 
 
 def test_a_threshold_may_be_a_quantile(tmp_path) -> None:
@@ -402,15 +315,6 @@ def test_a_fault_far_down_is_named_by_its_line(block_bytes, bad, column, what):
     with pytest.raises(DataError, match=what) as caught:
         load_relation(b"row,col,value\n" + good + bad + good, block_bytes=block_bytes)
     assert (caught.value.line, caught.value.column) == (3_002, column)
-
-
-def test_a_matrix_row_longer_than_a_block():
-    rng = np.random.default_rng(1)
-    table = rng.random((5, 4000)) < 0.3
-    out = io.BytesIO()
-    np.savetxt(out, table, fmt="%d", delimiter=",")
-    relation = load_relation(out.getvalue(), block_bytes=100).data
-    np.testing.assert_array_equal(relation.ones.toarray(), table)
 
 
 def test_values_that_never_repeat(monkeypatch):

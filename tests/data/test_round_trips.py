@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import random
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import scipy.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.sources.parse import MAX_FIELD, RecordReader
 from acvb_core.data.sources.source import MAX_TEXT, ByteSource, Utf8Stream
-from acvb_core.data.table_build import load_table
 from tests.loops import for_each
 
 FEW = settings(max_examples=15)
 # Blanks around a name are taken off, control characters are refused, and a few words stand for what is missing.
 LETTERS = st.characters(exclude_categories=["Cc", "Cs"]) | st.sampled_from(list("a1 ,;|\"'#%\t\n"))
 NAME = st.text(LETTERS, min_size=1, max_size=8).map(lambda text: f"n{text}n")
-NUMBER = st.floats(-1e9, 1e9, allow_nan=False, width=32).map(float)
 
 
 def names(count: int) -> st.SearchStrategy[list[str]]:
@@ -73,56 +67,6 @@ def test_relations_come_back_from_delimited_text(drawn: Any, mark: str) -> None:
     table = [["", *columns], *([row, *shown[i]] for i, row in enumerate(rows))]
     loaded = load_relation(delimited(table, mark), format="matrix", row_column=0, **options)
     assert_same(loaded, cells, rows, columns)
-
-
-@FEW
-@given(relations())
-def test_relations_come_back_from_matrices_and_columns(drawn: Any) -> None:
-    rows, columns, cells = drawn
-    market, npz, parquet = io.BytesIO(), io.BytesIO(), io.BytesIO()
-    scipy.io.mmwrite(market, sparse.coo_array(cells))
-    sparse.save_npz(npz, sparse.csr_array(cells))
-    for packed in (market, npz):
-        assert_same(load_relation(packed.getvalue(), domains="two"), cells)
-    at = [(i, j) for i in range(len(rows)) for j in range(len(columns))]
-    frame = pd.DataFrame(
-        {
-            "person": [rows[i] for i, _ in at],
-            "event": [columns[j] for _, j in at],
-            "value": [cells[i, j] for i, j in at],
-        }
-    )
-    frame.to_parquet(parquet)
-    assert_same(load_relation(parquet.getvalue(), domains="two"), cells, rows, columns)
-    lines = [
-        json.dumps(record) for record in frame.astype(object).where(frame.notna(), None).to_dict("records")
-    ]
-    loaded = load_relation("\n".join(lines).encode(), filename="links.jsonl", domains="two")
-    assert_same(loaded, cells, rows, columns)
-
-
-@FEW
-@given(st.data())
-def test_tables_come_back(data: st.DataObject) -> None:
-    n_rows, n_columns = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 4))
-    rows, columns = data.draw(names(n_rows)), data.draw(names(n_columns))
-    cell = st.one_of(NUMBER, st.just(np.nan))
-    values = np.array(data.draw(st.lists(cell, min_size=n_rows * n_columns, max_size=n_rows * n_columns)))
-    values = values.reshape(n_rows, n_columns)
-    values[0], values[1] = np.arange(n_columns), np.arange(n_columns) + 1.5
-    shown = [["" if np.isnan(one) else repr(float(one)) for one in row] for row in values]
-    mark = data.draw(st.sampled_from([",", ";", "\t", "|"]))
-    table = [["", *columns], *([row, *shown[i]] for i, row in enumerate(rows))]
-    npz, parquet = io.BytesIO(), io.BytesIO()
-    np.savez(npz, cells=values, rows=rows, columns=columns)
-    pd.DataFrame({"": rows} | {name: values[:, i] for i, name in enumerate(columns)}).to_parquet(parquet)
-    for content in (delimited(table, mark), npz.getvalue(), parquet.getvalue()):
-        read = load_table(
-            content, **({"delimiter": mark, "header": True} if content[:2] not in (b"PK", b"PA") else {})
-        )
-        np.testing.assert_array_equal(read.data.values, values)
-        assert list(read.data.rows) == rows
-        assert list(read.data.columns) == columns
 
 
 @FEW

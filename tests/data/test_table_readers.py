@@ -72,10 +72,6 @@ def test_delimiters_are_guessed(delimiter):
     check(load(text), [[588, 2459], [NAN, 1668], [799, 2473]], ["rain", "sun"], rows)
 
 
-def test_spaces_between_numbers_are_a_delimiter():
-    check(load("1  2 3\n4 5   6\n"), [[1, 2, 3], [4, 5, 6]], ["x1", "x2", "x3"])
-
-
 # Numbers
 
 
@@ -249,14 +245,6 @@ def test_pictures_in_an_array():
     assert loaded.data.columns.tolist() == ["r1c1", "r1c3", "r1c4", "r2c1", "r2c2", "r2c3", "r2c4"]
     np.testing.assert_array_equal(loaded.data.image.picture(loaded.data.values[2]), pictures[2])
     assert "pictures of 2 x 4 pixels" in loaded.report.lines()[0]
-
-
-def test_a_signalling_nan_is_a_missing_cell() -> None:
-    """A warning would fail this test."""
-    cells = np.array([[1, 2], [0x7FA00000, 4], [5, 6]], dtype=np.uint32)
-    cells[cells < 7] = cells[cells < 7].astype(np.float32).view(np.uint32)
-    table = Table.build(cells.view(np.float32))
-    np.testing.assert_array_equal(np.isnan(table.values), [[False, False], [True, False], [False, False]])
 
 
 def test_a_column_of_ids_names_the_rows() -> None:
@@ -482,14 +470,6 @@ def test_numbers_keep_every_bit_and_signs_for_missing_hold() -> None:
         np.testing.assert_array_equal(loaded.data.values[:, 1], [1, NAN, NAN, 4])
 
 
-def test_values_of_pandas_that_arrow_has_no_text_for_are_categories() -> None:
-    frame = pd.DataFrame({"x": [1, 2, 4], "age": pd.cut([1, 5, 9], [0, 4, 10])})
-    table = load_table(frame, categories="one-hot").data
-    assert table.columns.tolist() == ["x", "age=(0, 4]", "age=(4, 10]"]
-    years = pd.DataFrame({"x": [1, 2], "year": pd.period_range("2020", "2021", freq="Y")})
-    assert load_table(years).data.values.tolist() == [[1, 2020], [2, 2021]]
-
-
 #: Fields, the signs that they have without doubt, and the number that the first of them is.
 STYLES = [
     (["1.234"], ".", "", 1.234),
@@ -610,10 +590,3 @@ def test_fields_of_chosen_records_are_read() -> None:
     batch = RecordBatch(text, starts[chosen], ends[chosen], np.array([1, 3]), 3)
     numbers = batch.numbers([2, 0], find_style([["1.234,5"]]))
     np.testing.assert_array_equal(numbers, [[7, 1234.5], [99, 2.5]])
-
-
-def test_labels_are_no_numbers() -> None:
-    """Signs in names of objects say nothing of values."""
-    loaded = load_relation(b"source;target\n1.234.567;x\n1,5;y\n")
-    assert loaded.report.count("links") == 2
-    assert "decimal" not in " ".join(loaded.report.lines())

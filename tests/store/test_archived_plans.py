@@ -326,3 +326,17 @@ def test_a_list_that_names_plans_otherwise_is_refused(
 def test_a_plan_of_a_kind_that_is_not_known_is_passed_over(archive: bytes, other: Home) -> None:
     report = other.read(rewrite(archive, move_data("search", noun="study")))
     assert list(report.others) == ["experiment"]
+
+
+def test_a_full_disk_leaves_nothing_behind(
+    archive: bytes, other: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise StoreError("no space left")
+
+    monkeypatch.setattr(ExperimentFolder, "copy_lines", refuse)
+    report = other.read(archive)
+    assert list(report.others["experiment"].refused.values()) == ["no space left"]
+    assert not list((other.store.folder / "experiments").glob("*"))
+    assert not list(other.store.folder.glob("relations/*"))
+    assert len(other.search.result().trials) == 3

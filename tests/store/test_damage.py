@@ -507,3 +507,29 @@ def test_a_file_is_opened_again_only_after_it_has_changed(
     for damage in (b"", b"no database" * 1000):
         (folder / "outlines.sqlite3").write_bytes(damage)
         assert len(JobManager(Executor(1), RunStore(folder)).jobs("mine")) == 1
+
+
+def test_a_data_row_that_cannot_be_read_is_a_clear_error(shelf: Shelf, tmp_path: Path) -> None:
+    folder = shelf.copy(tmp_path / "kept")
+    change(folder, "UPDATE datasets SET settings = '{'")
+    with pytest.raises(StoreError, match="Load the data again"):
+        RunStore(folder).load_dataset("mine")
+
+
+def test_swapped_files_of_an_older_version_are_refused(
+    shelf: Shelf, executor: Executor, tmp_path: Path
+) -> None:
+    folder = shelf.copy(tmp_path / "kept")
+    unnamed(folder, shelf.runs)
+    swap(folder / "runs" / "one.npz", folder / "runs" / "three.npz")
+    store = RunStore(folder)
+    for job_id in ("one", "three"):
+        with pytest.raises(StoreError, match=f"holds another run than {job_id}"):
+            store.load(job_id, executor)
+    swap(folder / "runs" / "one.npz", folder / "runs" / "three.npz")
+    shelf.check(RunStore(folder), executor)
+
+
+def test_an_unknown_run_is_an_error(store: RunStore, executor: Executor) -> None:
+    with pytest.raises(StoreError, match="no run 'nothing' is stored"):
+        store.load("nothing", executor)

@@ -22,7 +22,7 @@ import pytest
 from acvb_core.cli import main
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.result import Result
-from acvb_core.store import files
+from acvb_core.store import files, index
 from acvb_core.store.files import OUTPUT, StoreError, StoreLock
 from acvb_core.store.runs import RunStore
 from acvb_core.store.topic_names import TopicNames
@@ -166,7 +166,7 @@ def test_a_lock_is_waited_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPa
 HOLD = """
 import sys, time
 from pathlib import Path
-from acvb_core.store import files
+from acvb_core.store import files, index
 kept = files.StoreLock(Path(sys.argv[1]), getattr(files, sys.argv[2]))
 print("locked", flush=True)
 time.sleep(600)
@@ -232,3 +232,22 @@ def test_results_are_written_by_one_process_at_a_time(
         assert [path.name for path in (tmp_path / "out").iterdir()] == [OUTPUT.file]
     assert main([*commands["fit"], "--out", out]) == 0
     assert not (tmp_path / "out" / OUTPUT.file).exists()
+
+
+def test_names_of_topics_of_another_run_are_refused(tmp_path: Path) -> None:
+    names = TopicNames(tmp_path)
+    names.rename("one", [[1, 2]], 1, "first")
+    (tmp_path / "topic_names" / "one.json").rename(tmp_path / "topic_names" / "two.json")
+    with pytest.raises(StoreError, match=r"two\.json holds the names of the topics of run one"):
+        names.names("two", [[1, 2]])
+
+
+def test_a_list_that_another_process_holds_is_waited_for_so_long_and_no_longer(
+    store: RunStore, women: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "PATIENCE", 0.1)
+    with (
+        index.open_connection(store.folder / "runs.sqlite3", write=True),
+        pytest.raises(StoreError, match=r"runs\.sqlite3. is in use by another process for more than 0.1 s"),
+    ):
+        store.save("mine", "run", 1.0, women)

@@ -432,3 +432,9 @@ def test_a_kill_between_the_run_and_its_line_loses_neither(
     for tuning in islice(make_runs(folder.plan, known), 1):
         folder.keep(tuning)
     assert len(list(tmp_path.glob("*.npz"))) == 1
+
+
+def test_one_without_its_data_is_named(store: RunStore, done: StudyJob[Experiment]) -> None:
+    store.forget_dataset(f"experiment {done.id}")
+    again = StudyStore(ExperimentFolder, Executor(1), store, "1")
+    assert again.unreadable("mine") == {done.id: "Its data are gone."}

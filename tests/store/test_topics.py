@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from dataclasses import fields
@@ -385,3 +386,13 @@ def test_arrays_that_contradict_each_other_are_refused(
     np.savez(tmp_path / "m.npz", **stored)
     with pytest.raises(StoreError, match=why):
         load_model(tmp_path / "m.npz")
+
+
+def test_open_files_will_do(tmp_path: Path) -> None:
+    trained = trained_topics(trained_by("scvb0"))
+    buffer = io.BytesIO()
+    save_model(trained, buffer)
+    buffer.seek(0)
+    assert_same(trained, load_model(buffer))
+    with pytest.raises(StoreError, match=r"mine\.npz holds no trained topics"):
+        load_model(io.BytesIO(b"PK no"), name="mine.npz")

@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import json
-import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -85,13 +84,6 @@ def test_table(rows, delimiter, newline, encoding):
     assert [a for a, b in zip(read.documents, rows, strict=True) if a != b[0]] == [] or renamed
 
 
-def test_a_text_longer_than_any_field_of_a_relation():
-    text = "the river, " * 200_000 + '"quoted"\nand a second line'
-    read = read_texts(as_csv([("id", "text"), ("a", text), ("b", "short")]))
-    assert read.texts == (text, "short")
-    assert read.documents.tolist() == ["a", "b"]
-
-
 def test_read_once_and_cut_often():
     read = read_texts(b"The river bank\nthe river boat\n\nof the\n", name="rivers")
     first = corpus_of_texts(read, EVERYTHING)
@@ -116,27 +108,6 @@ def archive(files: dict[str, bytes]) -> bytes:
         for path, content in files.items():
             writer.writestr(path, content)
     return out.getvalue()
-
-
-def test_zip_with_folders():
-    files = {
-        "news/sport/a.txt": b"the match",
-        "news/sport/b.v2.TXT": "\ufeffthe goal".encode("utf-16"),
-        "news/oil/a.txt": b"",
-        "news/readme.md": b"x",
-        "news/.draft.txt": b"x",
-        "__MACOSX/news/sport/._a.txt": b"\0\0",
-        "news/": b"",
-    }
-    loaded = load_corpus(archive(files), filename="news.zip", tokeniser=EVERYTHING)
-    assert loaded.schema.format == "zip"
-    assert loaded.data.documents.tolist() == ["news/sport/a", "news/sport/b.v2", "news/oil/a"]
-    assert loaded.data.labels.tolist() == ["news/sport", "news/sport", "news/oil"]
-    assert loaded.data.texts == ("the match", "the goal", "")
-    assert loaded.data.name == "news"
-    assert loaded.report.count("other_files") == 3
-    assert loaded.report.count("files") == 3
-    assert "news/readme.md" in " ".join(loaded.report.lines())
 
 
 GUESSES = {
@@ -579,16 +550,6 @@ def test_it_is_looked_at_as_the_zip_of_it_is(folder):
     assert (found.documents, found.tokens) == (3, 5)
 
 
-def test_faults_name_the_file(folder, tmp_path):
-    (folder / "oil/bad.txt").write_bytes(b"fine\nn\xe9w")
-    with pytest.raises(DataError, match="UTF-8") as caught:
-        load_corpus(folder)
-    assert (caught.value.source, caught.value.line) == ("news: oil/bad.txt", 2)
-    disk = read_to_disk(folder, tmp_path / "disk", tokeniser=EVERYTHING, broken="skip")
-    assert "1 broken file left out" in disk.report.lines()[0]
-    assert disk.data.n_documents == 3
-
-
 def test_what_is_no_folder_of_texts(folder, tmp_path):
     (tmp_path / "none").mkdir()
     with pytest.raises(DataError, match=r"no \.txt file among the 0 files of this folder"):
@@ -697,16 +658,6 @@ def test_what_is_all_in_the_head_is_exact(files, name, monkeypatch):
 
 
 @pytest.mark.usefixtures("small_heads")
-def test_a_file_that_is_none_is_refused():
-    with pytest.raises(DataError):
-        estimate(b"%PDF-1.4 and so on")
-    with pytest.raises(DataError, match="no word"):
-        estimate(b"1\n2\n3\n" * 10, filename="x.txt")
-    with pytest.raises(DataError, match="no words"):
-        estimate(b"no counts\n", format="ldac")
-
-
-@pytest.mark.usefixtures("small_heads")
 def test_head_of_a_file_of_texts() -> None:
     """As they stand, quotes and line ends within them included."""
     texts = [f'number {i} "quoted"\nand, a second line {"x" * 50}' for i in range(3_000)]
@@ -725,16 +676,3 @@ def test_head_of_a_file_of_texts() -> None:
 def test_counts_have_no_head_of_texts() -> None:
     with pytest.raises(DataError, match="holds counts and no texts"):
         head_texts(b"doc,word,count\na,x,1\nb,y,2\n", filename="counts.csv")
-
-
-@pytest.mark.usefixtures("small_heads")
-def test_a_number_that_one_line_has_costs_no_memory(monkeypatch) -> None:
-    monkeypatch.setattr(estimates, "_HEAD_ENTRIES", 1000)
-    body = b"".join(b"%d %d 1\n" % (i // 9 + 1, i % 400 + 1) for i in range(3000))
-    source = b"50000000\n50000000\n3000000\n50000000 50000000 1\n" + body * 2
-    tracemalloc.start()
-    found = estimate(source, format="docword")
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert not found.exact
-    assert peak < 20e6

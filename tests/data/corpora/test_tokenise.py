@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 import acvb_core
-from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora import tokenise
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
@@ -29,7 +28,6 @@ from acvb_core.data.corpora.tokenise import (
 )
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.transform import as_corpus
-from tests.costs import units_of
 from tests.loops import for_each
 
 EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
@@ -131,17 +129,6 @@ def test_texts_cut_once_serve_every_setting(given_texts, several):
         assert once.preview.empty.tolist() == afresh.preview.empty.tolist()
 
 
-def test_texts_are_cut_again_only_where_they_are_cut_otherwise():
-    seen = []
-    cut = CutTexts(["A river", "a bank"])
-    own = {"function": lambda text: seen.append(text) or text.split(), "max_share": 1.0}
-    for settings in ({}, {"min_documents": 1}, {"stop_words": (), "max_words": 1}, {}):
-        cut.select(Tokeniser(**own, **settings))
-    assert seen == ["a river", "a bank"]
-    cut.select(Tokeniser(**own, lowercase=False))
-    assert seen == ["a river", "a bank", "A river", "a bank"]
-
-
 def test_reasons():
     preview = Tokeniser(min_documents=2, max_share=0.5, extra_stop_words=("boat",), max_words=1).preview(
         TEXTS
@@ -225,42 +212,9 @@ def test_settings_that_make_no_sense(settings):
         Tokeniser.from_dict(settings)
 
 
-CONTENT = [
-    "bill",
-    "computer",
-    "cry",
-    "fill",
-    "fire",
-    "front",
-    "interest",
-    "mill",
-    "side",
-    "system",
-    "thick",
-    "thin",
-]
-
-
-@for_each("word", CONTENT)
-def test_a_content_word_is_no_stop_word(word):
-    assert Tokeniser().drops(word) is None
-    stored = Tokeniser.from_dict({"stop_words": ["english"]})  # what was cut with it before keeps its list
-    assert stored.drops(word) == (None if word == "computer" else "stop_word")
-
-
 def test_a_fact_names_the_most_frequent_words():
     told = [fact.sentence for fact in Tokeniser(max_share=1.0).preview(TEXTS).facts()]
     assert told[0] == "Dropped 7 words (14 tokens): stop words, such as the, and, of."
-
-
-def test_ten_thousand_short_texts_are_quick(rng):
-    vocabulary = [f"word{i}" for i in range(5_000)]
-    many = [" ".join(vocabulary[i] for i in row) for row in rng.zipf(1.3, (10_000, 30)) % 5_000]
-    assert units_of(lambda: Tokeniser().select(many)) < 125
-    cut = CutTexts(many)
-    cut.select(Tokeniser())
-    most = itertools.count(100)
-    assert units_of(lambda: cut.select(Tokeniser(max_words=next(most)))) < 25
 
 
 #: Without blanks between words, …
@@ -322,11 +276,6 @@ CHINESE_TEXTS = [
 ]
 
 
-def test_it_comes_before_other_advice_where_no_word_is_left():
-    with pytest.raises(DataError, match="without blanks between words cannot be cut"):
-        load_corpus(["机器学习是什么", "今天天气很好"])
-
-
 def test_stop_words_are_offered_for_languages_with_blanks():
     assert not {"chinese", "japanese", "thai"} & set(STOP_WORD_LANGUAGES)
     assert "的" in stop_words_of("chinese")
@@ -367,14 +316,6 @@ def test_a_function_gives_the_words():
     assert kept.words.tolist() == ["Don't", "bank"]
     stopped = Tokeniser(function=str.split, **EVERY | {"stop_words": ("english",)}, extra_stop_words=("x-y",))
     assert stopped.preview(["Don't x-y 1996 bank"]).kept.words.tolist() == ["bank"]
-
-
-def test_its_words_are_found_again_in_the_text():
-    tokeniser = Tokeniser(function=lambda text: ["went", "home" if "walk" in text else "house"], **EVERY)
-    text = "Went to the house"
-    assert [text[a:b] for a, b, _ in tokeniser.spans(text, ["house", "went"])] == ["Went", "house"]
-    stems = Tokeniser(function=lambda text: ["go", "home"], **EVERY)
-    assert [a for a, _, _ in stems.spans("went home " + "x" * 80 + " go", ["go", "home"])] == [5]
 
 
 @for_each(

@@ -17,11 +17,9 @@ from scipy import sparse
 from acvb_core.cli.parser import build_parser
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.disk_build import read_to_disk
-from acvb_core.data.corpora.estimate import estimate
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
 from acvb_core.data.corpora.tokenise import Tokeniser
-from acvb_core.data.relation import Relation
-from acvb_core.data.relation_readers import inspect_source, load_labels, load_relation
+from acvb_core.data.relation_readers import inspect_source, load_relation
 from acvb_core.data.schema import Kind
 from acvb_core.data.sources.formats import FORMATS, choices_of, files_of, formats_of
 from acvb_core.data.sources.source import ByteSource
@@ -173,22 +171,6 @@ def test_text_under_the_name_of_a_binary_file_is_refused(ending: str) -> None:
         assert ".csv" in caught.value.remedy
 
 
-def test_arrays_are_named_where_they_are_not_read() -> None:
-    out = io.BytesIO()
-    np.savez(out, x=np.eye(3))
-    with pytest.raises(DataError, match=r"this is a NumPy archive \(npz\)"):
-        inspect_corpus(out.getvalue(), "upload.txt")
-    with pytest.raises(DataError, match=r"this is a NumPy archive \(npz\)"):
-        estimate(out.getvalue())
-    with pytest.raises(DataError, match=r"this is a NumPy archive \(npz\)"):
-        load_labels(out.getvalue(), Relation.build(np.eye(3)), filename="upload.csv")
-    out = io.BytesIO()
-    np.save(out, np.eye(3))
-    for door in (inspect_source, inspect_corpus):
-        with pytest.raises(DataError, match=r"this is a NumPy array \(npy\)"):
-            door(out.getvalue(), "upload.csv")
-
-
 WORDS = "the quick brown fox and a lazy dog by the old river bank"
 RECORDS = [{"id": n, "text": f"{WORDS}, {n}"} for n in range(30)]
 LINES = "".join(json.dumps(record) + "\n" for record in RECORDS)
@@ -279,16 +261,6 @@ def test_a_graph_is_no_texts_and_no_table(name, read):
         DataError, match=f"this is {kind}, which holds nodes and links. Read it as a relation"
     ):
         READERS[read](content.encode())
-
-
-@for_each("line", ["*Vertices* is a word", "graph [of a function]", "*matrix* is a film"])
-def test_prose_that_begins_like_a_graph_is_read(line):
-    assert (
-        load_corpus(
-            f"{line}\n{WORDS}\n{WORDS}\n".encode(), format="lines", tokeniser=EVERY_WORD
-        ).data.n_documents
-        == 3
-    )
 
 
 @formats

@@ -369,22 +369,6 @@ def test_an_index_names_the_rows_unless_it_numbers_them(write: str) -> None:
     assert found.data.documents.tolist() == ["3", "5", "9"]
 
 
-@for_each("write", ["frame", "parquet"])
-def test_the_index_of_a_list_of_links_that_rows_were_left_out_of_is_no_object(write: str) -> None:
-    for links in (
-        pd.DataFrame({"a": list("wxyz"), "b": list("ppqq"), "n": [1, 3, 2, 1]}),
-        pd.DataFrame({"a": [5, 6, 7, 8], "b": [1, 2, 2, 1], "n": [1, 3, 2, 1]}),
-        pd.DataFrame({"person": list("wxyz"), "event": list("ppqq"), "n": [1, 3, 2, 1]}),
-    ):
-        chosen = links[links.n < 3]
-        found = load_relation(written(write, chosen), threshold=0)
-        plain = load_relation(chosen.reset_index(drop=True), threshold=0)
-        assert found.data.fingerprint == plain.data.fingerprint
-        assert found.report.count("unused_columns") == 0
-    with pytest.raises(DataError, match="one column only"):
-        load_relation(written(write, chosen[["event"]]))
-
-
 def test_metadata_that_pandas_did_not_write_are_passed_over() -> None:
     table = pa.table({"person": ["Ann", "Bob"], "event": ["Fair", "Ball"]})
     for about in (

@@ -134,12 +134,6 @@ def test_letters_of_a_text_file_are_those_that_it_was_opened_with(tmp_path: Path
         load_relation(opened, encoding="latin-1")
 
 
-def test_a_text_stream_of_half_letters_is_refused() -> None:
-    with pytest.raises(DataError) as caught:
-        load_relation(io.StringIO("a,b\nx,\ud800\n"))
-    assert caught.value.line == 2
-
-
 def test_a_closed_file_is_refused() -> None:
     for closed in (io.StringIO("a,b\n"), io.BytesIO(b"a,b\n")):
         closed.close()
@@ -234,16 +228,6 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[zipfile.ZipFile]:
     return made
 
 
-@for_each("load", [load_relation, load_table])
-def test_the_list_of_an_archive_that_is_refused_is_made_once(
-    load: Callable[..., Any], parsed: list[zipfile.ZipFile]
-) -> None:
-    parsed.clear()
-    with pytest.raises(DataError, match="zip archive of 3 files"):
-        load(pack(3), filename="upload.zip")
-    assert len(parsed) == 1
-
-
 @for_each("load", [load_texts, load_relation, load_table])
 @for_each("ending", [".txt", ".npy"])
 def test_too_many_files_are_refused_before_they_are_listed(
@@ -281,18 +265,6 @@ def test_an_archive_of_one_thing_repeated_is_refused(monkeypatch: pytest.MonkeyP
         load_texts(out.getvalue())
 
 
-@for_each("name", [b"\0.txt", b"\0\0\0\0\0"])
-def test_a_file_without_a_name_is_no_document(name: bytes) -> None:
-    # zipfile takes a name up to a NUL.
-    read = load_texts(pack(2).replace(b"1.txt", name.ljust(5)))
-    assert read.data.documents.tolist() == ["0"]
-    told = {fact.name: fact.sentence for fact in read.report.facts}
-    assert told["other_files"] == "1 other file in the zip archive not read: a file without a name."
-    with pytest.raises(DataError, match=r"no .txt file among the 1 file .* without a name"):
-        load_texts(pack(1).replace(b"0.txt", name.ljust(5)))
-
-
-EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 TITLED = {
     "a title": ("My data\n", "name,height,weight\nRex,40.5,12.5\nTom,25,4.2\n", 1),
     "blank cells behind a title": (
@@ -340,20 +312,6 @@ def test_titles_are_warned_of() -> None:
         acvb_core.load_relation(b"Who met whom\nin May\nperson,event\nAnn,Fair\nBob,Ball\n")
 
 
-def test_titles_above_links_and_texts() -> None:
-    links = load_relation(b"Who met whom\nperson,event\nAnn,Fair\nBob,Ball\n")
-    assert links.data.row_labels.tolist() == ["Ann", "Bob"]
-    texts = load_corpus(b"My diary\nid,text\n1,the old river\n2,a bank\n", tokeniser=EVERYTHING)
-    assert texts.data.documents.tolist() == ["1", "2"]
-    counts = load_corpus(b"My words\ndoc,word,count\na,river,2\nb,bank,1\n")
-    assert counts.data.documents.tolist() == ["a", "b"]
-    for found in (links, texts, counts):
-        assert found.report.count("title_lines") == 1
-    with pytest.raises(DataError, match="4 fields where the first has 3") as caught:
-        load_corpus(b"My words\ndoc,word,count\n" + b"a,river,2\n" * 20 + b"b,bank,1,1\n")
-    assert caught.value.line == 23
-
-
 @for_each(
     "content",
     [
@@ -371,20 +329,6 @@ def test_what_may_be_data_is_no_title(content: bytes) -> None:
         load_relation(content)
 
 
-def test_a_first_row_with_one_known_cell_is_data() -> None:
-    named = load_table(b"Ann,,\nBob,2,3\nCid,4,1\n")
-    assert named.data.rows.tolist() == ["Ann", "Bob", "Cid"]
-    assert (
-        load_corpus(
-            b"doc1,\ndoc2,the old river\n", format="table", header=False, text_column=1, tokeniser=EVERYTHING
-        ).data.n_documents
-        == 2
-    )
-    table = load_table(b"1,,\n,2,3\n4,5,7\n2,2,2\n")
-    assert table.data.n_rows == 4
-    assert table.report.count("title_lines") == 0
-
-
 def workbook(rows: list[list[Any]], *merged: str) -> bytes:
     book = openpyxl.Workbook()
     for row in rows:
@@ -394,19 +338,6 @@ def workbook(rows: list[list[Any]], *merged: str) -> bytes:
     out = io.BytesIO()
     book.save(out)
     return out.getvalue()
-
-
-def test_titles_above_the_table_of_a_sheet() -> None:
-    rows: list[list[Any]] = [["name", "height", "weight"], ["Rex", 40.5, 12.5], ["Tom", 25, 4.2]]
-    plain = load_table(workbook(rows), name="x")
-    content = workbook([["Pets of 2020"], [], *rows])
-    found = load_table(content, name="x")
-    assert found.data.fingerprint == plain.data.fingerprint
-    assert "1 row above the table: taken for titles, skipped." in found.report.lines()
-    assert inspect_table(content).lines == (4, 5)
-    with pytest.raises(DataError) as caught:
-        load_relation(workbook([["Who met whom"], ["person", "event"], ["Ann", "Fair"], ["Bob", None]]))
-    assert (caught.value.line, caught.value.column) == (4, "event")
 
 
 def test_merged_cells_are_filled() -> None:
