@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numba as nb
 import numpy as np
@@ -12,19 +12,31 @@ from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.special import INLINE, OPTIONS, lbeta, x_log_x
+from acvb_core.data.relation import Relation
 from acvb_core.models.irm.kernels import Floats, block_terms
 from acvb_core.models.irm.spec import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
 from acvb_core.models.irm.split import RejectedMoves, TriedSplits, promising_splits, split_clusters
 from acvb_core.models.irm.state import ACTIVE_CHANGE, IrmState, lower_bound, stick_log_evidence, tidy
 
-if TYPE_CHECKING:
-    from acvb_core.models.irm.cvb import VariationalMethod
-
-
 #: A merge must raise the bound by more than this (nats), or rounding could undo and redo it.
 _LEAST_GAIN = 1e-6
 #: Blocks that a kernel call takes at most, each with every later cluster of one domain.
 _TERMS = 20_000
+
+
+class SweepingMethod(Protocol):
+    """The parts of a variational method that moves use."""
+
+    @property
+    def relation(self) -> Relation: ...  # noqa: D102
+    @property
+    def shrink(self) -> float: ...  # noqa: D102
+    @property
+    def keep_bound(self) -> bool: ...  # noqa: D102
+
+    def plain_sweep(self, state: IrmState, rng: np.random.Generator, poll: Poll) -> tuple[IrmState, Any, Any]:
+        """Sweep without moves."""
+        ...
 
 
 class _Pair(NamedTuple):
@@ -294,7 +306,7 @@ class Moves:
         return self.merge or self.split
 
     def after(
-        self, state: IrmState, method: VariationalMethod, rng: np.random.Generator, poll: Poll
+        self, state: IrmState, method: SweepingMethod, rng: np.random.Generator, poll: Poll
     ) -> tuple[IrmState, dict[str, int]]:
         """Make the moves that are due after a sweep.
 
@@ -345,7 +357,7 @@ MOVES: Moves = Moves()
 class _Trials:
     """Moves that lower the bound at first, tried with sweeps and merges after them."""
 
-    def __init__(self, method: VariationalMethod, rng: np.random.Generator, poll: Poll) -> None:
+    def __init__(self, method: SweepingMethod, rng: np.random.Generator, poll: Poll) -> None:
         self.method, self.rng, self.poll = method, rng, poll
         self.least: float | None = None
 
