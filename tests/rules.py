@@ -29,8 +29,6 @@ KNOWN_FOLDERS: dict[str, int] = {
     "acvb_core/data": 17,
     "acvb_core/models/irm": 18,
     "acvb_core/models/lda": 19,
-    "pages/ui/irm": 17,
-    "pages/ui/lda": 20,
     "pages/ui/shared": 18,
 }
 

@@ -264,3 +264,10 @@ def test_the_chain_that_runs_begin_with_is_run_once(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(compilation, "_evaluate", lambda *_: None)
     compilation._run_tiny(model_row("irm"), row, {"init": "gibbs"}, False)
     assert starts == ["gibbs", "random"]
+
+
+def test_the_runs_that_make_a_method_ready_are_counted(events: list[str]) -> None:
+    row = method_row("irm", "vb")
+    runs = [compile_method(model_row("irm"), row, row.values({})) for _ in range(2)]
+    assert runs == [len(compilation._SHARES), 0]
+    assert events == ["compile vb"]
