@@ -45,7 +45,7 @@ from acvb_core.registry import MODELS, method_row, methods_of, model_row
 #: Two topics of five words each, the words of a document repeated now and then.
 _WORDS = "".join(f"d{i},w{(i % 2) * 5 + j},{1 + (i + j) % 3}\n" for i in range(12) for j in range(5))
 
-#: Compile all functions, those first that another process comes to last.
+#: Compile all functions, those first that another process compiles last.
 _BACKWARDS = "--backwards"
 #: Pages are drawn before the process of an app continues; runs, which may wait for it, are not until the first method
 #: is compiled. Then the process falls behind them by as much again.

@@ -94,7 +94,7 @@ def _added_words(prepared: PreparedRun, source: Source) -> list[str]:
     added = 0 if prepared.data is source.data else prepared.data.n_words - source.data.n_words
     if not added:
         return []
-    return [f"{plural(added, 'word')} of the topics that these documents do not have: kept beside theirs."]
+    return [f"{plural(added, 'word')} of the topics that these documents do not have: kept with theirs."]
 
 
 def compare(arguments: argparse.Namespace) -> int:

@@ -82,8 +82,8 @@ def read_once(folder: Path, origin: Mapping[str, Any], read: Read) -> tuple[Disk
         report = [str(line) for line in stored.pop("report")]
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         raise ParameterError(
-            f"{folder} holds a corpus, but does not say of which file. Give {folder} in place of the file, or "
-            "another folder."
+            f"{folder} holds a corpus, but does not name the file it was read from. Give {folder} in place of the "
+            "file, or another folder."
         ) from None
     differs = [words for name, words in _DIFFERENCES.items() if stored.get(name) != origin[name]]
     if differs:
@@ -199,7 +199,7 @@ def read_file(
 
 
 def _temporary_folder(arguments: argparse.Namespace) -> Path:
-    """Return a folder that goes with the documents: beside the results, where there is room, or where the system likes.
+    """Return a folder for the documents: next to the results if there is room, else the system's temporary folder.
 
     It does not exist yet, but the one around it does.
     """

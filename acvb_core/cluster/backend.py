@@ -258,7 +258,7 @@ class RemoteRun:
         yield replace(kept, snapshot=snapshot, last_sweep=(kept.prepared, snapshot))
 
     def _bury(self, address: str) -> None:
-        """Count the death of a worker; "" stands for none.
+        """Count the death of a worker; "" means none.
 
         Raises AcvbError: it is one too many.
         """
@@ -372,7 +372,7 @@ class DaskExecutor(Executor):
     ) -> Iterator[tuple[int, ResultT]]:
         """Yield the results of calls as they end; as many calls as the workers have cores run side by side.
 
-        Once one has raised, the others are stopped; what they come to is still yielded, before it is raised again.
+        Once one has raised, the others are stopped; their results are still yielded before it is raised again.
         """
         common, under_way = _CommonPoll(poll), dict[Future[ResultT], int]()
         fault: BaseException | None = None
@@ -430,7 +430,7 @@ class DaskExecutor(Executor):
             raise AcvbError(f"No worker can compute this run. {workers[0].address}: {workers[0].refusal}")
         sent = self._send(data)
         self.expected[token] = greet
-        # Each time: a scheduler that was started anew knows of no topic.
+        # Each time: a restarted scheduler knows no topic.
         self.client.subscribe_topic(self._topic, self._hear)
         return self.client.submit(
             worker.serve_run,
@@ -542,7 +542,7 @@ class Places:
         return self.connect() if self.is_elsewhere(owner) else self.here
 
     def connect(self) -> DaskExecutor:
-        """Return the executor of the cluster, connected anew where its scheduler was gone.
+        """Return the executor of the cluster, reconnected if its scheduler was gone.
 
         All who ask while a connection is attempted wait for the same attempt, without a lock.
 

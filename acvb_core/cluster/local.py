@@ -1,4 +1,4 @@
-"""A Dask cluster on this machine: a scheduler in this process, and worker processes beside it."""
+"""A Dask cluster on this machine: a scheduler in this process, and worker processes."""
 
 from __future__ import annotations
 

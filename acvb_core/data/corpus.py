@@ -95,7 +95,7 @@ class Corpus(WordCounts):
     tokeniser : Tokeniser or None
         How the texts were cut into words.
     metadata : mapping of str to ndarray, shape (n_documents,)
-        Further columns beside the documents: int64, float64 (NaN: missing), datetime64 (NaT) or objects of str; never
+        Further columns of the documents: int64, float64 (NaN: missing), datetime64 (NaT) or objects of str; never
         used by the inference.
     """
 
@@ -181,7 +181,7 @@ class Corpus(WordCounts):
 
     @cached_property
     def frequencies(self) -> NDArray[np.int64]:
-        """How often each word stands in all documents, shape (n_words,)."""
+        """How often each word occurs in all documents, shape (n_words,)."""
         return np.asarray(self.counts.sum(axis=0, dtype=np.int64)).ravel()
 
     @cached_property
@@ -212,7 +212,7 @@ class Corpus(WordCounts):
         )
 
     def with_words(self, words: ArrayLike) -> Corpus:
-        """Return the same documents over a vocabulary with further words at its end, which stand in none of them.
+        """Return the same documents over a vocabulary with further words at its end, which occur in none of them.
 
         DataError where a word is there already, or given twice.
         """

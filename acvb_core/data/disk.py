@@ -56,7 +56,7 @@ def read_meta(folder: Path) -> dict[str, Any]:
 
 
 def load_array(folder: Path, name: str) -> NDArray[Any]:
-    """Return an array of the folder, mapped into memory; every call opens it anew, so threads do not meet."""
+    """Return an array of the folder, mapped into memory; every call opens it again, so that threads share nothing."""
     try:
         with ONE_READER:
             return np.load(folder / name, mmap_mode="r", allow_pickle=False)
@@ -237,11 +237,11 @@ class DiskCorpus(WordCounts):
     added : ndarray of str (object dtype)
         Words at the end of the vocabulary that the folder does not know (`with_words`).
     has_texts, has_labels : bool
-        Texts, and known groups, are kept beside the counts.
+        Texts, and known groups, are kept with the counts.
     first_name : int or None
         Documents are called by their number, the first by this one; None: by the names in the folder.
     columns : mapping of str to "integer", "number", "day", "time" or "string"
-        The further columns beside the documents (`Corpus.metadata`), and what they hold; `column` reads one.
+        The further columns of the documents (`Corpus.metadata`), and what they hold; `column` reads one.
     """
 
     folder: Path
@@ -458,7 +458,7 @@ class DiskCorpus(WordCounts):
         )
 
     def with_words(self, words: ArrayLike) -> DiskCorpus:
-        """Return the same documents over a vocabulary with further words at its end, which stand in none of them.
+        """Return the same documents over a vocabulary with further words at its end, which occur in none of them.
 
         A word that is there already, or given twice, is a DataError.
         """
@@ -485,7 +485,7 @@ class DiskCorpus(WordCounts):
 
     def _numbers_in(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers within the folder of documents counted among those that are in."""
-        # left_out[j] - j documents that are in stand before the j-th that is left out.
+        # left_out[j] - j documents that are kept come before the j-th that is left out.
         before = self.left_out - np.arange(len(self.left_out))
         return places + np.searchsorted(before, places, side="right")
 

@@ -50,7 +50,7 @@ class Graph:
 
     kind: str  # what it comes from: "GML file"
     nodes: Mapping[str, Known]  # what is known of each, by its unique id
-    edges: Sequence[tuple[int, int, Known]]  # positions of two nodes; undirected ones stand there once
+    edges: Sequence[tuple[int, int, Known]]  # positions of two nodes; undirected ones are listed once
     directed: bool | None  # None where the file does not say
     facts: Sequence[Fact] = ()  # what reading the file found
 
@@ -393,7 +393,7 @@ class _XmlReader:
             remedy = f"{WRITE_AGAIN}, or copy it again."
             raise DataError(what, source=source, line=line, column=column + 1, remedy=remedy) from None
         except DefusedXmlException as problem:
-            # A few nested entities can stand for gigabytes of text, and an external one for any file.
+            # A few nested entities can expand to gigabytes of text, and an external one for any file.
             name = getattr(problem, "name", None)
             raise self._fault("the XML declares an entity, which is not read", name) from None
         except (LookupError, ValueError) as problem:  # of the encoding that the file declares

@@ -278,7 +278,7 @@ def _judge_table(table: Schema, relation: Schema | None) -> KindGuess | None:
 
 
 def _is_link_matrix(relation: Schema) -> bool:
-    """Return whether the cells are 0 and 1 or yes and no, or the same names stand at the top and at the left."""
+    """Return whether the cells are 0 and 1 or yes and no, or the same names are at the top and at the left."""
     start = 0 if relation.row_column is None else 1
     cells = (cell for row in relation.rows for cell in row[start:])
     if value_kind(cells) in ("0/1", "yes/no"):

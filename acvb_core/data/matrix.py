@@ -184,7 +184,7 @@ def _relation_of_matrix(
     matrix = sparse.coo_array(stored)
     check_links(matrix, limit, source)
     entries = open_entries(options.threshold, source, [matrix.data])
-    # Piece by piece, so that no second copy of a large matrix stands beside it in wider types.
+    # Piece by piece, so that there is no second copy of a large matrix in wider types.
     for begin in range(0, matrix.nnz, _PIECE):
         piece = slice(begin, begin + _PIECE)
         numbers = matrix.data[piece].astype(np.float64)

@@ -25,7 +25,7 @@ def mend_text(text: str) -> str:
 
 
 def text_of(value: Any) -> str:
-    """Return a value as a label: 3.0 and 3 are the same, and "" stands for nothing (None, NaN, pandas' NA)."""
+    """Return a value as a label: 3.0 and 3 are the same, and "" means nothing (None, NaN, pandas' NA)."""
     if isinstance(value, str):
         return mend_text(value)
     if value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):
@@ -68,7 +68,7 @@ def unique_names(
             raise _rounded_fault(text_of(name), {"source": source})
     if len(set(found)) < count:
         value, times = Counter(found).most_common(1)[0]
-        what = f"a {kind} label stands {times} times"
+        what = f"a {kind} label occurs {times} times"
         raise DataError(what, value=value, source=source, remedy=f"Give every {kind} a name of its own.")
     return found
 
@@ -109,7 +109,7 @@ def _rounded_fault(label: str, place: dict[str, Any]) -> DataError:
 
 
 def refuse_repeated(labels: Sequence[str], side: str, place: Callable[[int], dict[str, Any]]) -> None:
-    """Refuse labels of a file of which one is blank or stands twice; `place` gives source and line of label i.
+    """Refuse labels of a file if one is blank or occurs twice; `place` gives source and line of label i.
 
     It may give the column too. The DataError names the place of the second one, and of the first. `side` says what is
     named ("row", "column"; "object" where there is one side).
@@ -122,7 +122,7 @@ def refuse_repeated(labels: Sequence[str], side: str, place: Callable[[int], dic
         if label in seen:
             first = place(seen[label])
             column = f", column {first['column']:,}" if "column" in first else ""
-            what = f"this {noun} already stands on line {first['line']:,}{column}"
+            what = f"this {noun} is already on line {first['line']:,}{column}"
             raise DataError(what, **place(i), value=label, remedy=f"Give every {side} a name of its own.")
         seen[label] = i
 
@@ -139,7 +139,7 @@ def number_repeated(
 ) -> Iterator[str]:
     """Give names made unique, a number appended to each that stood before; `changed` receives those that had to change.
 
-    `is_repeated` says whether a name may stand more than once, `is_taken` whether a new name is one of those given.
+    `is_repeated` says whether a name may occur more than once, `is_taken` whether a new name is one of those given.
     """
     seen: dict[str, int] = {}
     made: set[str] = set()

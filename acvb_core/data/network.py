@@ -126,7 +126,7 @@ def _compare_ways(
     What is said of a pair one way and the other way decides; without `zeros`, silence says 0 as well.
     """
     zeros = None if zeros is None else subtract(zeros, ones)
-    unsure = intersect(ones, missing.T).nnz  # links of which the other way is missing
+    unsure = intersect(ones, missing.T).nnz  # links whose other direction is missing
     both, one_way = _count_ways(ones)
     denied = 0 if zeros is None else intersect(ones, zeros.T).nnz
     linked = plural(both + one_way, "linked pair")

@@ -181,7 +181,7 @@ OPTIONS = (
     ),
     Option(
         "vocabulary", _CORPUS, "file", "List of words (optional)",
-        "A file with one word per line: what the numbers in word counts stand for.", _COUNTS, flags=("--vocab",),
+        "A file with one word per line: what the numbers in word counts mean.", _COUNTS, flags=("--vocab",),
     ),
     Option(
         "broken", _CORPUS, "choice", help="What happens to a line that cannot be read.",
@@ -225,7 +225,7 @@ OPTIONS = (
 CUTTING = (
     Option(
         "stop_words", _CORPUS, "words", "Stop words of",
-        "Languages of which words such as the and of are dropped, which say nothing about a topic; none: of no "
+        "Languages whose words such as the and of are dropped, as they say nothing about a topic; none: of no "
         "language.", choices={name: name.capitalize() for name in STOP_WORD_LANGUAGES},
     ),
     Option("extra_stop_words", _CORPUS, "words", "More words to drop", "Words that are dropped, too.", advanced=True),

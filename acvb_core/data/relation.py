@@ -106,7 +106,7 @@ class Pairs:
         """Return the distinct pairs as a canonical bool CSR array, and forget the list.
 
         `row_map` and `column_map` hold the final index of each code. Parts are sorted, added and let go block by block,
-        so that the whole list and the whole array never stand in memory together.
+        so that the whole list and the whole array are never in memory together.
         """
         matrix = sparse.csr_array(shape, dtype=np.bool_)
         while self._parts:
@@ -303,7 +303,7 @@ class Relation:
         return self._each_once(self.n_missing, own) - (0 if self.network.self_links else own)
 
     def _each_once(self, n_entries: int, n_on_diagonal: int) -> int:
-        """Return how many of an undirected network's entries stand on or above the diagonal; elsewhere all of them."""
+        """Return how many of an undirected network's entries are on or above the diagonal; otherwise all of them."""
         if self.network is None or self.network.directed:
             return n_entries
         return (n_entries + n_on_diagonal) // 2

@@ -63,7 +63,7 @@ def make_side(
 ) -> Side:
     """Return the objects that the labels of a source, by code, are names of.
 
-    They are those of a node list; or `size` objects named "0", "1", …, of which the labels are the 0-based indices; or
+    They are those of a node list; or `size` objects named "0", "1", …, whose labels are the 0-based indices; or
     else the labels themselves. Without labels, the codes are the positions of the `size` objects.
     """
     names: Sequence[str]
@@ -117,7 +117,7 @@ class Entries:
     n_below: int = 0
     n_negative: int = 0
     facts: list[Fact] = field(default_factory=list)
-    # Of the relation: entries given as 0, of which other lines may have made links; None: all that are neither 1 nor
+    # Of the relation: entries given as 0, which other lines may have made links; None: all that are neither 1 nor
     # missing.
     given_zeros: sparse.csr_array | None = None
     # Whether rows, and columns, have names, and are not called by their positions.
@@ -328,7 +328,7 @@ def links_fact(relation: Relation) -> Fact:
 
 
 def check_missing(n: int, name: str) -> None:
-    """Refuse more pairs of which nothing is said than can be held as missing."""
+    """Refuse more unmentioned pairs than can be kept as missing."""
     if n > MAX_MISSING:
         what = f"nothing is said of {n:,} pairs, too many to hold as missing"
         raise DataError(what, source=name, remedy="Take unlisted pairs as no link, or load fewer objects.")

@@ -125,7 +125,7 @@ def load_labels(
     delimiter: str | None = None,
     header: Literal["auto"] | bool = "auto",
 ) -> ObjectLabels:
-    r"""Read known labels of a relation's row objects; `with_attributes` puts them beside it.
+    r"""Read known labels of a relation's row objects; `with_attributes` adds them to it.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ def load_relation(
     row_nodes, column_nodes : sequence of str, path or bytes of a one-column file, optional
         All objects of a side, in order, with those that have no link; names for files without labels.
     same_nodes : bool
-        Edge lists: both sides are the same objects (a network); every label stands on both.
+        Edge lists: both sides are the same objects (a network); every label is on both.
     unlisted : "zero" or "missing"
         Edge lists: what a pair is that the file does not list.
     domains : "auto", "one" or "two"

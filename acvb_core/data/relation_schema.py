@@ -159,7 +159,7 @@ def with_choices(schema: Schema, options: ReadOptions) -> Schema:
 
 
 def no_data_fault(name: str) -> DataError:
-    """Return the error for a file of which only the line of names was read."""
+    """Return the error for a file with no lines but that of names."""
     what = "the file holds column names and no data"
     remedy = "Load a file with data in it, or say that its first line is data."
     return DataError(what, source=name, line=1, remedy=remedy)
@@ -184,7 +184,7 @@ _KNOWN = _ROW_NAMES | _COLUMN_NAMES | _VALUE_NAMES | _OTHER_NAMES
 #: What heads a list of objects.
 LIST_NAMES = {"node", "nodes", "label", "labels", "name", "names", "object", "objects", "id", "row"}
 LIST_NAMES |= {"column"}
-#: What stands above the names of rows.
+#: What is written above the names of rows.
 CORNER_NAMES = {"", "id", "name", "label", "row", "rows", "node", "object"}
 # What heads a column that says whether links have a direction, and what it says.
 _DIRECTION_NAMES = {"type", "edge_type", "edge type", "direction", "directed", "is_directed", "undirected"}
@@ -212,7 +212,7 @@ def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
     if isinstance(source, FrameSource):
         frame, head = source.frame, source.read_head(GUESS_RECORDS)
         records = head.records
-        # Ids of rows that a matrix has, but no list of links: frames of which rows were left out have such an index.
+        # Ids of rows that a matrix has, but no list of links: frames without some of their rows have such an index.
         whole = all(row[0].lstrip("-").isdigit() for row in records[1:])
         indexed, skip = frame.has_index, int(frame.has_index and not frame.names[0] and whole)
         _check_frame(source, format, records, skip)
@@ -479,7 +479,7 @@ def _matrix_labels(records: Records, named: bool, indexed: bool) -> tuple[bool, 
     if indexed or (corner == "" and all(field.strip() for field in first[1:])):
         return True, True
     below = [record[0] for record in body] or [first[0]]
-    # Text above ids: userId above 100, 101, … and the numbers of items beside it.
+    # Text above ids: userId above 100, 101, … and the numbers of items to its right.
     heads_ids = bool(body) and not _is_value(first[0]) and all(map(_is_value, below))
     named_columns = named or heads_ids or not all(map(_is_value, first[1:]))
     named_rows = not all(map(_is_value, below)) or (named_columns and corner in CORNER_NAMES)

@@ -391,7 +391,7 @@ def _check_columns(values: Floats, columns: NDArray[Any], name: str) -> None:
             f"row {row + 1:,} of the column {str(columns[column])!r} is infinite or above {LARGEST:g}",
             source=name,
             value=str(values[place]),
-            remedy="Give finite numbers; NaN stands for missing.",
+            remedy="Give finite numbers; NaN means missing.",
         )
     constant = same_valued(values)
     if constant.any():

@@ -263,7 +263,7 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
     r"""Read a table of numbers; gzip is recognised by itself.
 
     Read are delimited text, Parquet, Arrow, Feather, Excel, ODS, JSON Lines, SQLite, NumPy's .npy and .npz (one array
-    of cells, two-dimensional or pictures, and beside it `rows`, `columns`, `labels` if there are) and SciPy's sparse
+    of cells, two-dimensional or pictures, and with it `rows`, `columns`, `labels` if there are any) and SciPy's sparse
     .npz; in memory arrays, SciPy matrices, AnnData, and frames of pandas, polars, pyarrow, duckdb or another library
     with the Arrow or the dataframe protocol. Nothing is dropped unless it is asked for, and the report tells what was.
 
@@ -360,7 +360,7 @@ def _read_numpy(source: ByteSource, options: TableOptions) -> RawTable:
         if len(names) != 1:
             listed = ", ".join(sorted(arrays)[:5])
             what = f"this .npz holds {listed}: {len(names):,} arrays that may be the cells"
-            remedy = "Save one array of cells, and beside it rows, columns and labels if you have them."
+            remedy = "Save one array of cells, and with it rows, columns and labels if you have them."
             raise DataError(what, source=source.name, remedy=remedy)
         cells, beside = arrays[names[0]], {name: arrays[name] for name in _BESIDE if name in arrays}
     return _read_array(cells, source.name, options, kind, gzipped=source.gzipped, **beside)
@@ -371,7 +371,7 @@ def _read_array(
 ) -> RawTable:
     """Return an array of numbers, two-dimensional (perhaps sparse) or pictures (three-dimensional).
 
-    Beside it may stand `rows`, `columns` and `labels`.
+    `rows`, `columns` and `labels` may be given with it.
     """
     size = None
     if not sparse.issparse(array) and np.ndim(array) == 3:

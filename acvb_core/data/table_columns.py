@@ -33,7 +33,7 @@ from acvb_core.data.sources.values import (
 )
 from acvb_core.data.table import LARGEST, ImageSize, find_infinite, parse_image_size
 
-#: What stands for a missing cell, in lower case: the other readers' signs and some that only tables of numbers have.
+#: Signs for a missing cell, in lower case: the other readers' signs and some that only tables of numbers have.
 MISSING = MISSING_WORDS | {"-", "--", ".", "n.a.", "#n/a", "none", "<na>"}
 CategoryPolicy = Literal["refuse", "one-hot", "leave-out"]
 ConstantPolicy = Literal["refuse", "leave-out"]
@@ -159,7 +159,7 @@ def _may_name_rows(source: ByteSource | FrameSource, records: Records, marks: Ma
 def _has_header(records: Records, marks: Marks) -> bool:
     """Return whether the first record names the columns.
 
-    It does where it is the only one and of text, where text stands above numbers (or more of them than of texts), where
+    It does where it is the only one and of text, where text is above numbers (or more of them than of texts), where
     only the corner above the rows' names is blank, and where the names are whole numbers in a row (1960, 1961, …) and
     the next record is not.
     """
@@ -199,7 +199,7 @@ class RawTable:
 
     schema: Schema
     options: TableOptions
-    #: Names and groups of the rows that stand beside the columns (an index, further arrays).
+    #: Names and groups of the rows, given apart from the columns (an index, further arrays).
     rows: list[str] | None = None
     labels: list[str] | None = None
     #: Height and width, where rows are pictures.
@@ -238,13 +238,13 @@ class RawTable:
         self.facts.append(Fact(name, count, sentence, details))
 
     def place(self, row: int | None, column: int | None) -> dict[str, Any]:
-        """Return where a cell stands (`row` None: in the header; `column` None: beside the others), for an error."""
+        """Return the place of a cell (`row` None: in the header; `column` None: outside the columns), for an error."""
         line = self.header_line if row is None else None if self.lines is None else int(self.lines[row])
         place = {"source": self.schema.filename, "line": line}
         return place if column is None else {**place, "column": column + 1}
 
     def drop_codes(self, values: Floats) -> Floats:
-        """Return values in which the numbers that stand for a missing cell became NaN (in place)."""
+        """Return values in which the numbers that mean a missing cell became NaN (in place)."""
         if len(self._codes):
             values[np.isin(values, self._codes)] = np.nan
         return values
@@ -288,7 +288,7 @@ class RawTable:
             what = f"a number of the column {name!r} has an unexpected decimal or thousands sign"
         else:
             remedy = advise_writing([value.strip()], style, "Correct") + (
-                " the cell, say that this stands for a missing one (missing), take the column as categories "
+                " the cell, say that this means a missing one (missing), take the column as categories "
                 "(category_columns), or leave it out (leave_out)."
             )
         return DataError(what, **self.place(row, column), value=value, remedy=remedy)
@@ -297,7 +297,7 @@ class RawTable:
 def read_columns(
     source: ByteSource | FrameSource, options: TableOptions, rows: list[str] | None = None
 ) -> RawTable:
-    """Read every column as numbers or as texts; `rows` are names of the rows that stand beside the columns."""
+    """Read every column as numbers or as texts; `rows` are names of the rows, given apart from the columns."""
     schema = inspect_columns(source, options)
     raw = RawTable(schema, options, rows)
     typed: dict[int, Any] = {}

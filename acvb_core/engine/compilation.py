@@ -108,7 +108,7 @@ def _make_ready(
 
 
 def compile_other_half(model: ModelSpec, row: MethodSpec, values: Values, goes_on: bool = False) -> None:
-    """Compile for a method first what `compile_method`, called in another process at the same time, comes to last."""
+    """Compile for a method first what `compile_method`, called in another process at the same time, compiles last."""
     choices = {**_choices_of(row, values), **model.warm_up().other_half}
     with one_thread():
         _run_tiny(model, row, choices, goes_on, _SHARES[::-1])

@@ -49,7 +49,7 @@ class QueuedTask(threading.Thread):
         return self._executor.find_position(self)
 
     def leave_queue(self) -> None:
-        """Start work that waits at once, beside the others: it was told to stop, so it takes no time."""
+        """Start work that waits at once, in addition to the others: it was told to stop, so it takes no time."""
         self._executor.take_from_queue(self)
 
     def run(self) -> None:
@@ -142,7 +142,7 @@ class Executor:
     def release_slot(self) -> Iterator[None]:
         """Give the slot of this thread to a waiting task, while this thread has nothing to compute.
 
-        The caller resumes at once afterwards, beside that task. A thread without a slot has none to give.
+        The caller resumes at once afterwards, in parallel with that task. A thread without a slot has none to give.
         """
         if not getattr(_thread, "holds_slot", False):
             yield

@@ -277,7 +277,7 @@ def compare(
     methods : iterable of str, optional
         Names in the registry. Default: acvb0, cvb0 and vb; fab, em and vb of tables.
     seeds : int or iterable of int
-        A number n stands for 0 … n - 1; with `restarts` for 0, `restarts`, … so that no seed is in two races.
+        A number n means 0 … n - 1; with `restarts` for 0, `restarts`, … so that no seed is in two races.
     watch, poll : callable, optional
         As for `fit`; a run that the poll stops is the last one.
     executor : Executor, optional

@@ -78,7 +78,7 @@ class SweepRecord:
     def has_settled(self) -> bool | None:
         """True when the last sweep of a converged run lies close to the mean, which is the answer; None without a mean.
 
-        A mean over many sweeps may stand still while the sweeps circle around it.
+        A mean over many sweeps may hardly move while the sweeps circle around it.
         """
         if self.verdict is not Verdict.CONVERGED or self.scaled_change is None:
             return None
@@ -193,7 +193,7 @@ class History:
         self._last: dict[str, float] = {}  #: of rows that are not held: the last number in each column
 
     def append(self, snapshot: SweepRecord) -> None:
-        """Add a row; a snapshot of the sweep that stands last takes its place."""
+        """Add a row; a snapshot of the last sweep replaces its row."""
         row = snapshot.row()
         columns, buffer, length = self._read()
         if not length:

@@ -23,7 +23,7 @@ from acvb_core.registry import method_row, methods_for, model_for, model_row
 
 @dataclass(frozen=True)
 class RunSpec:
-    """Everything needed, beside the data, to repeat a run."""
+    """Everything needed, with the data, to repeat a run."""
 
     #: `model`, `method`: names in the registry.
     model: str
@@ -369,7 +369,7 @@ def _bind(spec: RunSpec, owner: ModelSpec, row: MethodSpec, data: Any, start: St
 
 
 def rebuild_run(data: Any, settings: Mapping[str, Any], start: Start | None = None) -> PreparedRun:
-    """Return the run with these settings (`RunSpec.to_dict`), posed anew: the same entries or words are held out.
+    """Return the run with these settings (`RunSpec.to_dict`): the same entries or words are held out.
 
     Nothing is built or split for it. Its `lost` says which settings only an earlier version had.
 

@@ -1,9 +1,9 @@
-"""Restarts that race: runs from several seeds, the worse half of which is given up at each rung.
+"""Restarts that race: runs from several seeds, and the worse half ends at each rung.
 
 Successive halving (Jamieson and Talwalkar, AISTATS 2016): all candidates are brought to the first rung, a number of
 sweeps; those with the better lower bound (or held-out score, as the model has it) reach the next, at twice as many
 sweeps, until one is left. Each is an ordinary run from its own seed, so that the winner is bit for bit what it would
-have been alone. Candidates take turns in the order they stand in, on one thread.
+have been alone. Candidates take turns in their order, on one thread.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def race(prepared: PreparedRun, *, poll: Poll = no_poll, first_rung: int = FIRST
 
     `prepared`: its settings' `restarts` is the number of candidates, `seed` that of the first; no update where it is 1.
     `poll`: as for `run`; when it raises StopRun the race is over, and the leader so far is kept, with verdict
-      STOPPED unless it had come to its end.
+      STOPPED unless it had ended.
     `first_rung`: sweeps; the cap of the run at most.
     Raises StopRun: the poll ended the race before there was anything to keep.
     """

@@ -307,7 +307,7 @@ class Result:
         return self._topic_function("transform")(self.posterior, given)
 
     def completion(self, given: Any, observed: float = 0.8, seed: int = 0) -> Any:
-        """Return how well the topics predict the rest of documents of which a share of the tokens is seen (LDA).
+        """Return how well the topics predict the rest of documents when a share of their tokens is seen (LDA).
 
         Parameters
         ----------

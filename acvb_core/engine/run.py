@@ -137,7 +137,7 @@ class Schedule:
 
     @classmethod
     def for_run(cls, prepared: PreparedRun) -> Schedule:
-        """Return a schedule under which diagnostics stay cheap beside the sweeps."""
+        """Return a schedule under which diagnostics stay cheap compared with the sweeps."""
         values = dict(prepared.spec.values)
         return cls(*prepared.model_row.schedule(prepared.train, prepared.heldout, prepared.row, values))
 

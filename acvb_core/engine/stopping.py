@@ -73,7 +73,7 @@ _RECENT, _FEWEST = 30, 4
 _NEARLY = 0.99
 #: Largest change of a distribution in L1.
 _LARGEST = 2.0
-#: A running mean changes at least like 1 / s once the sweeps stand still, and seldom faster than this power.
+#: A running mean changes at least like 1 / s once the sweeps have settled, and seldom faster than this power.
 _POWERS = (1.0, 4.0)
 
 

@@ -156,7 +156,7 @@ class Space:
         return np.array([_position_of(one, values[one.name]) for one in self.ranges])
 
     def holds(self, values: Mapping[str, float]) -> bool:
-        """Return whether all values are in their range. A default may not be, such as a 0 that stands for a rule."""
+        """Return whether all values are in their range. A default may not be, such as a 0 that means a rule."""
         return all(one.low <= values[one.name] <= one.high for one in self.ranges)
 
 
@@ -217,7 +217,7 @@ NOISE = 1e-2
 LEAST_GAIN = 1e-4
 #: Shortest and longest length scales, of a side of the cube.
 _LENGTHS = (0.05, 20.0)
-#: Starts of the search for the length scales, beside the first, and of that for the point. With the library's own
+#: Starts of the search for the length scales, after the first, and of that for the point. With the library's own
 #: numbers, 5 and 10, a suggestion in six dimensions takes three times as long.
 _LENGTH_STARTS, _POINT_STARTS = 2, 3
 

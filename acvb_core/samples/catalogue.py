@@ -23,7 +23,7 @@ Truth = synthetic.PlantedRelation | mixtures.PlantedTopics | mixtures.PlantedFea
 Data = TypeVar("Data", Relation, Corpus, Table)
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-# Inside the package once it is installed, beside it in a checkout.
+# Inside the package once it is installed, next to it in a checkout.
 _FOLDERS = (_PACKAGE / "sample_data", _PACKAGE.parent / "sample_data")
 #: For the data of each model: what they are, and their size for people.
 _MODELS = {

@@ -102,8 +102,8 @@ def large_relation(
     draw from its block, as in `planted_relation`: a block with strength p receives Poisson(-log(1 - p)) marks on each
     cell, thrown at random, and a cell is a link when it has a mark, which happens with probability p.
 
-    `skew`: standard deviation of the logarithm of how often an object is hit, beside the others of its cluster. Above 0
-    the objects of a cluster have uneven numbers of links, and fewer links are left than marks fell.
+    `skew`: standard deviation of the logarithm of how often an object is hit, compared with the others of its cluster.
+    Above 0 the objects of a cluster have uneven numbers of links, and fewer links are left than marks fell.
     """
     _check_sizes(n_rows, n_cols, k_rows, k_cols)
     if not 0 < n_ones <= n_rows * n_cols // 2:

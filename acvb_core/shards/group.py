@@ -35,7 +35,7 @@ class ShardGroup:
 
     The answers depend on the shards alone, not on how many workers there are or which is faster. A step that changes
     the shards is remembered until their states are saved. Where a worker is lost, another takes its place, makes its
-    shards anew, reads their saved states and repeats the steps since then: the same bits, for the shards have no
+    shards again, reads their saved states and repeats the steps since then: the same bits, for the shards have no
     randomness but what a step gives them.
 
     `place`: of the workers; by default that of the next run.
@@ -74,7 +74,7 @@ class ShardGroup:
         return {"remote_cpu_seconds": self.seconds, "losses": self.losses, "unsaved": self.unsaved}
 
     def since(self, before: dict[str, Any]) -> dict[str, Any]:
-        """Return what has come to the totals since then."""
+        """Return what was added to the totals since then."""
         return {name: now - before[name] for name, now in self.tally().items()}
 
     def change(self, name: str, *arguments: Any, poll: Poll = no_poll) -> list[Any]:
@@ -136,7 +136,7 @@ class ShardGroup:
         return self._ask(w, step)
 
     def _wait(self, step: Step, requests: list[Future[Any]], poll: Poll) -> list[Future[Any]]:
-        """Wait for all workers, and replace those that are lost; return the requests, of which some are new."""
+        """Wait for all workers, and replace those that are lost; return the requests, some of them new."""
         losses = 0
         while True:
             while wait(requests, timeout=_LOOK_EVERY).not_done:

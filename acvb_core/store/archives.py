@@ -66,7 +66,7 @@ MOST_FILES = 100_000
 MOST_MANIFEST = 64 << 20
 _MOST_NOTE, _MOST_TAGS, _MOST_LINES = 100_000, 100, 1_000
 _CHUNK = 1 << 20
-#: What reading a damaged zip, or a run that holds something else than runs do, can raise beside what the store raises.
+#: Errors of reading a damaged zip, or a run with wrong content, in addition to those of the store.
 FAULTS = (*DAMAGE, AcvbError, OSError)
 #: What data without runs are called in a report.
 DATA = "data set"
@@ -377,7 +377,7 @@ def _open_without_workspace(path: Path) -> BinaryIO:
 
 
 class OpenArchive:
-    """An open archive, the files of which are checked and copied to a folder one by one.
+    """An open archive, whose files are checked and copied to a folder one by one.
 
     No name in the archive becomes a path: files are looked up by the name that the store would give them.
 
@@ -419,7 +419,7 @@ class OpenArchive:
     def read_plan(
         self, kind: type[StudyFolder[PlanT, StudyT]], entry: PlanEntry
     ) -> StudyFolder[PlanT, StudyT]:
-        """Return the folder of a plan, the plan and the lines of which were read without a fault.
+        """Return the folder of a plan whose plan and lines were read without a fault.
 
         Raises StoreError, or another of `FAULTS`: one of its files is missing, damaged, or not what it should be.
         """
@@ -511,7 +511,7 @@ class ImportReport:
     refused: dict[str, str] = field(default_factory=dict)  #: why others were not imported, by their names
     #: The same of experiments, searches and data without runs, by what one is called.
     others: dict[str, ImportReport] = field(default_factory=dict)
-    was_stopped: bool = False  #: before it had come to the end of the archive
+    was_stopped: bool = False  #: before the end of the archive
 
     def note(self, title: str, take: Callable[[], str | None], explain: Callable[[Exception], str]) -> None:
         """Take a run, plan or data set unless it is there already or damaged, and note what became of it.

@@ -50,7 +50,7 @@ class DataKind:
     folder: str  #: where files of this kind lie, below the store's folder
     #: The newest format that `decode` understands. A file that older programs understand says so in its arrays.
     version: int
-    #: Arrays that the key is made of, beside the fingerprint of the data; a file need not have all.
+    #: Arrays that the key is made of, with the fingerprint of the data; a file need not have all.
     keyed: tuple[str, ...]
     encode: Callable[[Any], dict[str, Any]]  #: data -> arrays
     #: Arrays -> data; raises one of DAMAGE, DataError or ParameterError where they are not what `encode` gave.

@@ -41,7 +41,7 @@ _AGAIN = "Put the folder back, or load the file again."
 
 
 class StreamKind(DataKind):
-    """Corpora on disk: the file is a note of where one lies, by its name alone if it lies beside the note."""
+    """Corpora on disk: the file is a note of where one lies, by its name alone if it is in the same folder."""
 
     elsewhere, loader, called = True, "read_to_disk", "corpus"
 

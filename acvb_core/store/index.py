@@ -63,7 +63,7 @@ NOTES = "outlines.sqlite3"
 UNKNOWN = ""
 #: How long a call waits for another one that is writing, in seconds.
 PATIENCE = 30.0
-#: What a database consists of: its own file, and two that SQLite keeps beside it.
+#: What a database consists of: its own file, and two that SQLite keeps next to it.
 _ENDINGS = ("", "-wal", "-shm")
 _OPENING = LimitedLock("The list of runs is being opened or repaired")
 
@@ -553,10 +553,10 @@ def open_list(folder: Path, path: Path) -> list[str]:
         aside = _rebuild(folder, path)
         mended = _reconcile(folder, path, notes)
         place = f" The damaged list is kept as {aside}." if path.parent == folder else ""
-        notices.append(f"The list of runs was damaged. It was made anew from the files of the runs.{place}")
+        notices.append(f"The list of runs was damaged. It was rebuilt from the files of the runs.{place}")
     if missing and mended:
         notices.append(
-            "The list of runs was missing. It was made anew from the files of the runs. Choose your data again."
+            "The list of runs was missing. It was rebuilt from the files of the runs. Choose your data again."
         )
     return notices
 

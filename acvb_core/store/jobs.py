@@ -395,7 +395,7 @@ class _Saver(CheckpointWriter):
 
 
 def name_settings(settings: Mapping[str, Any]) -> str:
-    """Return the usual name of a run of which only the settings are at hand, as far as they are known."""
+    """Return the usual name of a run, as far as its settings are known."""
     known = {field.name for field in fields(RunSpec)}
     try:
         return name_run(RunSpec(**{name: value for name, value in settings.items() if name in known}))

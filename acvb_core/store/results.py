@@ -1,4 +1,4 @@
-"""Runs on disk: the answer, its diagnostics, the settings and the state, in one npz file beside the data's."""
+"""Runs on disk: the answer, its diagnostics, the settings and the state, in one npz file each."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _decode_kept(path: Path, arrays: Arrays) -> tuple[Any, Any] | None:
 
 
 def _own_fields(run: RunIdentity) -> dict[str, Any]:
-    """Return what a file says of its run beside the settings, which it has anyway."""
+    """Return what a file says of its run in addition to the settings, which it has anyway."""
     return {name: value for name, value in asdict(run).items() if name != "settings"}
 
 

@@ -1,4 +1,4 @@
-"""Runs and data sets that outlive the process: an SQLite list, and npz files beside it."""
+"""Runs and data sets that outlive the process: an SQLite list, and npz files in the same folder."""
 
 from __future__ import annotations
 

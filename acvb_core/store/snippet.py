@@ -31,7 +31,7 @@ def python_snippet(
 
     `source`: path of the file the data came from, or `sample:NAME`. Without it: the sample of the data's name where
       the data are that sample's, else a file name to fill in.
-    `reader_options`: arguments of the reader (`load_relation`, `load_corpus`, `load_table`) beside the path. A corpus
+    `reader_options`: arguments of the reader (`load_relation`, `load_corpus`, `load_table`) after the path. A corpus
       itself says how its texts were cut.
     """
     prepared = result.prepared

@@ -1,4 +1,4 @@
-"""Names that people give to topics: a small JSON file beside each run.
+"""Names that people give to topics: a small JSON file next to each run.
 
 A name belongs to what a topic says, not to its number: topics are numbered by size, and a run that continues may change
 their order. So each name is kept with the topic's top words, and given to the topic that has most of them.
@@ -104,7 +104,7 @@ class TopicNames:
             raise StoreError(f"{path} cannot be read: {error.strerror or error}.") from error
         except DAMAGE as error:
             raise StoreError(
-                f"{path} is damaged and cannot be read. Delete it to name the topics anew, or put a copy back."
+                f"{path} is damaged and cannot be read. Delete it to name the topics again, or put a copy back."
             ) from error
         if version > _VERSION:
             raise StoreError(f"{path} was written by a newer version of the program. Update the program.")

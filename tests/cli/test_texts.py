@@ -458,8 +458,8 @@ def changed(long_talks: Path, how: str, kept: Path) -> tuple[Path, list[str]]:
         ("renamed", "the file was other than now"),
         ("otherwise", "the way it was read was other than now"),
         ("skip", "the way it was read was other than now"),
-        ("unknown", "holds a corpus, but does not say of which file. Give"),
-        ("garbled", "does not say of which file"),
+        ("unknown", "holds a corpus, but does not name the file it was read from. Give"),
+        ("garbled", "does not name the file"),
         ("foreign", "There is something at"),
     ],
 )
@@ -579,7 +579,7 @@ def test_training_goes_on_from_a_model(run: Run, long_talks: Path, tmp_path: Pat
         assert done.code == 0
         assert "continued from" in done.out
         assert "4 topics of talks by sdm" in done.out
-        assert "words of the topics that these documents do not have: kept beside theirs." in done.out
+        assert "words of the topics that these documents do not have: kept with theirs." in done.out
         topics = pd.read_csv(tmp_path / "on" / "topics.csv")
         assert list(topics["word"]) == list(same.topics["word"])
         np.testing.assert_array_equal(topics["probability"].astype(np.float32), same.topics["probability"])

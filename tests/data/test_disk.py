@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import shutil
 import tracemalloc
-import zipfile
 from pathlib import Path
 from unittest.mock import patch
 
@@ -27,6 +25,7 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus, shard_file
 from acvb_core.data.sources import source as sources
+from tests.data.support import EVERYTHING, zipped
 from tests.loops import for_each
 
 N, V = 60, 40
@@ -337,7 +336,6 @@ def test_a_folder_that_went_away_is_no_damage(corpus, tmp_path):
         kept.shard(0)
 
 
-EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 LONG = b'doc,word,count\nb,cat,2\na,cat,1\nb,dog,1\nb,cat,3\nc,dog,0\na,"the ""x""",7\n'
 TOKENS = b"doc\tword\nb\tcat\na\tcat\nb\tdog\nb\tcat\n"
 UCI = b"4\n5\n6\n3 1 2\n1 1 1\n3 4 300\n1 1 2\n4 2 1.00\n1 5 0\n"
@@ -347,16 +345,6 @@ TABLE = (
     b'id,text,topic\nx,"a river, bank",one\nx,money bank,two\n\n,river ""bank,one\ny,"multi\nline ""river""\n",one\n'
     b"x,nothing else,one\nx (2),bank,two\n"
 )
-
-
-def archive() -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as packed:
-        packed.writestr("a/x.txt", "the river bank")
-        packed.writestr("b/x.txt", "money river bank")
-        packed.writestr("b/empty.txt", "")
-        packed.writestr("read.md", "no")
-    return out.getvalue()
 
 
 # name: (bytes, options)
@@ -404,7 +392,12 @@ FILES = {
         {"format": "table", "text_column": "topic", "name_column": "text", "tokeniser": EVERYTHING},
     ),
     "table without names": (TABLE, {"format": "table", "name_column": False}),
-    "zip": (archive(), {"tokeniser": EVERYTHING}),
+    "zip": (
+        zipped(
+            {"a/x.txt": "the river bank", "b/x.txt": "money river bank", "b/empty.txt": "", "read.md": "no"}
+        ),
+        {"tokeniser": EVERYTHING},
+    ),
 }
 
 

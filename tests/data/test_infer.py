@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 from scipy import sparse
 
 from acvb_core.data.infer import guess_encodings, guess_kind, read_beginning
+from tests.data.support import saved, zipped
 from tests.loops import for_each
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,20 +29,6 @@ GRAPHML = (
     b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">'
     b'<node id="a"/><node id="b"/><edge source="a" target="b"/></graph></graphml>'
 )
-
-
-def zipped(**files: str) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(f"{name}.txt", content)
-    return packed.getvalue()
-
-
-def saved(save: object, *arguments: object) -> bytes:
-    out = io.BytesIO()
-    save(out, *arguments)  # type: ignore[operator]
-    return out.getvalue()
 
 
 @for_each(
@@ -115,7 +101,7 @@ def test_text_files_are_recognised_with_the_reason(name: str, content: str, kind
         ("speeches.parquet", saved(STORIES.to_parquet), "texts"),
         ("links.parquet", saved(LINKS.to_parquet), "relation"),
         ("flowers.parquet", saved(pd.read_csv(io.StringIO(FLOWERS)).to_parquet), "table"),
-        ("books.zip", zipped(one="Some words", two="Other words"), "texts"),
+        ("books.zip", zipped({"one.txt": "Some words", "two.txt": "Other words"}), "texts"),
         ("friends.graphml", GRAPHML, "network"),
         ("cells.npy", saved(np.save, np.eye(3)), "table"),
         ("cells.npz", saved(np.savez, np.eye(3) + 0.5), "table"),

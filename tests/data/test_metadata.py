@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_build import read_to_disk, write_disk_corpus
 from acvb_core.data.corpora.readers import load_corpus, read_texts
-from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.names import kind_of, string_values, typed_column, typed_values
@@ -29,9 +28,9 @@ from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.split import hold_out_documents
 from acvb_core.store.codecs import CORPORA, TABLES
 from acvb_core.store.export import write_run
+from tests.data.support import EVERYTHING
 from tests.loops import for_each
 
-EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 TABLE = b"""id,date,text,section,stars,pages,seen,code
 a,2024-01-31,the river bank,news,4.5,3,2024-01-31 10:00,007
 b,2024-02-29,the money bank,sport,,12,2024-02-29T23:59:59,1

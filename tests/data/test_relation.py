@@ -72,7 +72,7 @@ def test_fingerprint_tells_data_apart_and_nothing_else():
         ([[1, 0]], [[1, 0]], {}, "both 1 and missing"),
         (np.empty((0, 3)), None, {}, "0 x 3"),
         ([[1, 0]], None, {"column_labels": ["a"]}, "1 column labels were given for 2 columns"),
-        ([[1, 0]], None, {"column_labels": ["a", "a"]}, "stands 2 times"),
+        ([[1, 0]], None, {"column_labels": ["a", "a"]}, "occurs 2 times"),
     ],
 )
 def test_what_is_refused(ones, missing, options, words):
@@ -408,7 +408,7 @@ def test_a_frame_keeps_its_names_when_it_is_built() -> None:
     assert Relation.build(square, network=Network(False)).row_labels.tolist() == ["a", "b"]
     with pytest.raises(DataError, match="other labels"):
         Relation.build(pd.DataFrame(1 - np.eye(2), index=["a", "b"]), network=Network())
-    with pytest.raises(DataError, match="stands 2 times"):
+    with pytest.raises(DataError, match="occurs 2 times"):
         Relation.build(pd.DataFrame(np.eye(2), index=["a", "a"]))
 
 

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.relation_readers import inspect_source, load_relation
+from tests.data.support import EVERY_WORD
 from tests.loops import for_each
 from tests.rotation import rotate
 
@@ -309,7 +309,6 @@ def test_a_line_of_words_alone_is_no_corpus(text: str) -> None:
         load_corpus(text.encode())
 
 
-EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
 TEXT = "The quick brown fox number {} jumps over a lazy dog by the river bank"
 REVIEWS = "author,date,review\n" + "".join(
     f"a{n % 3},2020-01-{n + 1:02},{TEXT.format(n)}\n" for n in range(25)

@@ -28,6 +28,7 @@ from acvb_core.data import relation as relation_module
 from acvb_core.data.relation import Network, Pairs, Relation
 from acvb_core.data.relation_readers import inspect_source, load_relation
 from benchmarks.read_edges import write_edges
+from tests.data.support import saved
 from tests.loops import for_each
 
 # Anything a person can type, quotes, commas, line breaks and blanks inside included. Without quotes around it, a
@@ -418,12 +419,6 @@ def drawn(data: Data) -> nx.Graph:
     return data.graph(nx.Graph if data.network is None else nx.DiGraph)
 
 
-def stored(write: Callable[..., Any], *content: Any) -> bytes:
-    out = io.BytesIO()
-    write(out, *content)
-    return out.getvalue()
-
-
 def text(data: Data, delimiter: str, head: str = "") -> bytes:
     lines = [delimiter.join(map(str, triple)) for triple in data.triples]
     return "\n".join([*([head] if head else []), *lines]).encode()
@@ -446,11 +441,11 @@ def database(data: Data, path: Path) -> Path:
 
 
 def parquet(data: Data) -> bytes:
-    return stored(lambda out: data.links.to_parquet(out, index=False))
+    return saved(lambda out: data.links.to_parquet(out, index=False))
 
 
 def feather(data: Data) -> bytes:
-    return stored(lambda out: data.links.to_feather(out))
+    return saved(lambda out: data.links.to_feather(out))
 
 
 def lines_of_json(data: Data) -> bytes:
@@ -475,11 +470,11 @@ FORMS: dict[str, Callable[[Data, Path], tuple[Any, dict[str, Any]]]] = {
     "tab, gzipped": lambda data, path: (gzip.compress(text(data, "\t", "a\tb\tc")), {}),
     "semicolon, no head": lambda data, path: (text(data, ";"), {}),
     "matrix": lambda data, path: (data.frame.to_csv().encode(), {}),
-    "MatrixMarket": lambda data, path: (stored(scipy_io.mmwrite, sparse.coo_array(data.cells)), data.named),
-    "npz": lambda data, path: (stored(sparse.save_npz, sparse.csr_array(data.cells)), data.named),
-    "GraphML": lambda data, path: (stored(lambda out: nx.write_graphml(drawn(data), out)), {}),
-    "GEXF": lambda data, path: (stored(lambda out: nx.write_gexf(drawn(data), out)), {}),
-    "GML": lambda data, path: (stored(lambda out: nx.write_gml(drawn(data), out)), {}),
+    "MatrixMarket": lambda data, path: (saved(scipy_io.mmwrite, sparse.coo_array(data.cells)), data.named),
+    "npz": lambda data, path: (saved(sparse.save_npz, sparse.csr_array(data.cells)), data.named),
+    "GraphML": lambda data, path: (saved(lambda out: nx.write_graphml(drawn(data), out)), {}),
+    "GEXF": lambda data, path: (saved(lambda out: nx.write_gexf(drawn(data), out)), {}),
+    "GML": lambda data, path: (saved(lambda out: nx.write_gml(drawn(data), out)), {}),
     "Pajek": lambda data, path: (pajek(data), {}),
     "node-link": lambda data, path: (node_link(data, "links"), {}),
     "node-link, edges": lambda data, path: (node_link(data, "edges"), {}),
@@ -529,10 +524,10 @@ def test_every_form_is_the_same_relation(form: str, data: Data, tmp_path: Path) 
 
 WITH_ATTRIBUTES: dict[str, Callable[[nx.Graph], Any]] = {
     "graph": lambda graph: graph,
-    "GraphML": lambda graph: stored(lambda out: nx.write_graphml(graph, out)),
-    "GEXF": lambda graph: stored(lambda out: nx.write_gexf(graph, out)),
-    "GML": lambda graph: stored(lambda out: nx.write_gml(graph, out)),
-    "Pajek": lambda graph: stored(lambda out: nx.write_pajek(graph, out)),
+    "GraphML": lambda graph: saved(lambda out: nx.write_graphml(graph, out)),
+    "GEXF": lambda graph: saved(lambda out: nx.write_gexf(graph, out)),
+    "GML": lambda graph: saved(lambda out: nx.write_gml(graph, out)),
+    "Pajek": lambda graph: saved(lambda out: nx.write_pajek(graph, out)),
     "node-link": lambda graph: json.dumps(nx.node_link_data(graph)).encode(),
 }
 

@@ -11,7 +11,6 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.sources.parse import MAX_FIELD, RecordReader
 from acvb_core.data.sources.source import MAX_TEXT, ByteSource, Utf8Stream
@@ -67,42 +66,6 @@ def test_relations_come_back_from_delimited_text(drawn: Any, mark: str) -> None:
     table = [["", *columns], *([row, *shown[i]] for i, row in enumerate(rows))]
     loaded = load_relation(delimited(table, mark), format="matrix", row_column=0, **options)
     assert_same(loaded, cells, rows, columns)
-
-
-@FEW
-@given(st.data())
-def test_word_counts_come_back(data: st.DataObject) -> None:
-    n_documents, n_words = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))
-    counts = data.draw(
-        st.lists(st.integers(0, 3), min_size=n_documents * n_words, max_size=n_documents * n_words)
-    )
-    matrix = np.array(counts).reshape(n_documents, n_words)
-    matrix[0, 0] = 1
-    words = data.draw(names(n_words).filter(lambda held: not any("\n" in word for word in held)))
-    vocabulary = "\n".join(words).encode()
-    entries = [(d, w, matrix[d, w]) for d, w in np.argwhere(matrix).tolist()]
-    docword = "\n".join(
-        [str(n_documents), str(n_words), str(len(entries)), *(f"{d + 1} {w + 1} {n}" for d, w, n in entries)]
-    )
-    ldac = "\n".join(
-        " ".join([str(np.count_nonzero(row)), *(f"{w}:{row[w]}" for w in np.flatnonzero(row))])
-        for row in matrix
-    )
-    for format, content in (("docword", docword), ("ldac", ldac)):
-        corpus = load_corpus(f"{content}\n".encode(), format=format, vocabulary=vocabulary).data
-        np.testing.assert_array_equal(corpus.counts.toarray(), matrix)
-        assert list(corpus.vocabulary) == words
-    documents = data.draw(names(n_documents))
-    table = delimited([["doc", "word", "count"], *([documents[d], words[w], n] for d, w, n in entries)], ",")
-    corpus = load_corpus(table, format="counts").data
-    given_there = [d for d in range(n_documents) if matrix[d].any()]
-    assert sorted(corpus.documents) == sorted(documents[d] for d in given_there)
-    total = {
-        (corpus.documents[d], corpus.vocabulary[w]): int(n)
-        for (d, w), n in np.ndenumerate(corpus.counts.toarray())
-        if n
-    }
-    assert total == {(documents[d], words[w]): n for d, w, n in entries}
 
 
 PIECES = ["a", "b", ",", ";", '"', "\n", "\r\n", "\r", " ", "é", "漢", "\x01", "\t", "#", "%", ""]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +14,7 @@ from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.table import Image, Table
 from acvb_core.data.table_build import inspect_table, load_table
+from tests.data.support import saved
 from tests.loops import for_each
 from tests.rotation import rotate
 
@@ -172,12 +171,6 @@ def test_units_that_methods_cannot_work_in_are_refused(unit: float) -> None:
     ):
         with pytest.raises(DataError, match=wanted):
             not_standardised()
-
-
-def saved(save, *arrays, **named):
-    out = io.BytesIO()
-    save(out, *arrays, **named)
-    return out.getvalue()
 
 
 TEXTS = [

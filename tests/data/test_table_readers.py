@@ -29,6 +29,7 @@ from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.sources.values import RecordBatch, ask_style, find_style, value_kind
 from acvb_core.data.table import Table
 from acvb_core.data.table_build import inspect_table, load_table
+from tests.data.support import saved
 from tests.loops import for_each
 
 NAN = np.nan
@@ -36,12 +37,6 @@ NAN = np.nan
 
 def load(text, **options):
     return load_table(text.encode() if isinstance(text, str) else text, **options)
-
-
-def saved(save, *arrays, **named):
-    out = io.BytesIO()
-    save(out, *arrays, **named)
-    return out.getvalue()
 
 
 def check(loaded, values, columns=None, rows=None):

@@ -1,4 +1,4 @@
-"""A process beside the app: it prints the address once the app answers, and ends when the app is gone.
+"""A helper process of the app: it prints the address once the app answers, and ends when the app is gone.
 
 It is started as a script of its own, with the address, the port and the process id of the app.
 """

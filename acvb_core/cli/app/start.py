@@ -67,7 +67,7 @@ def build_command(host: str, port: int, allow: Sequence[str]) -> list[str]:
 
 
 def find_app() -> Path:
-    """Return the script of the app, which stands beside the package in a checkout.
+    """Return the script of the app, which is next to the package in a checkout.
 
     Raises AcvbError: it or Streamlit is not there.
     """

@@ -121,7 +121,7 @@ def _read_files(reading: Reading, facts: list[Fact]) -> Iterator[Document]:
 
 
 def _open_table(reading: Reading, facts: list[Fact]) -> tuple[Sequence[str], Iterator[Document]]:
-    """Return the names of the columns that are kept beside the texts of a table, and its documents."""
+    """Return the names of the columns that are kept with the texts of a table, and its documents."""
     schema = reading.schema
     text, name, label = schema.text_column, schema.name_column, schema.label_column
     if text is None:
@@ -269,7 +269,7 @@ def corpus_facts(corpus: Corpus) -> list[Fact]:
 
 
 def size_facts(corpus: Corpus | DiskCorpus, n_empty: int, first_empty: list[str]) -> list[Fact]:
-    """Return the facts about a corpus of which `n_empty` documents have no word."""
+    """Return the facts about a corpus with `n_empty` documents without a word."""
     unused = np.flatnonzero(corpus.frequencies == 0)
     first = corpus.vocabulary[unused[:SHOWN]].tolist()
     empty = "{document} without any word: kept as an empty row."

@@ -50,7 +50,7 @@ _MAX_WORDS = 2**31 - 1
 class ShardWriter:
     """Write documents to a new folder; use as a context, which removes everything unless `finish` was reached.
 
-    Until then everything lies in `work`, a hidden folder beside the new one. `source` is what errors call the data.
+    Until then everything lies in `work`, a hidden folder next to the new one. `source` is what errors call the data.
     Counts of 0 are not stored (`zeros` of them), a word given twice in a document is added up (`repeated` entries),
     and `n_empty` documents have no word; the numbers of the first of these are kept.
     """
@@ -104,7 +104,7 @@ class ShardWriter:
         columns: Mapping[str, Sequence[str] | NDArray[Any]],
         **strings: Sequence[str] | NDArray[Any] | None,
     ) -> None:
-        """Append what stands beside documents: values of further columns, names, texts and labels."""
+        """Append what accompanies documents: values of further columns, names, texts and labels."""
         for what, values in strings.items():
             if values is not None:
                 self.strings(what).extend(values)
@@ -205,7 +205,7 @@ class ShardWriter:
         return DiskCorpus.open(self.folder, tokeniser=function if callable(function) else None)
 
     def _check_lengths(self) -> None:
-        """Raise DataError if what stands beside the documents is not given for each."""
+        """Raise DataError if what accompanies the documents is not given for each."""
         columns = {f"values of {name}": file for name, file in self._columns.items()}
         for what, file in (self._strings | columns).items():
             if len(file) != self.n_documents:
@@ -299,7 +299,7 @@ def _sort_entries(entries: NDArray[np.int32]) -> NDArray[np.int32]:
 class DiskBuilder:
     """Read texts or word counts, and write them as a corpus on disk when all of them are there.
 
-    Of texts every different word is remembered until the end, about 50 bytes each: which of them stand in enough
+    Of texts every different word is remembered until the end, about 50 bytes each: which of them occur in enough
     documents is known only then.
     """
 
@@ -310,7 +310,7 @@ class DiskBuilder:
         self._unlimited = self._tokeniser.without_limits()
         self._n_documents = 0
         self._table = LabelTable()
-        # How often each word stands in all texts and in how many, and why it is dropped ("": its counts decide).
+        # How often each word occurs in all texts and in how many, and why it is dropped ("": its counts decide).
         self._sums = np.zeros((2, 0), dtype=np.int64)
         self._reasons = np.empty(0, dtype=object)
 
@@ -415,7 +415,7 @@ def read_to_disk(
         Takes the share that is done (reading is nine tenths of it), a few times a second at most, and 1.0 before the
         folder appears; what it raises ends the reading.
     keep_texts : bool
-        Keep texts beside their counts.
+        Keep the texts with their counts.
     shard_pairs : int
         (document, word) pairs of a shard.
     **options

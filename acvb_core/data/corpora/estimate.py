@@ -194,14 +194,14 @@ def _count_documents(documents: NDArray[Any], scale: float) -> float:
     half = len(documents) // 2
     first, second = (len(np.unique(part)) for part in (documents[:half], documents[half:]))
     again = first + second - len(np.unique(documents))
-    if again <= 1:  # each document's entries stand together
+    if again <= 1:  # each document's entries are neighbours
         return scale * (first + second)
     # Half of the head misses a document with the chance 1 - again / second.
     return first * second / again * (1.0 - (1.0 - again / second) ** (2.0 * scale))
 
 
 def _count_words(words: NDArray[Any], least: int, scale: float) -> float:
-    """Return how many words stand in `least` documents of `scale` times the text, by Heaps' law."""
+    """Return how many words occur in `least` documents of `scale` times the text, by Heaps' law."""
     parts = words[: len(words) // 2], words
     half, whole = (int((np.unique(part, return_counts=True)[1] >= least).sum()) for part in parts)
     return float(whole * scale ** min(math.log2(whole / max(half, 1)), 1.0))

@@ -51,7 +51,7 @@ from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import graph_library, refuse_graph
 from acvb_core.data.sources.source import FileLike
 
-#: Lists of words are taken as they are, but for how often a word must stand in them.
+#: Lists of words are taken as they are, except for how often a word must occur in them.
 LISTS_OF_WORDS = Tokeniser(lowercase=False, token_pattern=NO_PATTERN, numbers=True, stop_words=())
 _LISTS = (list, tuple, np.ndarray)
 
@@ -294,10 +294,10 @@ def load_corpus(
         Name of the corpus (default: the file's name without extensions).
     vocabulary : path, bytes or binary file object, list, mapping of words to numbers or back, …, optional
         All words, by number: a file has one on each line; a dictionary of gensim or a vectoriser of scikit-learn knows
-        them. The words that numbers stand for, or all that may occur, in this order.
+        them. The words that numbers mean, or all that may occur, in this order.
     tokeniser : Tokeniser or callable, optional
-        How texts are cut into words (default: `Tokeniser()`). A callable takes a text and gives its words; it stands
-        for `Tokeniser(function=…)`. Of lists of words only such words are left out by default as stand in too few or
+        How texts are cut into words (default: `Tokeniser()`). A callable takes a text and gives its words; it means
+        `Tokeniser(function=…)`. Of lists of words only such words are left out by default as stand in too few or
         too many documents: `objects.LISTS_OF_WORDS`.
     format : "auto", "counts", "matrix", "docword", "ldac", "table", "lines" or "zip"
         Counts: one document and word in each row. Matrix: a document in each row, a word in each column.

@@ -96,7 +96,7 @@ class Reading:
             yield line if end is line else _TOO_LONG
 
     def unfit_line(self, number: int, line: str) -> DataError:
-        """Return the error for a line with a NUL, which stands for all that no text holds."""
+        """Return the error for a line with a NUL, as for all that no text contains."""
         if line == _TOO_LONG:
             what = f"this line is longer than {MAX_TEXT:,} characters"
             return self.fault(what, "Check the line ends; give one document on each line.", line=number)
@@ -200,7 +200,7 @@ def _check_words(words: Sequence[str], place: Callable[[int], dict[str, Any]]) -
         if seen.setdefault(word, at) != at:
             first = place(seen[word])
             where = f"in column {first['column']:,}" if "column" in first else f"on line {first['line']:,}"
-            what = f"this word already stands {where}"
+            what = f"this word is already {where}"
             raise DataError(what, **place(at), value=word, remedy="Give every word once.")
 
 
@@ -297,7 +297,7 @@ def number_fault(text: str, wanted: WholeColumn, style: NumberStyle = PLAIN) -> 
 
 
 def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries) -> CountsFound:
-    """Read a long list of document, word and perhaps count; a document's lines need not stand together.
+    """Read a long list of document, word and perhaps count; a document's lines need not be neighbours.
 
     The names of documents and words are held in memory: their bytes and 28 bytes each. Further columns are kept if
     they have one value for each document.
@@ -563,7 +563,7 @@ def read_docword(reading: Reading, vocabulary: Vocabulary | None, add: AddEntrie
 
 
 def _read_sizes(reading: Reading, vocabulary: Vocabulary | None) -> tuple[list[int], str]:
-    """Return the numbers of documents, words and lines that stand in front, and the delimiter behind them."""
+    """Return the numbers of documents, words and lines at the beginning, and the delimiter after them."""
     lines, _ = open_lines(reading.file, reading.encoding)
     head = [*(line.strip() for line in itertools.islice(lines, 4)), "", "", "", ""]
     for line, (text, what) in enumerate(zip(head, _UCI_SIZES, strict=False), start=1):

@@ -89,7 +89,7 @@ WORD_NAMES = ("word", "words", "term", "terms", "token", "wordid", "word_id", "s
 _TEXT_LIKE = 20  # mean characters of a column that is taken for text without being called so
 _PROSE_BLANKS = 3  # mean number of blanks in what is a text rather than a name
 _SHORT = 40  # characters of a label or a name at most, on average
-_FEW = 5  # columns of a list of word counts at most, if it is to be recognised beside tables of counts
+_FEW = 5  # columns of a list of word counts at most, if it is to be distinguished from tables of counts
 _LDAC_LINE = re.compile(r"\s*\d+(\s+\d+:\d+)*\s*")
 
 
@@ -364,7 +364,7 @@ def _is_matrix(records: Records) -> bool:
         blanks = sum(value.count(" ") for value in columns[at])
         prose = names[at] not in ("", *_NAME_NAMES) and blanks >= _PROSE_BLANKS * len(columns[at])
         if names[at] in TEXT_NAMES or prose or 0 not in others:
-            return False  # texts, and numbers beside them
+            return False  # texts, and numbers with them
     words = [name.strip() for at, name in enumerate(records[0]) if at not in roles.values()]
     unique = len(set(words)) == len(words) >= 3 and all(words)
     return unique and set(others) <= set(roles.values()) and not any(map(_is_number, words))

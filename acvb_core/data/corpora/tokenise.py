@@ -350,7 +350,7 @@ class CutTexts:
         return Selection(counts, words[kept], replace(preview, empty=empty))
 
     def _count(self, tokeniser: Tokeniser, lengths: tuple[int, int], dropped: frozenset[str]) -> Counted:
-        """Return how often words, or phrases of so many words that are not dropped, stand in each text; and these."""
+        """Return how often words, or phrases of so many words that are not dropped, occur in each text; and these."""
         key = tokeniser.lowercase, tokeniser.token_pattern, tokeniser.function, lengths, dropped
         if lengths[0] not in self._counted or self._counted[lengths[0]][0] != key:
             texts = self._cut(tokeniser)
@@ -590,9 +590,9 @@ class Tokeniser:
         )
 
     def without_limits(self) -> Tokeniser:
-        """Return the tokeniser that cuts alike, but drops no word for how often it stands in the texts.
+        """Return the tokeniser that cuts alike, but drops no word for how often it occurs in the texts.
 
-        For texts beside those that a vocabulary was made of: that vocabulary says which words matter.
+        For texts other than those that a vocabulary was made of: that vocabulary says which words matter.
         """
         return replace(self, min_documents=1, max_share=1.0, max_words=None)
 
@@ -616,7 +616,7 @@ class Tokeniser:
         return "number" if not self.numbers and is_number(word) else None
 
     def spans(self, text: str, vocabulary: Sequence[str] | Mapping[str, int]) -> list[tuple[int, int, int]]:
-        """Return where words of a vocabulary stand in a text, as start, end and index of the word, in order.
+        """Return where words of a vocabulary occur in a text, as start, end and index of the word, in order.
 
         The longest phrase that begins at a word is taken, and the next one begins behind it. A mapping of words to
         indices saves making one of a sequence at each call.
@@ -637,7 +637,7 @@ class Tokeniser:
         return spans
 
     def _locate_words(self, text: str) -> list[tuple[str, int, int]]:
-        """Return every word of a text that stands there as it is, with its start and end."""
+        """Return every word of a text that occurs there unchanged, with its start and end."""
         self.check_cuts_texts()
         lowered = text.lower() if self.lowercase else text
         if callable(self.function):
@@ -666,5 +666,5 @@ def with_function(tokeniser: Tokeniser | None, function: WordFunction | None) ->
 
 
 def as_tokeniser(given: Tokeniser | WordFunction | None) -> Tokeniser | None:
-    """Return a tokeniser; a function stands for `Tokeniser(function=…)`, and what is neither is a ParameterError."""
+    """Return a tokeniser; a function means `Tokeniser(function=…)`, and what is neither is a ParameterError."""
     return given if given is None or isinstance(given, Tokeniser) else Tokeniser(function=given)

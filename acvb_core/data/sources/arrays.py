@@ -172,7 +172,7 @@ _PLACES = {
 }
 _BUILD_AGAIN = "Give real numbers in two dimensions, and build the matrix again from correct indices."
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
-#: Arrays in one file at most: the cells, and what may stand beside them.
+#: Arrays in one file at most: the cells, and what may accompany them.
 MAX_ARRAYS = 1_000
 _SAVE_ARRAYS = (
     "Save real numbers with numpy.save or numpy.savez again; names and labels as texts (no objects)."
@@ -198,7 +198,7 @@ def load_npy(source: ByteSource) -> NDArray[Any]:
 def _read_array(stream: BinaryIO | Any) -> NDArray[Any]:
     array: NDArray[Any] = npy.read_array(stream, allow_pickle=False)
     if array.dtype.kind == "U":
-        # NumPy keeps whatever number stands for a letter, and Python fails at those that are none.
+        # NumPy keeps any number as a letter, and Python fails at those that are none.
         codes = (
             np.ascontiguousarray(array).reshape(-1).view(np.dtype("u4").newbyteorder(array.dtype.byteorder))
         )
@@ -215,7 +215,7 @@ def load_npz(source: ByteSource) -> dict[str, NDArray[Any]]:
         members = archive.infolist()
         if len(members) > MAX_ARRAYS:
             what = f"this .npz holds {len(members):,} arrays; at most {MAX_ARRAYS:,} are read"
-            raise source.fault(what, "Save one array of cells, and beside it rows, columns and labels.")
+            raise source.fault(what, "Save one array of cells, and with it rows, columns and labels.")
         # The archive's own list of sizes is a limit: zipfile reads no more of a member than that.
         source.check_room(sum(member.file_size for member in members))
         for member in members:

@@ -281,7 +281,7 @@ def _fill_merged(
     width, last = len(next(iter(rows.values()))), max(rows)
     for (top, start), (bottom, end) in ranges:
         if not (first <= top + 1 <= last and top + 1 in rows and left <= start < left + width):
-            continue  # among the titles, or beside the cells
+            continue  # among the titles, or outside the cells
         value = rows[top + 1][start - left]
         columns = range(start - left, min(end - left + 1, width))
         for number in range(top + 1, min(bottom + 1, last) + 1):
@@ -431,7 +431,7 @@ def _read_json_lines(source: ByteSource, choices: FrameChoices) -> Frame:
         for line, fields in _json_rows(source):
             if not fields.keys() <= known:
                 new = next(name for name in fields if name not in known)
-                what = f"the field {new!r} does not stand in the first {_JSON_HEAD:,} lines"
+                what = f"the field {new!r} is not in the first {_JSON_HEAD:,} lines"
                 raise source.fault(what, "Give it in one of the first lines too, with the value null.", line)
             yield line, [fields.get(name) for name in names]
 
@@ -534,7 +534,7 @@ def open_records(
     whole: bool = False,
     **options: Any,
 ) -> RecordReader | FrameRecords:
-    """Return the records of a frame, of which some columns are `used` and trimmed or not, or of a delimited text.
+    """Return the records of a frame, some of whose columns are `used` and trimmed or not, or of a delimited text.
 
     The other arguments are of a text, as for `Utf8Stream` and `RecordReader`.
     """

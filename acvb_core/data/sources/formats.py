@@ -304,9 +304,9 @@ def _decode(content: bytes) -> str:
     return content.decode(marked_encoding(content), errors="replace").lstrip()
 
 
-#: What the bytes of a format are; those of graphs and "text" are text, of which the first bytes may not be enough.
+#: What the bytes of a format are; those of graphs and "text" are text, whose first bytes may not be enough.
 Family = Literal["text", "sparse", "graph", "array", "archive", "columns"]
-#: Families of which a file is told by its first bytes, so that its name is no guess but a promise.
+#: Families whose files are recognised by their first bytes, so that its name is no guess but a promise.
 _BINARY = ("array", "archive", "columns")
 _KINDS = {"relation": "a relation", "corpus": "a corpus", "table": "a table of numbers"}
 

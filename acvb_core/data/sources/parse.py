@@ -377,7 +377,7 @@ class TooManyFieldsError(DataError):
 def delimiter_code(delimiter: str) -> int:
     """Return the byte that a text is cut at."""
     if delimiter == ONE_FIELD:
-        return 255  # stands in no UTF-8 text
+        return 255  # occurs in no UTF-8 text
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
         raise ParameterError(f"A delimiter is one ASCII character such as , ; | or a tab, not {delimiter!r}.")
     return ord(delimiter)
@@ -411,7 +411,7 @@ _MAX_HEAD_BYTES = 1 << 24
 _MAX_TITLES = 6
 #: Share of records with the usual number of fields that makes a table.
 _EVEN = 0.9
-# A comma also stands inside text and numbers, so the others are believed first.
+# A comma also occurs inside text and numbers, so the others are believed first.
 _CANDIDATES = ("\t", ";", "|", ",")
 _DECIMAL_COMMA = re.compile(r"\d,\d")
 

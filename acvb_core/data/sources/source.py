@@ -32,7 +32,7 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 def open_bytes(source: FileLike) -> tuple[BinaryIO, str | None, bool]:
     """Return a path, bytes or a file object as a stream that can seek, its name, and whether it was text.
 
-    A stream that cannot seek is kept beside, in a file if it is long.
+    A stream that cannot seek is copied, to a file if it is long.
     """
     if isinstance(source, bytes | bytearray | memoryview):
         return io.BytesIO(source), None, False
@@ -174,7 +174,7 @@ class _GzipStream(gzip.GzipFile):
 
 
 def is_repeated(packed: int, unpacked: int) -> bool:
-    """Return whether packed bytes stand for so many more that they can only repeat something."""
+    """Return whether packed bytes expand to so many more that they can only repeat something."""
     return unpacked > max(REPEATED_BYTES, REPEATED_RATIO * packed)
 
 

@@ -30,7 +30,7 @@ class Condition:
 
     label: str  #: short name: the method, and what is varied
     method: str
-    #: Values of what is varied, by the names that were given; "k" stands for all numbers of clusters.
+    #: Values of what is varied, by the names that were given; "k" means all numbers of clusters.
     factors: Mapping[str, Any]
     values: Mapping[str, Any]  #: a value for every setting of the method
     #: Number of clusters, topics or features that the settings ask for; of two sides that differ as "10 × 20".
@@ -151,7 +151,7 @@ def rebuild_plan(data: Any, identity: Mapping[str, Any]) -> Plan:
 
 
 def _rebuild_condition(model: ModelSpec, known: Mapping[str, Any]) -> Condition:
-    """Return a condition made anew; its label is shown on pages, and says nothing but its settings.
+    """Return a new condition; its label is shown on pages, and says nothing but its settings.
 
     Raises ValueError: it is not that of its own settings.
     """
@@ -249,7 +249,7 @@ def _build_condition(
 
 
 def _settings_named(model: ModelSpec, row: MethodSpec, name: str) -> list[str]:
-    """Return the settings of a method that a name stands for: itself, or for "k" all numbers of clusters."""
+    """Return the settings of a method that a name means: itself, or for "k" all numbers of clusters."""
     own = [parameter.name for parameter in row.parameters]
     if name in own:
         return [name]

@@ -23,7 +23,7 @@ from acvb_core.engine.study import finish_study
 from acvb_core.evaluate.significance import LEAST_SPLITS, compare_with_best
 from acvb_core.registry import method_row
 
-#: Scores of which a lower one is better.
+#: Scores for which lower is better.
 LOWER_IS_BETTER = ("heldout_perplexity", "heldout_rmse", "cpu_seconds", "wall_seconds")
 #: A difference with a smaller p is called one.
 LEVEL = 0.05

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import zipfile
 
 import numpy as np
@@ -14,6 +13,7 @@ from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.sources import parse, source
+from tests.data.support import EVERYTHING, zipped
 from tests.loops import for_each
 from tests.rotation import rotate
 
@@ -57,7 +57,7 @@ FAULTS = {
     "docword vocabulary": (
         UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"a\nb\n"}, None, None, None, "2 words, line 2 of upload.txt says 3",
     ),
-    "vocabulary word twice": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"a\nb\na\n"}, 3, None, "a", "is already on line 1"),
+    "vocabulary word twice": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"a\nb\na\n"}, 3, None, "a", "already on line 1"),
     "vocabulary blank": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"a\n\nc\n"}, 2, None, None, "a word is blank"),
     "vocabulary bytes": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"a\n\xe9x\n"}, 2, None, "e9 78 0a", "not UTF-8"),
     "vocabulary of nothing": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"\n"}, None, None, None, "vocabulary is empty"),
@@ -66,7 +66,7 @@ FAULTS = {
     "matrix fraction": (MATRIX + b"b,0.5,1,0\n", {"format": "matrix"}, 3, 2, "0.5", "not a whole number"),
     "matrix text": (MATRIX + b"b,1,0,many\n", {"format": "matrix", "document": 0}, 3, 4, "many", "not a number"),
     "matrix blank": (MATRIX + b"b,,1,0\n", {"format": "matrix"}, 3, 2, None, "the count is blank"),
-    "matrix word twice": (b"doc,sea,ship,sea\na,1,0,2\n", {"format": "matrix"}, 1, 4, "sea", "stands in column 2"),
+    "matrix word twice": (b"doc,sea,ship,sea\na,1,0,2\n", {"format": "matrix"}, 1, 4, "sea", "is already in column 2"),
     "matrix word blank": (b"doc,sea,,ship\na,1,0,2\n", {"format": "matrix"}, 1, 3, None, "a word is blank"),
     "matrix without counts": (b"doc\na\nb\n", {"format": "matrix"}, None, None, "column 1", "no column of counts"),
     "matrix header only": (b"doc,sea,ship\n", {"format": "matrix"}, 1, None, None, "column names and no data"),
@@ -114,35 +114,27 @@ def test_fault_is_named_in_a_plain_and_in_a_gzipped_file(case, packed):
     assert (error.line, error.column, error.value) == (line, column, value)
 
 
-def archive(files: dict[str, bytes], **options) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", **options) as writer:
-        for path, content in files.items():
-            writer.writestr(path, content)
-    return out.getvalue()
-
-
 def test_zip_archives():
-    assert "no .txt file among the 2 files" in fault(archive({"a.csv": b"", "b.md": b""})).what
-    assert "an Excel workbook" in fault(archive({"xl/workbook.xml": b""})).what
+    assert "no .txt file among the 2 files" in fault(zipped({"a.csv": b"", "b.md": b""})).what
+    assert "an Excel workbook" in fault(zipped({"xl/workbook.xml": b""})).what
     assert "damaged zip" in fault(b"PK\x03\x04 and nothing").what
-    assert "this is a zip archive" in fault(archive({"a.txt": b"x"}), format="lines").what
+    assert "this is a zip archive" in fault(zipped({"a.txt": b"x"}), format="lines").what
 
 
 def test_damaged_zip():
-    packed = bytearray(archive({"a.txt": b"river " * 100}))
+    packed = bytearray(zipped({"a.txt": b"river " * 100}))
     packed[60] ^= 0xFF  # in the text: its checksum is wrong
     error = fault(bytes(packed))
     assert "damaged" in error.what
     assert error.source == "upload.txt: a.txt"
     assert "damaged" in fault(bytes(packed[:-30])).what
-    deflated = bytearray(archive({"a.txt": bytes(range(1, 128)) * 9}, compression=zipfile.ZIP_DEFLATED))
+    deflated = bytearray(zipped({"a.txt": bytes(range(1, 128)) * 9}, compression=zipfile.ZIP_DEFLATED))
     deflated[40:60] = b"\xff" * 20
     assert "damaged" in fault(bytes(deflated)).what
 
 
 def test_encrypted_zip():
-    packed = bytearray(archive({"a.txt": b"river"}))
+    packed = bytearray(zipped({"a.txt": b"river"}))
     for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         packed[packed.index(mark) + offset] |= 1  # the flag is all that tells it
     assert fault(bytes(packed)).what == "this file of the zip archive is encrypted"
@@ -151,10 +143,10 @@ def test_encrypted_zip():
 def test_bombs_are_refused(monkeypatch):
     monkeypatch.setattr(source, "MAX_TEXT_BYTES", 1 << 20)
     zeros = b"river " * (1 << 18)
-    bomb = archive({"a.txt": zeros}, compression=zipfile.ZIP_DEFLATED)
+    bomb = zipped({"a.txt": zeros}, compression=zipfile.ZIP_DEFLATED)
     assert len(bomb) < 10_000
     assert "more than 0.000977 GB" in fault(bomb).what
-    many = archive({f"{i}.txt": zeros[: 1 << 17] for i in range(9)}, compression=zipfile.ZIP_DEFLATED)
+    many = zipped({f"{i}.txt": zeros[: 1 << 17] for i in range(9)}, compression=zipfile.ZIP_DEFLATED)
     assert "more than 0.000977 GB" in fault(many).what  # none is too large, together they are
     assert "more than 0.000977 GB" in fault(gzip.compress(zeros), format="lines").what
 
@@ -203,7 +195,6 @@ def test_a_sparse_matrix_is_no_corpus(format, tmp_path):
         read_to_disk(matrix, tmp_path / "disk", format=format)
 
 
-EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 COUNTS = [b"d%d,w%d,%d\n" % (i // 7, i * 31 % 101, i % 3 + 1) for i in range(3000)]
 LONG_UCI = [b"%d %d %d\n" % (i // 7 + 1, i * 31 % 101 + 1, i % 3 + 1) for i in range(3000)]
 LDAC = [b"2 %d:1 %d:3\n" % (i % 50, i % 50 + 1) for i in range(3000)]

@@ -30,9 +30,8 @@ from acvb_core.data.corpora.estimate import estimate, head_texts
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.sources import parse, source
+from tests.data.support import EVERYTHING, saved, zipped
 from tests.loops import for_each
-
-EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 
 # Anything a person can type; a name can neither begin nor end with a blank.
 characters = st.characters(exclude_categories=["Cc", "Cs"])
@@ -100,14 +99,6 @@ def test_read_once_and_cut_often():
     assert (second.report.count("documents"), second.report.count("tokens")) == (4, 2)
     json.dumps(second.report.to_dict())
     json.dumps(second.schema.to_dict())
-
-
-def archive(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as writer:
-        for path, content in files.items():
-            writer.writestr(path, content)
-    return out.getvalue()
 
 
 GUESSES = {
@@ -236,24 +227,10 @@ class Streamed:
         return len(BAGS)
 
 
-def stored(write: Callable[[io.BytesIO], Any]) -> bytes:
-    out = io.BytesIO()
-    write(out)
-    return out.getvalue()
-
-
 def written(rows: list[list[Any]], delimiter: str = ",") -> bytes:
     out = io.StringIO()
     csv.writer(out, delimiter=delimiter).writerows(rows)
     return out.getvalue().encode()
-
-
-def packed() -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, text in zip(NAMES, TEXTS, strict=True):
-            archive.writestr(f"{name}.txt", text)
-    return out.getvalue()
 
 
 TABLE = [["id", "text"], *map(list, zip(NAMES, TEXTS, strict=True))]
@@ -265,7 +242,7 @@ TEXT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
     "csv, column named": (lambda: written(TABLE), {"text": "text"}, True),
     "tsv": (lambda: written(TABLE, "\t"), {}, True),
     "lines": (lambda: "\n".join(TEXTS).encode(), {"format": "lines"}, False),
-    "zip": (packed, {}, True),
+    "zip": (lambda: zipped({f"{name}.txt": text for name, text in zip(NAMES, TEXTS, strict=True)}), {}, True),
     "list": (lambda: TEXTS, {}, False),
     "tuple, None for no text": (lambda: tuple(text or None for text in TEXTS), {}, False),
     "iterator": (lambda: iter(TEXTS), {}, False),
@@ -283,7 +260,7 @@ TEXT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
     "polars frame": (lambda: pytest.importorskip("polars").from_pandas(FRAME), {}, True),
     "arrow table": (lambda: pa.Table.from_pandas(FRAME), {"text": "text"}, True),
     "parquet": (lambda: FRAME.to_parquet(), {}, True),
-    "feather": (lambda: stored(FRAME.to_feather), {}, True),
+    "feather": (lambda: saved(FRAME.to_feather), {}, True),
     "json lines": (lambda: FRAME.to_json(orient="records", lines=True).encode(), {}, True),
     "pandas categories": (lambda: pd.Series(TEXTS, index=NAMES).astype("category"), {}, True),
     "polars column": (lambda: pytest.importorskip("polars").Series([t or None for t in TEXTS]), {}, False),
@@ -518,16 +495,8 @@ def folder(tmp_path) -> Path:
     return tmp_path / "news"
 
 
-def zip_of_files() -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as packed:
-        for path in sorted(FILES):
-            packed.writestr(path, FILES[path])
-    return out.getvalue()
-
-
 def test_it_is_what_the_zip_of_it_is(folder, tmp_path):
-    packed = load_corpus(zip_of_files(), filename="news.zip", tokeniser=EVERYTHING)
+    packed = load_corpus(zipped(dict(sorted(FILES.items()))), filename="news.zip", tokeniser=EVERYTHING)
     loaded = load_corpus(folder, tokeniser=EVERYTHING)
     assert loaded.data.identity() == packed.data.identity()
     assert loaded.data.documents.tolist() == ["oil/a", "oil/b.v2", "sport/empty"]

@@ -28,9 +28,9 @@ from acvb_core.data.corpora.tokenise import (
 )
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.transform import as_corpus
+from tests.data.support import EVERYTHING
 from tests.loops import for_each
 
-EVERYTHING = Tokeniser(stop_words=(), numbers=True, min_documents=1, max_share=1.0)
 TEXTS = [
     "The bank by the river: the river bank of 1996.",
     "A river boat, a river boat and 1996 boats.",

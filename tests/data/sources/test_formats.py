@@ -7,7 +7,6 @@ import gzip
 import io
 import json
 import sys
-import zipfile
 
 import numpy as np
 import pytest
@@ -18,12 +17,12 @@ from acvb_core.cli.parser import build_parser
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
-from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.relation_readers import inspect_source, load_relation
 from acvb_core.data.schema import Kind
 from acvb_core.data.sources.formats import FORMATS, choices_of, files_of, formats_of
 from acvb_core.data.sources.source import ByteSource
 from acvb_core.data.table_build import inspect_table, load_table
+from tests.data.support import EVERY_WORD, saved, zipped
 from tests.loops import for_each
 from tests.rotation import rotate
 
@@ -37,12 +36,6 @@ COLUMNS = {
     "json-lines": b'{"a": 1}\n{"a": 2}\n',
     "sqlite": b"SQLite format 3\x00",
 }
-
-
-def saved(save, *arrays) -> bytes:
-    out = io.BytesIO()
-    save(out, *arrays)
-    return out.getvalue()
 
 
 CONTENT = {
@@ -138,14 +131,6 @@ def test_a_binary_file_is_named_whatever_it_is_called(content: bytes, name: str)
         assert (caught.value.source, bool(caught.value.remedy)) == (name, True)
 
 
-def packed(*names: str) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name in names:
-            archive.writestr(name, "x")
-    return out.getvalue()
-
-
 @for_each(
     "names, what",
     [
@@ -159,7 +144,7 @@ def packed(*names: str) -> bytes:
 def test_documents_of_programs_are_named(names: list[str], what: str) -> None:
     for door in DOORS:
         with pytest.raises(DataError) as caught:
-            door(packed(*names), "upload.csv")
+            door(zipped(dict.fromkeys(names, "x")), "upload.csv")
         assert caught.value.what.startswith(f"this is {what}")
 
 
@@ -214,15 +199,6 @@ PROSE = {
 
 formats = for_each("content, kind", TEXT_FORMATS.values())
 not_columns = for_each("content, kind", (TEXT_FORMATS | JSON_LINES).values())
-EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
-
-
-def archive(content: str) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as files:
-        files.writestr("fine.txt", WORDS)
-        files.writestr("other.txt", content)
-    return packed.getvalue()
 
 
 READERS = {
@@ -284,11 +260,16 @@ def test_json_lines_are_columns(content):
 @not_columns
 def test_it_is_refused_inside_an_archive_of_texts(content, kind):
     with pytest.raises(DataError, match=rf"other.txt: this is {kind}"):
-        load_corpus(archive(content))
+        load_corpus(zipped({"fine.txt": WORDS, "other.txt": content}))
 
 
 def test_on_disk_such_files_of_an_archive_can_be_left_out(tmp_path):
-    disk = read_to_disk(archive(LINES), tmp_path / "disk", broken="skip", tokeniser=EVERY_WORD)
+    disk = read_to_disk(
+        zipped({"fine.txt": WORDS, "other.txt": LINES}),
+        tmp_path / "disk",
+        broken="skip",
+        tokeniser=EVERY_WORD,
+    )
     assert disk.data.n_documents == 1
     assert "1 broken file left out" in disk.report.lines()[0]
 
@@ -320,7 +301,7 @@ def test_prose_that_begins_alike_is_read(text):
     found = load_corpus(text.encode(), tokeniser=EVERY_WORD)
     assert found.schema.format == "lines"
     assert found.data.n_documents == text.count("\n")
-    load_corpus(archive(text), tokeniser=EVERY_WORD)
+    load_corpus(zipped({"fine.txt": WORDS, "other.txt": text}), tokeniser=EVERY_WORD)
 
 
 @for_each("header", [True, False])

@@ -233,7 +233,7 @@ def test_a_fault_of_json_lines_is_named() -> None:
     assert caught.value.line == 3
     assert "character 14" in caught.value.what
     late = b'{"a":"x","b":"y"}\n' * 10_001 + b'{"a":"x","b":"y","c":1}\n'
-    with pytest.raises(DataError, match="'c' does not stand in the first") as caught:
+    with pytest.raises(DataError, match="'c' is not in the first") as caught:
         load_relation(late, filename="data.jsonl")
     assert caught.value.line == 10_002
     nested = b'{"a":{"name":"x"},"b":"y","when":[1,2]}\n' * 2

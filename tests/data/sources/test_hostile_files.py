@@ -33,6 +33,7 @@ from benchmarks.fuzz_readers.judge import faults_raised, judge
 from benchmarks.fuzz_readers.mutations import draw_input
 from benchmarks.fuzz_readers.readers import READERS as FUZZED
 from benchmarks.fuzz_readers.readers import Reader
+from tests.data.support import zipped
 from tests.loops import for_each
 
 BOTH = for_each("load", [load_relation, load_table])
@@ -49,14 +50,6 @@ def header(shape: tuple[int, ...], descr: str = "<f8", *, fortran: bool = False,
     out = io.BytesIO()
     npy.write_array_header_1_0(out, {"descr": descr, "fortran_order": fortran, "shape": shape})
     return out.getvalue() + held
-
-
-def archive(**members: bytes) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as files:
-        for name, content in members.items():
-            files.writestr(f"{name}.npy", content)
-    return out.getvalue()
 
 
 def compressed(kind: str, indices: Any, indptr: Any, shape: Any = (2, 2), data: Any = (1.0, 1.0)) -> bytes:
@@ -162,7 +155,7 @@ def test_an_npy_file_that_claims_what_it_does_not_hold_is_refused(content: bytes
         with pytest.raises(DataError, match=words.replace("|", r"\|")):
             load_table(packed, filename="upload.npy")
     with pytest.raises(DataError):
-        load_table(archive(x=content), filename="upload.npz")
+        load_table(zipped({"x.npy": content}), filename="upload.npz")
 
 
 def test_a_small_archive_that_unpacks_to_gigabytes_is_refused() -> None:

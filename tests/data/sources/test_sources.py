@@ -19,13 +19,13 @@ import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus
-from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import inspect_source, load_labels, load_relation
 from acvb_core.data.report import DataChangedWarning
 from acvb_core.data.sources import source
 from acvb_core.data.sources import source as sources
 from acvb_core.data.table_build import inspect_table, load_table
+from tests.data.support import EVERY_WORD
 from tests.loops import for_each
 
 EDGES = b"person,event\nAnn,Fair\nBob,Fair\nBob,Ball\n"
@@ -196,9 +196,6 @@ def test_text_taken_for_a_path_says_how_to_give_it() -> None:
     assert "io.StringIO" in caught.value.remedy
     with pytest.raises(DataError, match="cannot be opened"):
         load_relation("a\0b")
-
-
-EVERY_WORD = Tokeniser(min_documents=1, max_share=1.0)
 
 
 def load_texts(content: bytes) -> Any:
