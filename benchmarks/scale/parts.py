@@ -29,7 +29,7 @@ PARTS: dict[str, tuple[tuple[str, str], ...]] = {
     "copies of the counts": (("models/lda/state.py", "copy_counts"),),
     "mean of the responsibilities": (("core/averaging.py", "blend"),),
     "mean of the counts": (("core/averaging.py", "update_mean"),),
-    "alpha and beta": (("models/lda/cvb.py", "_learn"),),
+    "alpha and beta": (("models/lda/cvb.py", "_minka_step"),),
     "lower bound": (("models/lda/model.py", "lower_bound"),),
     "collapsed bound": (("models/lda/model.py", "extras"),),
     "start": (("models/lda/cvb.py", "init"),),

@@ -26,6 +26,7 @@ from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import run_json, write_run
 from acvb_core.store.runs import RunStore
 from acvb_core.store.snippet import python_snippet
+from tests.loops import for_each
 from tests.store.support import SMALL, WOMEN, assert_same_result
 
 BARS = load_sample("bars").corpus
@@ -62,11 +63,11 @@ def read(path: Path) -> pd.DataFrame:
     )
 
 
-@pytest.mark.parametrize("turn", [False, True])
+@for_each("turn", [False, True])
 def test_one_topic_number_in_every_file(result: Result, tmp_path: Path, turn: bool) -> None:
     result = turned_round(result) if turn else result
-    paths = write_run(result, tmp_path / "new" / "folder")
-    folder = tmp_path / "new" / "folder"
+    folder = tmp_path / f"turned {turn}" / "folder"
+    paths = write_run(result, folder)
     assert {path.name for path in paths} == {
         "run.json", "history.csv", "topics.csv", "documents.csv", "posterior.npz", "model.npz",
     }  # fmt: skip
@@ -147,7 +148,7 @@ def assert_same_answer(one: Result, other: Result) -> None:
     assert one.snapshot.heldout == other.snapshot.heldout
 
 
-@pytest.mark.parametrize("method", KINDS)
+@for_each("method", KINDS)
 def test_the_snippet_repeats_the_run(method: str) -> None:
     given = few(method, 4, 7) | {"alpha": 0.1 + 0.2, "seed": 3, "heldout": 0.2, "heldout_seed": 6}
     result = fit(BARS, method, **given)
@@ -165,15 +166,14 @@ TEXTS = "label;body;who\n" + "".join(
 )
 
 
-@pytest.mark.parametrize(
-    "tokeniser",
-    [
-        None,
-        Tokeniser(stop_words=(), numbers=True, extra_stop_words=("corn", "it's"), lowercase=False),
-        Tokeniser(),
-    ],
-    ids=["not given", "given", "usual"],
-)
+TOKENISERS = [
+    None,
+    Tokeniser(stop_words=(), numbers=True, extra_stop_words=("corn", "it's"), lowercase=False),
+    Tokeniser(),
+]
+
+
+@for_each("tokeniser", TOKENISERS)
 def test_the_snippet_reads_a_file_with_its_options(tmp_path: Path, tokeniser: Tokeniser | None) -> None:
     path = tmp_path / 'it\'s "odd" 日本.csv'
     path.write_text(TEXTS)
@@ -216,9 +216,10 @@ def test_a_corpus_that_only_has_a_samples_name_is_no_sample() -> None:
         assert "load_corpus('FILE.csv')" in snippet
 
 
-@pytest.mark.parametrize("method", KINDS)
+@for_each("method", KINDS)
 def test_a_stored_run_comes_back_and_exports_the_same(tmp_path: Path, method: str) -> None:
     result = fit(BARS, method, heldout=0.1, heldout_seed=5, seed=7, **few(method))
+    tmp_path = tmp_path / method
     store = RunStore(tmp_path / "store")
     store.save("mine", "run", 12.5, result)
     assert store.runs("mine")[0].summary["heldout"]["perplexity"] == result.snapshot.heldout.perplexity

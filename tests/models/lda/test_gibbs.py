@@ -7,6 +7,7 @@ import pytest
 
 from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.models.lda.gibbs import GibbsLda
+from tests.loops import for_each
 from tests.models.lda.adapters import entries_of, hyper_of
 from tests.oracles.lda_cases import LdaCase, random_case
 from tests.oracles.lda_enumeration import joint_table, posterior, posterior_counts, token_marginals
@@ -23,7 +24,7 @@ CASES = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", list(CASES))
 def test_frequencies_and_averages(name: str) -> None:
     """How often each assignment is drawn, and the averaged counts, which are the exact expectations."""
     case: LdaCase = CASES[name]

@@ -15,6 +15,7 @@ from acvb_core.models.lda.grid import COLUMNS, Grid, grid, grid_row, prepare_gri
 from acvb_core.models.lda.topics import coherence, topic_diversity
 from acvb_core.samples.planted_mixtures import bars
 from tests.engine.fakes import small_relation
+from tests.loops import for_each
 
 PLANTED = bars()
 CORPUS = PLANTED.corpus
@@ -102,8 +103,8 @@ def test_stopped_before_anything() -> None:
         grid(CORPUS, [2], poll=poll)
 
 
-@pytest.mark.parametrize(
-    ("ks", "options", "says"),
+@for_each(
+    "ks, options, says",
     [
         ([], {}, "No number of topics"),
         ([2], {"seeds": []}, "a number of seeds, at least 1, or a list"),

@@ -14,12 +14,13 @@ from acvb_core.engine.result import Result
 from acvb_core.evaluate.alignment import align_topics
 from acvb_core.models.lda.trained import trained_topics
 from acvb_core.samples.planted_mixtures import topics_10
+from tests.loops import for_each
 
 TRUTH = topics_10(0)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("method", ["acvb0", "cvb0"])
+@for_each("seed", range(3))
+@for_each("method", ["acvb0", "cvb0"])
 def test_planted_topics_are_found(method: str, seed: int) -> None:
     result = fit(TRUTH.corpus, method, k=10, seed=seed)
     phi = result.prepared.model.topics(result.snapshot.posterior).word_probability
@@ -41,8 +42,8 @@ def distances(result: Result) -> np.ndarray:
     return np.asarray(align_topics(TRUTH.phi, phi).distance)
 
 
-@pytest.mark.parametrize(
-    ("method", "found", "worse"),
+@for_each(
+    "method, found, worse",
     [("sdm", 10, 1.06), ("asdm", 10, 1.03), ("scvb0", 7, 1.12), ("svb", 6, 1.25)],
 )
 def test_planted_topics_are_found_in_a_stream(method: str, found: int, worse: float) -> None:
@@ -60,7 +61,7 @@ def test_planted_topics_are_found_in_a_stream(method: str, found: int, worse: fl
     assert stream.snapshot.heldout.perplexity < worse * batch.snapshot.heldout.perplexity
 
 
-@pytest.mark.parametrize("method", ["cvb0", "acvb0", "cvb", "acvb"])
+@for_each("method", ["cvb0", "acvb0", "cvb", "acvb"])
 def test_from_the_topics_of_a_stream_a_batch_method_is_soon_further(method: str) -> None:
     """After five sweeps from one epoch of SDM the bound is above that of five sweeps from nothing, by much."""
     trained = trained_topics(fit(TRUTH.corpus, "sdm", k=10, epochs=1.0))
@@ -70,7 +71,7 @@ def test_from_the_topics_of_a_stream_a_batch_method_is_soon_further(method: str)
     assert warm.prepared.spec.start == trained.label
 
 
-@pytest.mark.parametrize("method", ["sdm", "scvb0", "svb"])
+@for_each("method", ["sdm", "scvb0", "svb"])
 def test_a_stream_goes_on_from_a_batch_method_without_losing_what_was_found(method: str) -> None:
     """Concentrations too: those of the batch method."""
     batch = fit(TRUTH.corpus, "cvb0", k=10, heldout_documents=0.1)

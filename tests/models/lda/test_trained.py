@@ -20,6 +20,7 @@ from acvb_core.engine.result import Result
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 from acvb_core.samples.planted_mixtures import planted_topics
+from tests.loops import for_each
 
 STREAMS = ("sdm", "scvb0", "svb")
 ALL = planted_topics(400, 60, 4, 30, 0.1, 0.05, 0).corpus
@@ -49,7 +50,7 @@ def test_words_that_do_not_come_again_keep_their_counts_with_sdm() -> None:
     assert result.prepared.train.vocabulary.tolist() == [*LATE.vocabulary, *EARLY.vocabulary[:10]]
 
 
-@pytest.mark.parametrize("method", ["scvb0", "svb"])
+@for_each("method", ["scvb0", "svb"])
 def test_words_that_do_not_come_again_decay_by_the_steps_with_minibatches(method: str) -> None:
     trained = trained_by(method)
     scale = {"step_scale": 1.0} if method == "scvb0" else {}
@@ -63,8 +64,8 @@ def test_words_that_do_not_come_again_decay_by_the_steps_with_minibatches(method
     assert 0.01 < kept < 0.9
 
 
-@pytest.mark.parametrize("method", STREAMS)
-@pytest.mark.parametrize("totals", ["corpus", "running"])
+@for_each("method", STREAMS)
+@for_each("totals", ["corpus", "running"])
 def test_new_words_are_learned_by_the_company_they_keep(method: str, totals: str) -> None:
     # "twin" stands wherever the first word of a topic does.
     trained = (
@@ -95,7 +96,7 @@ def test_a_word_not_met_for_very_long_is_learned_again_by_svb() -> None:
     assert counts_of(result, [ALL.vocabulary[3]]).sum() > expected
 
 
-@pytest.mark.parametrize("method", [*STREAMS, "asdm"])
+@for_each("method", [*STREAMS, "asdm"])
 def test_what_is_known_of_no_new_word_needs_no_other_vocabulary(method: str) -> None:
     trained = trained_by(corpus=ALL.take_documents(np.arange(100)))
     prepared = prepare_run(ALL, method, {"k": 4}, start=trained)
@@ -117,14 +118,14 @@ def test_the_data_are_known_by_what_they_were_as_loaded() -> None:
     assert one.train is two.train
 
 
-@pytest.mark.parametrize("method", ["cvb0", "acvb0"])
+@for_each("method", ["cvb0", "acvb0"])
 def test_batch_methods_keep_the_words_of_their_corpus(method: str) -> None:
     prepared = prepare_run(LATE, method, {"k": 4}, start=trained_by())
     assert prepared.data is LATE
     assert prepared.spec.of == ""
 
 
-@pytest.mark.parametrize("share", [{"heldout": 0.1}, {"heldout_documents": 0.1}])
+@for_each("share", [{"heldout": 0.1}, {"heldout_documents": 0.1}])
 def test_the_same_words_are_held_out_with_and_without_the_old_vocabulary(share: dict[str, float]) -> None:
     plain = prepare_run(LATE, "sdm", {"k": 4}, **share)  # type: ignore[arg-type]
     extended = prepare_run(LATE, "sdm", {"k": 4}, start=trained_by(), **share)  # type: ignore[arg-type]
@@ -161,7 +162,7 @@ def test_the_same_documents_are_not_counted_again() -> None:
     np.testing.assert_array_equal(running.sizes, first.sizes)
 
 
-@pytest.mark.parametrize("method", STREAMS)
+@for_each("method", STREAMS)
 def test_saved_topics_go_on_like_those_in_memory(method: str, tmp_path: Path) -> None:
     trained = trained_by(method)
     acvb_core.save_model(trained, tmp_path / "model.npz")

@@ -19,6 +19,7 @@ from acvb_core.engine.result import Result
 from acvb_core.models.lda.transform import fold_in, infer_topic_counts, map_onto_vocabulary
 from acvb_core.samples.planted_mixtures import planted_topics
 from acvb_core.samples.planted_relations import planted_relation
+from tests.loops import for_each
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +108,7 @@ def test_texts_are_cut_as_the_fitted_ones_were() -> None:
     assert table["tokens"].tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("ngrams", [1, 2])
+@for_each("ngrams", [1, 2])
 def test_texts_give_what_their_corpus_gives(ngrams: int) -> None:
     lines = ["sun moon star sky sun", "bread butter milk bread", "", "new york bread"] * 5
     tokeniser = Tokeniser(ngrams=ngrams, min_documents=1, max_share=1.0)

@@ -23,6 +23,7 @@ from acvb_core.models.lda.state import Tokens
 from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import planted_topics
 from acvb_core.shards.place import shard_workers
+from tests.loops import for_each
 from tests.shards.outcomes import frail_workers, outcome
 
 _RUN: dict[str, Any] = {"k": 8, "epochs": 2.4, "heldout_documents": 0.1}
@@ -39,13 +40,13 @@ def on_disk(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> DiskCor
     return acvb_core.write_disk_corpus([corpus], folder, vocabulary=corpus.vocabulary, shard_pairs=9_000)
 
 
-@pytest.mark.parametrize("name", ["sdm", "asdm", "scvb0", "svb"])
+@for_each("name", ["sdm", "asdm", "scvb0", "svb"])
 def test_one_shard_gives_the_bits_of_a_run_without(name: str, corpus: Corpus) -> None:
     given = _RUN | ({"burn_in_epochs": 0.5} if name == "asdm" else {})
     assert outcome(corpus, name, shards=1, **given) == outcome(corpus, name, **given)
 
 
-@pytest.mark.parametrize("name", ["sdm", "svb"])
+@for_each("name", ["sdm", "svb"])
 def test_neither_workers_nor_the_loss_of_one_change_a_bit(name: str, on_disk: DiskCorpus) -> None:
     given: dict[str, Any] = _RUN | {"shards": 3, "merges": 2}
     with shard_workers(1):
@@ -105,7 +106,7 @@ def test_shards_that_move_the_same_way_come_where_one_after_another_would() -> N
     np.testing.assert_allclose(start + scale_moves(rates, before, made) * moved, after(sum(made)))
 
 
-@pytest.mark.parametrize("name", ["sdm", "svb"])
+@for_each("name", ["sdm", "svb"])
 def test_merged_topics_are_those_of_one_shard_after_another(name: str, corpus: Corpus) -> None:
     row, rng = method_row("lda", name), np.random.default_rng(0)
     method = row.build(corpus, row.values({"k": 4}))

@@ -24,6 +24,7 @@ from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 from acvb_core.models.lda.transform import map_onto_vocabulary
 from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import planted_topics
+from tests.loops import for_each
 
 #: More documents than alpha is held fast for.
 PLANTED = planted_topics(1300, 80, 4, 12, 0.1, 0.05, 0)
@@ -76,7 +77,7 @@ def closeness(model: StreamingLda) -> float:
     return float((planted @ found.T).max(axis=1).min())
 
 
-@pytest.mark.parametrize("prior", ["symmetric", "left_to_right", "paper"])
+@for_each("prior", ["symmetric", "left_to_right", "paper"])
 def test_sdm_piece_by_piece_is_one_pass_bit_for_bit(prior: str) -> None:
     model = StreamingLda("sdm", k=4, prior=prior)
     for part in parts():
@@ -86,7 +87,7 @@ def test_sdm_piece_by_piece_is_one_pass_bit_for_bit(prior: str) -> None:
     assert model.documents_seen == 1300
 
 
-@pytest.mark.parametrize("method", ["scvb0", "svb"])
+@for_each("method", ["scvb0", "svb"])
 def test_pieces_of_whole_minibatches_are_one_pass_bit_for_bit(method: str) -> None:
     model = StreamingLda(method, k=4, batch=50)
     model.partial_fit(parts((0, 200, 400, 600, 800, 1000, 1200, 1300)))
@@ -96,7 +97,7 @@ def test_pieces_of_whole_minibatches_are_one_pass_bit_for_bit(method: str) -> No
     np.testing.assert_allclose(model.trained_topics().posterior["words"], other["words"], rtol=2e-2, atol=0.5)
 
 
-@pytest.mark.parametrize("method", ["scvb0", "svb"])
+@for_each("method", ["scvb0", "svb"])
 def test_what_is_left_of_a_piece_is_a_smaller_minibatch(method: str) -> None:
     model = StreamingLda(method, k=4, batch=100)
     for part in parts((0, 250, 300, 430)):
@@ -105,7 +106,7 @@ def test_what_is_left_of_a_piece_is_a_smaller_minibatch(method: str) -> None:
     assert batches == 3 + 1 + 2
 
 
-@pytest.mark.parametrize("window", [0, 33, 5000])
+@for_each("window", [0, 33, 5000])
 def test_texts_with_words_as_they_come_are_one_pass_over_the_vocabulary_in_that_order(window: int) -> None:
     model = StreamingLda("sdm", k=4, window=window).partial_fit(TEXTS)
     vocabulary = model.trained_topics().vocabulary
@@ -139,8 +140,8 @@ def test_a_corpus_over_words_in_another_order_is_learned_from_and_left_as_it_is(
     )
 
 
-@pytest.mark.parametrize("method", STREAMS)
-@pytest.mark.parametrize("cuts", [(0, 1300), (0, 300, 500, 900, 1300)])
+@for_each("method", STREAMS)
+@for_each("cuts", [(0, 1300), (0, 300, 500, 900, 1300)])
 def test_several_epochs_are_those_of_a_run(method: str, cuts: tuple[int, ...]) -> None:
     model = StreamingLda(method, k=4).partial_fit(TEXTS[:10]).fit(parts(cuts), epochs=3)
     run = one_pass(CORPUS, method, epochs=3.0, window=1300)
@@ -181,7 +182,7 @@ def test_what_came_before_a_fault_is_kept_and_the_stream_goes_on() -> None:
     )
 
 
-@pytest.mark.parametrize("method", STREAMS)
+@for_each("method", STREAMS)
 def test_words_of_a_fixed_vocabulary_alone_are_learned_and_the_others_counted(method: str) -> None:
     kept = CORPUS.vocabulary[::2].tolist()
     model = StreamingLda(method, k=4, vocabulary=kept, tokeniser=Tokeniser()).partial_fit(CORPUS)
@@ -193,7 +194,7 @@ def test_words_of_a_fixed_vocabulary_alone_are_learned_and_the_others_counted(me
     assert model.documents_seen == 1302
 
 
-@pytest.mark.parametrize("method", STREAMS)
+@for_each("method", STREAMS)
 def test_words_that_are_new_are_in_the_totals(method: str) -> None:
     row = method_row("lda", method)
     algorithm = row.build(CORPUS, row.values({"k": 4, "window": 100}))
@@ -203,7 +204,7 @@ def test_words_that_are_new_are_in_the_totals(method: str) -> None:
     np.testing.assert_allclose(longer.totals, longer.by_word.sum(axis=0, dtype=np.float64), rtol=1e-5)
 
 
-@pytest.mark.parametrize("method", STREAMS)
+@for_each("method", STREAMS)
 def test_sizes_are_those_of_what_was_met(method: str) -> None:
     model = StreamingLda(method, k=4).partial_fit(parts((0, 300, 700)))
     trained, met = model.trained_topics(), CORPUS.take_documents(np.arange(700))
@@ -216,7 +217,7 @@ def test_sizes_are_those_of_what_was_met(method: str) -> None:
         np.testing.assert_allclose(trained.posterior["words"].sum(axis=1), met.frequencies, rtol=1e-4)
 
 
-@pytest.mark.parametrize(("method", "epochs"), [("sdm", 3), ("scvb0", 6), ("svb", 12)])
+@for_each("method, epochs", [("sdm", 3), ("scvb0", 6), ("svb", 12)])
 def test_planted_topics_are_found_with_words_as_they_come(method: str, epochs: int) -> None:
     steps = {} if method == "sdm" else {"step_offset": 1.0, "step_power": 0.6, "batch": 20}
     model = StreamingLda(method, k=4, seed=1, window=100, **steps)
@@ -235,7 +236,7 @@ def test_a_stream_of_unknown_length_is_learned_as_well_as_one_whose_sizes_are_kn
     assert running < 1.1 * known
 
 
-@pytest.mark.parametrize("method", ["scvb0", "svb"])
+@for_each("method", ["scvb0", "svb"])
 def test_a_minibatch_is_weighed_by_the_documents_that_will_come(method: str) -> None:
     part = CORPUS.take_documents(np.arange(100))
     mass, step = [], 0.0
@@ -274,7 +275,7 @@ def test_the_leave_one_out_perplexity_is_that_of_the_last_call() -> None:
     assert StreamingLda("sdm", k=4).partial_fit(["apple"]).loo_perplexity is None  # one word has no others
 
 
-@pytest.mark.parametrize("method", STREAMS)
+@for_each("method", STREAMS)
 def test_going_on_from_what_was_learned_is_never_having_stopped(method: str) -> None:
     straight = StreamingLda(method, k=4, seed=3, vocabulary=CORPUS.vocabulary).partial_fit(parts())
     half = StreamingLda(method, k=4, seed=3, vocabulary=CORPUS.vocabulary).partial_fit(parts()[:4])
@@ -329,7 +330,7 @@ def test_a_stream_is_saved_and_goes_on(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(loaded.topics, straight.topics)
 
 
-@pytest.mark.parametrize("method", STREAMS)
+@for_each("method", STREAMS)
 def test_texts_without_words_are_documents_too(method: str) -> None:
     model = StreamingLda(method, k=3).partial_fit([]).partial_fit(["", "the and of", "12"])
     assert model.documents_seen == 3
@@ -343,7 +344,7 @@ def test_texts_without_words_are_documents_too(method: str) -> None:
     assert found.vocabulary.tolist() == ["apple", "pear"]
 
 
-@pytest.mark.parametrize("method", STREAMS)
+@for_each("method", STREAMS)
 def test_one_document_at_a_time(method: str) -> None:
     model = StreamingLda(method, k=3)
     for text in TEXTS[:60]:
@@ -384,7 +385,7 @@ WRONG: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "message"), WRONG)
+@for_each("given, message", WRONG)
 def test_what_is_no_document_is_refused_before_anything_is_learned(given: Any, message: str) -> None:
     model = StreamingLda("sdm", k=2, window=1)
     with pytest.raises(ParameterError, match=message):
@@ -409,7 +410,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("options", "message"), MISTAKES)
+@for_each("options, message", MISTAKES)
 def test_a_setting_that_cannot_be_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         StreamingLda(**options)

@@ -1,4 +1,4 @@
-"""Streams: no matter how the documents are cut, whatever they are, and wherever a run is stopped."""
+"""Streams: the cuts of the documents do not matter, runs continue, sums are right, and unusual data work."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import planted_topics
 from tests.contract.cases import arrays_in, bits_of
 from tests.engine.fakes import bits
+from tests.loops import for_each
 from tests.models.lda.online.adapters import stream
 from tests.oracles.lda_cases import small_case
 
 METHODS = ("sdm", "scvb0", "svb")
 CORPUS = planted_topics(47, 60, 4, 15, 0.2, 0.1, 3).corpus
 SMALL: dict[str, Any] = {"k": 4, "window": 12, "batch": 6}
-each_method = pytest.mark.parametrize("method", METHODS)
+each_method = for_each("method", METHODS)
 
 
 def on_disk(corpus: Corpus, folder: Path, shard_pairs: int) -> DiskCorpus:
@@ -79,8 +80,7 @@ def disks(tmp_path_factory: pytest.TempPathFactory) -> list[DiskCorpus]:
     return found
 
 
-@pytest.mark.parametrize("totals", ["corpus", "running"])
-@pytest.mark.parametrize("prior", ["symmetric", "left_to_right", "paper"])
+@for_each("prior, totals", [("symmetric", "corpus"), ("left_to_right", "running"), ("paper", "corpus")])
 @each_method
 def test_cuts_decide_nothing(
     method: str, prior: str, totals: str, disks: list[DiskCorpus], monkeypatch: pytest.MonkeyPatch
@@ -101,39 +101,15 @@ def test_cuts_decide_nothing(
         np.testing.assert_allclose(one.prior.alpha, other.prior.alpha, rtol=1e-3)
 
 
-@each_method
-def test_every_document_comes_once_an_epoch_in_an_order_of_its_own(method: str, tmp_path: Path) -> None:
-    disk = on_disk(CORPUS, tmp_path / "disk", 60)
-    met: list[int] = []
-
-    class Watched(DocumentFeed):
-        def iterate(self, seed: int, begin: int, end: int) -> Any:
-            for piece in super().iterate(seed, begin, end):
-                shards.append(piece)
-                yield piece
-
-    shards: list[Any] = []
-    algorithm = built(method, disk, batch=5, window=10)
-    algorithm.__dict__["feed"] = Watched(disk, True)
-    orders = []
-    state = algorithm.init(np.random.default_rng(0))
-    for epoch in range(2):
-        shards.clear()
-        while state.epoch == epoch:
-            state, info = algorithm.sweep(state, np.random.default_rng(len(shards) + 100 * epoch))
-            assert 0 < info.progress <= 1
-        found = [_words(shard, d) for shard, order in shards for d in order]
-        assert sorted(found) == sorted(_words(InMemorySource(CORPUS).shard(0), d) for d in range(47))
-        orders.append(found)
-        met.append(len(found))
-    assert orders[0] != orders[1]
-    # … within a shard too.
-    one, other = (
-        next(DocumentFeed(InMemorySource(CORPUS), True).iterate(seed, 0, 47))[1].tolist() for seed in (1, 2)
-    )
-    assert one != other
-    assert sorted(one) == sorted(other) == list(range(47))
-    assert met == [47, 47]
+def test_every_document_is_read_once_an_epoch_in_a_new_order(disks: list[DiskCorpus]) -> None:
+    for source in (disks[1], InMemorySource(CORPUS)):
+        feed, epochs = DocumentFeed(source, True), []
+        for seed in (1, 2):
+            windows = [feed.iterate(seed, begin, begin + 10) for begin in range(0, 47, 10)]
+            epochs.append([_words(shard, d) for window in windows for shard, order in window for d in order])
+        assert epochs[0] != epochs[1]
+        wanted = sorted(_words(InMemorySource(CORPUS).shard(0), d) for d in range(47))
+        assert sorted(epochs[0]) == sorted(epochs[1]) == wanted
 
 
 def _words(shard: Shard, d: int) -> tuple[tuple[int, float], ...]:
@@ -145,49 +121,36 @@ def _words(shard: Shard, d: int) -> tuple[tuple[int, float], ...]:
 
 
 @each_method
-def test_stopped_anywhere_and_gone_on_with_on_disk(method: str, tmp_path: Path) -> None:
-    """With the shard that was read ahead kept or not: in the same run, and in another one from its last snapshot."""
-    disk = on_disk(CORPUS, tmp_path / "disk", 60)
-    values = small(method, epochs=2.5)
-    whole = [bits(s) for s in run(prepare_run(disk, method, values, seed=3, heldout_documents=0.1))]
-    assert len(whole) == 10
-    calls = [0]
+def test_a_stopped_run_continues_on_disk(method: str, disks: list[DiskCorpus]) -> None:
+    """With the shard that was read ahead or without it: in the same run, and in a new one."""
+    values, disk = small(method, epochs=2.5), disks[1]
 
-    def count() -> None:
-        calls[0] += 1
+    def prepared(**more: Any) -> Any:
+        return prepare_run(disk, method, values | more, seed=3, heldout_documents=0.1)
 
-    list(run(prepare_run(disk, method, values, seed=3, heldout_documents=0.1), poll=count))
-    for call in np.linspace(2, calls[0], 8).astype(int):
-        left = [int(call)]
+    calls: list[int] = []
+    whole = [bits(s) for s in run(prepared(), poll=lambda: calls.append(1))]
+    for call in np.linspace(2, len(calls), 5).astype(int):
+        left = iter(range(int(call) - 1))
 
-        def stop(left: list[int] = left) -> None:
-            left[0] -= 1
-            if left[0] <= 0:
+        def stop(left: Any = left) -> None:
+            if next(left, None) is None:
                 raise StopRun
 
-        posed = prepare_run(disk, method, values, seed=3, heldout_documents=0.1)
+        posed = prepared()
         first = list(run(posed, poll=stop))
-        if not first:
-            continue
-        for again in (posed, prepare_run(disk, method, values, seed=3, heldout_documents=0.1)):
-            rest = list(run(again, resume=first[-1]))
-            assert bits(rest[-1]) == whole[-1]
-            assert rest[-1].passes == pytest.approx(2.5, abs=0.2)
-
-
-@each_method
-def test_extended_is_as_if_it_had_been_longer_from_the_start(method: str) -> None:
-    long = [bits(s) for s in run(prepare_run(CORPUS, method, small(method, epochs=3.0), seed=1))]
-    short = list(run(prepare_run(CORPUS, method, small(method, epochs=1.3), seed=1)))
-    rest = list(run(prepare_run(CORPUS, method, small(method, epochs=3.0), seed=1), resume=short[-1]))
-    assert len(short) + len(rest) == len(long)
-    assert bits(rest[-1]) == long[-1]
+        for again in (posed, prepared()) if first else ():
+            *_, last = run(again, resume=first[-1])
+            assert bits(last) == whole[-1]
+    *_, short = run(prepared(epochs=1.3))  # extended later
+    *_, last = run(prepared(), resume=short)
+    assert bits(last) == whole[-1]
 
 
 # -------------------------------------------------------------------------------------------------- sums that hold
 
 
-@pytest.mark.parametrize("totals", ["corpus", "running"])
+@for_each("totals", ["corpus", "running"])
 def test_renewed_counts_are_those_of_all_tokens_at_the_end_of_each_pass(totals: str) -> None:
     corpus = planted_topics(300, 300, 6, 40, 0.2, 0.1, 1).corpus
     states = course(built("sdm", corpus, k=8, window=60, totals=totals, renew=True), 20)
@@ -196,7 +159,7 @@ def test_renewed_counts_are_those_of_all_tokens_at_the_end_of_each_pass(totals: 
         np.testing.assert_allclose(state.totals, state.by_word.sum(axis=0, dtype=float), rtol=1e-5)
 
 
-@pytest.mark.parametrize("totals", ["corpus", "running"])
+@for_each("totals", ["corpus", "running"])
 @each_method
 def test_totals_are_the_sums_of_the_counts(method: str, totals: str) -> None:
     corpus = planted_topics(600, 300, 6, 40, 0.2, 0.1, 1).corpus
@@ -243,13 +206,17 @@ EXTREME: tuple[dict[str, Any], ...] = (
 )
 
 
-@pytest.mark.parametrize("name", ODD)
+@for_each("name", list(ODD))
 @each_method
 def test_nothing_odd_makes_counts_that_are_none(method: str, name: str) -> None:
     corpus = Corpus.build(ODD[name])
-    for values, prior, totals in product(
-        EXTREME, ("symmetric", "left_to_right", "paper"), ("corpus", "running")
-    ):
+    ways = (
+        ("symmetric", "running"),
+        ("left_to_right", "corpus"),
+        ("left_to_right", "running"),
+        ("paper", "corpus"),
+    )
+    for values, (prior, totals) in product(EXTREME, ways):
         algorithm = built(method, corpus, **({"prior": prior, "totals": totals, "window": 3} | values))
         state = learning(algorithm.init(np.random.default_rng(0)))
         for window in range(4):
@@ -264,19 +231,15 @@ def test_nothing_odd_makes_counts_that_are_none(method: str, name: str) -> None:
 
 
 @each_method
-@pytest.mark.parametrize("epochs", [1e-6, 0.001, 0.5])
-def test_a_part_of_an_epoch_is_a_window_at_least(method: str, epochs: float) -> None:
-    result = fit(CORPUS, method, **small(method, epochs=epochs))
-    assert result.snapshot.sweep == max(1, round(epochs * 47 / 12))
-    assert result.snapshot.passes == pytest.approx(12 * result.snapshot.sweep / 47)
-    assert result.summary()["documents_seen"] == round(result.snapshot.passes * 47)
-
-
-@each_method
-def test_a_window_larger_than_the_corpus_is_an_epoch(method: str) -> None:
+def test_windows_and_epochs(method: str) -> None:
+    """A part of an epoch is one window at least; a window larger than the corpus is an epoch."""
+    for epochs in (1e-6, 0.5):
+        result = fit(CORPUS, method, **small(method, epochs=epochs))
+        assert result.snapshot.sweep == max(1, round(epochs * 47 / 12))
+        assert result.snapshot.passes == pytest.approx(12 * result.snapshot.sweep / 47)
+        assert result.summary()["documents_seen"] == round(result.snapshot.passes * 47)
     wide, exact = (fit(CORPUS, method, **small(method, window=w, epochs=3.0), seed=2) for w in (10**6, 47))
     assert wide.snapshot.sweep == exact.snapshot.sweep == 3
-    assert wide.snapshot.passes == 3
     assert bits_of(wide.snapshot.posterior) == bits_of(exact.snapshot.posterior)
 
 

@@ -23,6 +23,7 @@ from acvb_core.registry import method_row, model_row
 from acvb_core.samples.planted_mixtures import planted_topics
 from acvb_core.shards.host import Host
 from acvb_core.shards.place import Place, shard_workers, use_place
+from tests.loops import for_each
 from tests.shards.outcomes import outcome
 from tests.shards.test_group import start_frail
 
@@ -61,7 +62,7 @@ def course(corpus: Corpus, name: str, **given: Any) -> list[Any]:
     return said
 
 
-@pytest.mark.parametrize("name", METHODS)
+@for_each("name", METHODS)
 def test_one_shard_gives_the_bits_of_a_run_without(name: str, corpus: Corpus) -> None:
     serial, sharded = (course(corpus, name, shards=shards) for shards in (0, 1))
     assert any(said[6] for said in serial)  # topics were dropped
@@ -72,7 +73,7 @@ def test_one_shard_gives_the_bits_of_a_run_without(name: str, corpus: Corpus) ->
     assert sharded == serial
 
 
-@pytest.mark.parametrize("name", METHODS)
+@for_each("name", METHODS)
 def test_neither_workers_nor_the_disk_change_a_bit(name: str, corpus: Corpus, on_disk: DiskCorpus) -> None:
     with shard_workers(1):
         wanted = outcome(corpus, name, **_RUN)
@@ -209,7 +210,7 @@ def test_a_corpus_on_disk_is_cut_as_its_size_asks_for(on_disk: DiskCorpus) -> No
         acvb_core.fit(on_disk, "cvb", k=4)
 
 
-@pytest.mark.parametrize(("name", "short"), [("acvb0", False), ("acvb0", True), ("vb", False)])
+@for_each("name, short", [("acvb0", False), ("acvb0", True), ("vb", False)])
 def test_saved_shards_go_on_with_the_same_bits(
     name: str, short: bool, corpus: Corpus, tmp_path: Path
 ) -> None:

@@ -1,0 +1,358 @@
+"""Streaming methods against a plain reference: every update, every rule for alpha, known and running sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import psi
+
+from acvb_core.engine.prepared import prepare_run
+from acvb_core.models.lda.online import kernels as rules
+from acvb_core.models.lda.online.kernels import uniform
+from acvb_core.models.lda.online.stream import StreamState
+from acvb_core.models.lda.spec import EARLY
+from tests.loops import for_each
+from tests.models.lda.online.adapters import BETA, RULES, first_state, some_prior, some_words, stream, swept
+from tests.oracles import dense_stream as plain
+from tests.oracles.dense_irm import Array
+from tests.oracles.lda_cases import LdaCase, edge_cases, small_case
+
+#: alpha of more topics than documents is learned from next to nothing; a single topic has no sticks.
+CASES = {"small": small_case(1)} | edge_cases()
+CLOSE: dict[str, Any] = {"rtol": 1e-7, "atol": 1e-9}
+each_case = for_each("name", list(CASES))
+each_rule = for_each("rule", list(RULES))
+each_size = for_each("known", [True, False])
+
+
+def assert_prior(found: StreamState, wanted: plain.Prior, **slack: float) -> None:
+    np.testing.assert_allclose(found.prior.alpha, wanted.alpha, **slack)
+    np.testing.assert_allclose(found.prior.gains, wanted.gains, **slack)
+    np.testing.assert_allclose(found.prior.scalars[1], wanted.seen)
+    if wanted.rule == "left_to_right":
+        np.testing.assert_allclose(found.prior.scalars[0], wanted.denominator, **slack)
+    if wanted.rule in ("paper", "bound"):
+        np.testing.assert_allclose(found.prior.sticks, wanted.sticks, **slack)
+
+
+def assert_told(case: LdaCase, pseudo_loo: float | None, told: plain.Sums, **slack: float) -> None:
+    """The likelihood of a window stands for that of all tokens."""
+    if not told.tokens:
+        assert pseudo_loo is None
+        return
+    np.testing.assert_allclose(pseudo_loo, told.loo * case.corpus.n_tokens / told.tokens, **slack)
+
+
+@each_size
+@each_rule
+@each_case
+def test_divergence_minimisation(name: str, rule: str, known: bool) -> None:
+    case = CASES[name]
+    documents = plain.documents_of(case.corpus)
+    method = stream("sdm", case, rule, known=known, passes=3, power=0.6)
+    words, prior = some_words(case), some_prior(case, rule)
+    state = first_state(method, words, prior)
+    steps, sizes, noise = np.zeros(len(words)), case.corpus.frequencies * float(known), state.noise
+    for epoch in range(3):  # in the first the tokens are met for the first time
+        state, info = swept(method, state)
+        told = plain.sdm(
+            documents, words, steps, sizes, prior, BETA, passes=3, power=0.6, running=not known,
+            counting=epoch == 0, noise=lambda w, k: uniform(noise, w * case.size + k),
+        )  # fmt: skip
+        np.testing.assert_allclose(state.by_word, words, **CLOSE)
+        np.testing.assert_allclose(state.totals, words.sum(axis=0), **CLOSE)
+        np.testing.assert_array_equal(state.steps, steps)
+        np.testing.assert_array_equal(state.sizes, case.corpus.frequencies)
+        assert_prior(state, prior, **CLOSE)
+        assert_told(case, info.pseudo_loo, told, rtol=1e-6, atol=1e-9)
+
+
+@each_size
+@each_case
+def test_counts_are_renewed_from_the_second_pass_on(name: str, known: bool) -> None:
+    """Those of the pass before give way token by token; until then, and for the first documents, it is as before."""
+    case = CASES[name]
+    documents, k = plain.documents_of(case.corpus), case.size
+    method = stream("sdm", case, "left_to_right", known=known, passes=4, renew=True, early_passes=1, window=2)
+    words, prior = some_words(case), some_prior(case, "left_to_right")
+    state = first_state(method, words, prior)
+    steps, sizes, noise = np.zeros(len(words)), case.corpus.frequencies * float(known), state.noise
+    windows, gone = -(-len(documents) // 2), 0
+    for epoch in range(1 + (EARLY + 2) * k // len(documents)):
+        for _ in range(windows):
+            state, _ = swept(method, state)
+        plain.sdm(
+            documents, words, steps, sizes, prior, BETA, passes=4, power=0.7, running=not known,
+            counting=epoch == 0, noise=lambda w, k: uniform(noise, w * case.size + k),
+            early=EARLY * k - gone, early_passes=1, renewing=epoch > 0,
+        )  # fmt: skip
+        gone += len(documents)
+        np.testing.assert_allclose(state.by_word, words, **CLOSE)
+        np.testing.assert_allclose(state.totals, words.sum(axis=0), **CLOSE)
+        assert_prior(state, prior, **CLOSE)
+        if epoch:
+            used = case.corpus.frequencies > 0
+            sums = state.by_word.sum(axis=1)[used]
+            np.testing.assert_allclose(sums, case.corpus.frequencies[used], **CLOSE)
+        assert state.renewal is None
+    assert gone > EARLY * k
+
+
+def plain_run(
+    name: str, case: LdaCase, topics: plain.Topics, size: int, windows: list[tuple[int, int]], **options: Any
+) -> plain.Sums:
+    """Take windows of the documents, the last of them being the one that tells."""
+    documents = plain.documents_of(case.corpus)
+    inner, settled = options.get("burn_in", 2), options.get("settled", 1e-9)
+
+    def infer(topics: plain.Topics, ids: Array, counts: Array) -> tuple[Array, Array]:
+        if name == "svb":
+            return plain.svb_document(topics, ids, counts, most=40, settled=settled)
+        return plain.scvb0_document(
+            topics, ids, counts, inner=lambda t: min(2.0 / (3.0 + t) ** 0.8, 1.0), burn_in=inner
+        )
+
+    for begin, end in windows:
+        topics.sums = plain.Sums()
+        plain.minibatches(
+            topics, documents[begin:end], size, infer, lambda t: 3.0 / (2.0 + t) ** 0.7,
+            by="documents" if name == "svb" else "tokens", counting=options.get("counting", False),
+        )  # fmt: skip
+    return topics.sums
+
+
+def minibatch(name: str, case: LdaCase, rule: str, **options: Any) -> Any:
+    own: dict[str, Any] = {"inner": 40, "settled": 1e-9}
+    if name == "scvb0":
+        own = {"inner": (2.0, 3.0, 0.8), "burn_in_passes": 2}
+    return stream(name, case, rule, scale=3.0, offset=2.0, power=0.7, **own, **options)
+
+
+@each_size
+@each_rule
+@each_case
+@for_each("method_name", ["scvb0", "svb"])
+def test_minibatches(method_name: str, name: str, rule: str, known: bool) -> None:
+    """Scaled lazily, summed by the words of a minibatch: the same as moving every count."""
+    case = CASES[name]
+    n, size = case.corpus.n_documents, 3
+    method = minibatch(method_name, case, rule, documents=size, window=6, known=known)
+    words = some_words(case)
+    topics = plain.Topics(words, some_prior(case, rule), BETA)
+    if known:
+        topics.documents, topics.tokens = n, case.corpus.n_tokens
+    state = first_state(method, words, topics.prior)
+    cuts = [*range(0, n, 6), n]
+    for epoch in range(3):
+        for window in zip(cuts[:-1], cuts[1:], strict=True):
+            state, info = swept(method, state)
+            counting = not known and epoch == 0
+            told = plain_run(method_name, case, topics, size, [window], counting=counting)
+            # Weights of words are in the precision of the counts, the scale in single precision.
+            slack = {"rtol": 2e-5, "atol": 1e-6}
+            np.testing.assert_allclose(state.by_word, topics.words, **slack)
+            np.testing.assert_allclose(state.totals, topics.words.sum(axis=0), **slack)
+            assert state.batches == topics.batches
+            assert (state.documents, state.tokens) == (topics.documents, topics.tokens)
+            assert_prior(state, topics.prior, **slack)
+            assert_told(case, info.pseudo_loo, told, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(state.sizes, case.corpus.frequencies)
+
+
+# ------------------------------------------------------------------------------------------- as the papers print them
+
+
+def stream_of(name: str) -> tuple[LdaCase, Any]:
+    case = small_case(1)._replace(alpha=np.full(3, 0.01))
+    values = {"preset": "paper", "k": case.size, "beta": BETA, "window": 100, "shuffle": False}
+    return case, prepare_run(case.corpus, name, values).algorithm
+
+
+@for_each("name", ["sdm", "scvb0", "svb"])
+def test_streams(name: str) -> None:
+    """Two epochs in double precision, with the steps, passes and rules that the papers print."""
+    case, method = stream_of(name)
+    rule = {"sdm": "paper", "svb": "bound"}.get(name, "symmetric")
+    words, alpha = some_words(case), case.alpha
+    sticks = np.append(np.log(alpha.sum()), np.log(1.0 / np.arange(case.size - 1, 0, -1)))
+    prior = plain.Prior(alpha.copy(), 0.9 * alpha, 0.8, 0 if rule == "symmetric" else 5_000, sticks, rule)
+    topics = plain.Topics(words, prior, BETA)
+    topics.documents, topics.tokens = case.corpus.n_documents, case.corpus.n_tokens
+    state, steps = first_state(method, words, prior), np.zeros(len(words))
+    documents = plain.documents_of(case.corpus)
+
+    def infer(topics: plain.Topics, ids: Any, counts: Any) -> Any:
+        if name == "svb":
+            return plain.svb_document(topics, ids, counts, most=100, settled=1e-3)
+        return plain.scvb0_document(topics, ids, counts, inner=lambda t: (10 + t) ** -0.9, burn_in=5)
+
+    for _ in range(2):
+        state, _ = swept(method, state)
+        if name == "sdm":
+            sizes = case.corpus.frequencies
+            plain.sdm(documents, words, steps, sizes, prior, BETA, passes=5, power=0.7, batch=1_000)
+        else:
+            step = (lambda t: (1024 + t) ** -0.7) if name == "svb" else (lambda t: 10 * (1000 + t) ** -0.9)
+            by = "documents" if name == "svb" else "tokens"
+            plain.minibatches(topics, documents, 100, infer, step, by=by, counting=False)
+        wanted = words if name == "sdm" else topics.words
+        np.testing.assert_allclose(state.by_word, wanted, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(state.prior.alpha, prior.alpha, rtol=1e-9)
+
+
+@for_each("window", [3, 100])
+def test_mini_batches_of_divergence_minimisation(window: int) -> None:
+    """Two epochs: documents of a mini-batch are inferred by the topics of its beginning, of the next by those after it.
+
+    A mini-batch ends with a window at the latest.
+    """
+    case = small_case(1)._replace(alpha=np.full(3, 0.01))
+    assert case.corpus.n_documents > 2 * 3
+    values = {"preset": "paper", "k": case.size, "beta": BETA, "window": window, "shuffle": False, "batch": 3}
+    method = prepare_run(case.corpus, "sdm", values).algorithm
+    words, alpha = some_words(case), case.alpha
+    sticks = np.append(np.log(alpha.sum()), np.log(1.0 / np.arange(case.size - 1, 0, -1)))
+    prior = plain.Prior(alpha.copy(), 0.9 * alpha, 0.8, 5_000, sticks, "paper")
+    state, steps = first_state(method, words, prior), np.zeros(len(words))
+    documents = plain.documents_of(case.corpus)
+    for _ in range(2):
+        for begin in range(0, len(documents), window):
+            state, _ = swept(method, state)
+            plain.sdm(
+                documents[begin : begin + window], words, steps, case.corpus.frequencies, prior, BETA,
+                passes=5, power=0.7, batch=3,
+            )  # fmt: skip
+            np.testing.assert_allclose(state.by_word, words, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(state.prior.alpha, prior.alpha, rtol=1e-9)
+
+
+# --------------------------------------------------------------------------------------------- gradients for alpha
+
+
+def document(seed: int) -> tuple[Array, Array, Array, Array, Array]:
+    """Counts, p, q, n_d and alpha of a document such as a kernel has them at its end."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(1, 5, 6).astype(float)
+    p, alpha = rng.dirichlet(np.full(6, 0.5), 3).T + 1e-3, rng.uniform(0.05, 1.0, 3)
+    q = rng.dirichlet(np.full(3, 0.5), 6)
+    return counts, p, q, counts @ q, alpha
+
+
+def differences(f: Callable[[Array], float], at: Array, step: float = 1e-5) -> Array:
+    """The gradient of f by central differences."""
+    moves = step * np.eye(len(at))
+    return np.array([(f(at + move) - f(at - move)) / (2 * step) for move in moves])
+
+
+@for_each("seed", range(3))
+def test_gradient_is_that_of_the_leave_one_out_likelihood(seed: int) -> None:
+    counts, p, q, n_d, alpha = document(seed)
+    sums = np.zeros(3)
+    length = rules.gradient(6, 0, counts.astype(np.float32), p, q, alpha + n_d, alpha, sums)
+    wanted = differences(lambda a: plain.loo_of(counts, p, q, n_d, a), alpha)
+    np.testing.assert_allclose(sums, wanted, rtol=1e-7, atol=1e-8)
+    assert length == counts.sum()
+
+
+@for_each("seed", range(3))
+def test_sticks_climb_the_leave_one_out_likelihood(seed: int) -> None:
+    counts, p, q, n_d, alpha = document(seed)
+    share = alpha[:-1] / np.cumsum(alpha[::-1])[::-1][:-1]
+    before = np.append(np.log(alpha.sum()), np.log(share / (1 - share)))
+    np.testing.assert_allclose(plain.alpha_of(before), alpha)
+    sums, sticks, scalars, new = np.zeros(3), before.copy(), np.array([0.0, 4_000.0]), alpha.copy()
+    length = rules.gradient(6, 0, counts.astype(np.float32), p, q, alpha + n_d, alpha, sums)
+    rules.climb_sticks(length, new, sums, sticks, scalars)
+    uphill = differences(lambda s: plain.loo_of(counts, p, q, n_d, plain.alpha_of(s)), before)
+    np.testing.assert_allclose((sticks - before) * length * np.sqrt(4_001.0), uphill, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(new, plain.alpha_of(sticks))
+    assert scalars[1] == 4_001.0
+    # Small steps lead uphill, and the first thousand documents nowhere.
+    assert plain.loo_of(counts, p, q, n_d, new) > plain.loo_of(counts, p, q, n_d, alpha)
+    frozen = np.array([0.0, 999.0])
+    rules.climb_sticks(length, alpha, sums, before, frozen)
+    np.testing.assert_array_equal(plain.alpha_of(before).round(12), alpha.round(12))
+
+
+@for_each("seed", range(3))
+def test_left_to_right_gains_are_the_gradient_of_the_predictive_likelihood(seed: int) -> None:
+    """d log p / d alpha_k = g_k - sum 1 / A, the counts of the tokens before held fast."""
+    counts, p, _, _, alpha = document(seed)
+    gains, scalars, sums = np.zeros(3), np.zeros(2), np.zeros(3)
+    kept = alpha.copy()
+    rules.left_to_right(
+        6, 0, counts.astype(np.float32), p, alpha, np.zeros(3), sums, gains, scalars
+    )  # fmt: skip
+    np.testing.assert_array_equal(alpha, kept)  # frozen
+    order = plain.scattered(6, 0)
+    assert sorted(order) == list(range(6))
+    tokens = np.repeat(p[order], counts[order].astype(int), axis=0)
+    before, n = [], alpha.copy()
+    for one in tokens:
+        before.append(n - alpha)
+        n = n + n * one / (n @ one)
+
+    def log_likelihood(a: Array) -> float:
+        rests = zip(tokens, before, strict=True)
+        return sum(float(np.log((a + own) @ one) - np.log((a + own).sum())) for one, own in rests)
+
+    wanted = differences(log_likelihood, alpha)
+    step = 2**-0.7
+    np.testing.assert_allclose(gains / step / alpha - scalars[0] / step, wanted, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(n.sum(), alpha.sum() + counts.sum())
+    assert scalars[1] == 1
+
+
+def test_many_tokens_of_a_word_are_counted_like_one_after_another() -> None:
+    """They are taken some at a time: sum 1 / (A + j) over the tokens, and A grows by all of them."""
+    alpha, gains, scalars, sums = np.array([0.2, 0.5, 0.1]), np.zeros(3), np.zeros(2), np.zeros(3)
+    counts, p = np.array([100_000.0], dtype=np.float32), np.array([[0.3, 0.1, 0.2]])
+    rules.left_to_right(1, 0, counts, p, alpha, np.zeros(3), sums, gains, scalars)
+    one_by_one = psi(alpha.sum() + 100_000) - psi(alpha.sum())
+    np.testing.assert_allclose(scalars[0] / 2**-0.7, one_by_one, rtol=1e-5)
+
+
+def test_left_to_right_settles_where_the_likelihood_is_highest() -> None:
+    """Given what topics documents were drawn from: alpha comes near that of the draw, from far away.
+
+    Also where the words of a topic are numbered in a row: those of the last are not always the last to be predicted.
+    """
+    rng = np.random.default_rng(0)
+    truth, phi = np.array([0.2, 0.6, 0.05]), np.full((3, 9), 0.01)
+    phi[np.repeat(np.arange(3), 3), np.arange(9)] = 0.3
+    phi /= phi.sum(axis=1, keepdims=True)
+    alpha, gains, scalars, row = np.full(3, 1.5), np.zeros(3), np.zeros(2), np.zeros(3)
+    for theta in rng.dirichlet(truth, 8_000):
+        counts = rng.multinomial(30, theta @ phi).astype(np.float32)
+        p = np.ascontiguousarray(phi.T)
+        rules.left_to_right(9, 0, counts, p, alpha, row, np.zeros(3), gains, scalars)
+    np.testing.assert_allclose(alpha, truth, rtol=0.15, atol=0.02)
+
+
+@for_each("rule", ["left_to_right", "paper"])
+def test_alpha_does_not_fall_below_its_floor(rule: str) -> None:
+    """Also of a topic that documents have none of, and where rounding leaves nothing beside the token itself."""
+    case = small_case(1)._replace(alpha=np.array([1e-4, 1e-4, 5.0]))
+    method = stream("sdm", case, rule)
+    words = np.zeros((11, 3))
+    words[:, 2] = 50.0
+    state, _ = swept(method, first_state(method, words, some_prior(case, rule)), 300)
+    assert (state.prior.alpha >= 1e-5).all()
+    assert np.isfinite(state.prior.alpha).all()
+    sums, p, q = np.zeros(2), np.ones((1, 2), np.float32), np.array([[1.0, 0.0]], np.float32)
+    nothing = np.array([1.0, -1e-3], np.float32)
+    alpha = np.full(2, 1e-5, np.float32)
+    rules.gradient(1, 0, np.ones(1, np.float32), p, q, nothing, alpha, sums)
+    assert np.isfinite(sums).all()
+    assert (sums > 0).all()
+
+
+def test_random_numbers_of_words_met_for_the_first_time() -> None:
+    drawn = np.array([uniform(12345, i) for i in range(20_000)])
+    assert ((drawn >= 0) & (drawn < 1)).all()
+    assert len(np.unique(drawn)) == len(drawn)
+    np.testing.assert_allclose(np.histogram(drawn, 10, (0, 1))[0], 2_000, atol=200)
+    assert abs(np.corrcoef(drawn[1:], drawn[:-1])[0, 1]) < 0.03
+    assert abs(np.corrcoef(drawn, [uniform(12346, i) for i in range(20_000)])[0, 1]) < 0.03
