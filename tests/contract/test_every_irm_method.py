@@ -11,8 +11,6 @@ from acvb_core.core.clusters import order_by_size
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.spec import MethodSpec
 from acvb_core.data.relation import Network, Relation
-from acvb_core.models.irm.kernels import TWO_DOMAINS, network_layout
-from acvb_core.models.irm.state import block_counts
 from acvb_core.registry import model_row
 from acvb_core.samples.planted_relations import PlantedRelation, planted_relation, sparse_relation
 from tests.loops import for_each
@@ -59,59 +57,6 @@ def test_intervals_hold_the_mean_of_every_block(row: MethodSpec, sizes: tuple[in
     assert (low <= blocks["mean"]).all()
     assert (blocks["mean"] <= high).all()
     assert (low < high).all()
-
-
-@every_method
-@for_each("moves", [False, True])
-def test_order_says_where_every_cluster_has_gone(row: MethodSpec, moves: bool) -> None:
-    """An order names the old clusters that are left, each once; without one nothing but a move has changed them."""
-    if not row.sampled:
-        for relation in drawn(row):
-            check_orders(row, relation, moves)
-
-
-def check_orders(row: MethodSpec, relation: Relation, moves: bool) -> None:
-    algorithm = built(
-        row,
-        relation,
-        k_rows=9,
-        k_cols=8,
-        merge=moves,
-        split=moves,
-        init="random",
-        shrink=1e-3 if moves else 3e-2,
-        burn_in=1000,
-    )
-    domains = set(model_row(row.model).domains)
-    dropped = moved = made = 0
-    states = list(course(algorithm, 40))
-    for (before, _), (after, info) in zip(states[:-1], states[1:], strict=True):
-        assert info is not None
-        old, new = algorithm.current(before), algorithm.current(after)
-        if info.moves:
-            assert moves
-            assert info.cluster_permutation is None
-            made += 1
-        if info.cluster_permutation is None:
-            if not info.moves:
-                assert old.n_clusters() == new.n_clusters()
-            continue
-        assert set(info.cluster_permutation) == domains
-        for domain, order in info.cluster_permutation.items():
-            assert len(order) == new[domain].shape[1]
-            assert len(set(order.tolist())) == len(order)
-            assert order.min() >= 0
-            assert order.max() < old[domain].shape[1]
-            dropped += len(order) < old[domain].shape[1]
-            moved += not (order == np.arange(len(order))).all()
-        layout = TWO_DOMAINS if row.model == "irm" else network_layout(relation)
-        ones, entries = block_counts(relation, {domain: new[domain] for domain in domains}, layout)
-        np.testing.assert_allclose(new["ones"], ones, atol=1e-9)
-        np.testing.assert_allclose(new["entries"], entries, atol=1e-9)
-        if row.name != "vb":  # which keeps another order where sorting would lower its bound
-            mass = new["rows"].sum(axis=0)
-            assert order_by_size(mass).tolist() == list(range(len(mass)))
-    assert made if moves else dropped and moved
 
 
 @every_method

@@ -12,7 +12,7 @@ from acvb_core.data.table import Table
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run
 from acvb_core.evaluate.split import hold_out_cells
-from acvb_core.samples.planted_mixtures import block_images, planted_features
+from acvb_core.samples.planted_mixtures import block_images
 from tests.loops import for_each
 
 from .cases import bits_of, built, course, data_of, known, last_of, methods_for, variations
@@ -32,39 +32,6 @@ def test_features_are_ordered_by_share(row: MethodSpec, name: str) -> None:
         algorithm = built(row, TABLES[name], k_max=6, **values)
         posterior = algorithm.posterior(last_of(algorithm, SETTLED))
         assert (np.diff(posterior["objects"].sum(axis=0)) <= 1e-9).all()
-
-
-@every_method
-def test_order_says_where_every_feature_has_gone(row: MethodSpec) -> None:
-    """An order names the old features that are left, each once; without one they are as many as before."""
-    if row.sampled or row.name == "meibp":  # whose features are born, too
-        return
-    truth = planted_features(80, 10, 3, noise=0.3, seed=1).table
-    gone = 0
-    for values in variations(row):
-        algorithm = built(row, truth, k_max=10, **({"init": "random"} | values))
-        before = None
-        for state, info in course(algorithm, 50):
-            now = algorithm.posterior(state)
-            if before is not None:
-                k = before.n_clusters()["features"]
-                order = (
-                    np.arange(k) if info.cluster_permutation is None else info.cluster_permutation["features"]
-                )
-                assert len(order) == now.n_clusters()["features"]
-                assert len(set(order.tolist())) == len(order)
-                assert set(order.tolist()) <= set(range(k))
-                gone += k - len(order)
-                moves = info.moves or {}
-                assert set(moves) <= {"merged", "dropped", "recoded", "turned"}
-                assert moves.get("merged", 0) + moves.get("dropped", 0) == k - len(order)
-                if len(order):
-                    change = np.abs(now["objects"] - before["objects"][:, order]).mean()
-                    # A method may tell it of the update alone, before what it turns round or drops.
-                    assert info.change <= 1
-                    assert row.name not in ("fab", "em") or info.change == pytest.approx(change, abs=1e-9)
-            before = now
-    assert gone or row.name in ("em", "vb")
 
 
 @every_method

@@ -94,7 +94,7 @@ def test_any_data(row: MethodSpec) -> None:
 def check_any_data(row: MethodSpec, values: dict[str, Any], name: str) -> None:
     data, cases = data_of(row.model)[name], CASES[row.model]
     algorithm, model = built(row, data, **values), model_row(row.model).build(data)
-    everything = cases.everything(data)
+    everything, before = cases.everything(data), None
     # Moves in the first sweep and once more, and steps of all hyper-parameters.
     for state, info in course(algorithm, cases.whole, due=cases.due_for_moves):
         swept = info is not None
@@ -120,8 +120,23 @@ def check_any_data(row: MethodSpec, values: dict[str, Any], name: str) -> None:
             assert info.pseudo_loo is None or np.isfinite(info.pseudo_loo)
             assert info.change is None or 0 <= info.change <= 2 + 1e-5
             assert 0 < info.progress <= 1
+        current = algorithm.current(state)
+        if before is not None and info is not None and not (row.sampled or row.name == "meibp"):
+            check_order(info.cluster_permutation, info.moves, before.n_clusters(), current.n_clusters())
+        before = current
     for posterior in different_posteriors(algorithm, state):
         cases.check_tables(model.tables(posterior), data, posterior)
+
+
+def check_order(order: Any, moves: Any, before: dict[str, int], after: dict[str, int]) -> None:
+    """An order names the old clusters that are left, each once; without one nothing but a move changes their number."""
+    if order is None:
+        assert moves or before == after
+        return
+    for domain, clusters in order.items():
+        assert len(clusters) == after[domain]
+        assert set(clusters.tolist()) <= set(range(before[domain]))
+        assert len(set(clusters.tolist())) == len(clusters)
 
 
 @every_method
