@@ -149,17 +149,6 @@ def test_a_mean_in_pieces_has_the_bits_of_one_at_once(monkeypatch: pytest.Monkey
     }
 
 
-@for_each("name", ["acvb0", "acvb"])
-def test_mean_of_counts_is_the_counts_of_the_mean(name: str) -> None:
-    row = method_row("lda", name)
-    method = row.build(CORPUS, row.values({"k": 5, "burn_in": 4, "shrink": 0.0}))
-    for state, q in states_of(method, 60)[4:]:
-        posterior = method.posterior(state)
-        np.testing.assert_allclose(q.sum(axis=1), 1.0, atol=1e-5)
-        for which, wanted in counts_of(q.astype(np.float64)).items():
-            np.testing.assert_allclose(posterior[which], wanted, atol=2e-4)
-
-
 @for_each("track", [True, False])
 @for_each("name", ["acvb0", "acvb"])
 def test_mean_is_the_recorded_history_averaged_afterwards(name: str, track: bool) -> None:

@@ -157,14 +157,6 @@ def test_the_snippet_reads_a_file_as_it_was_read(tmp_path: Path) -> None:
     assert "load_table('FILE.csv'" in python_snippet(result)
 
 
-def test_a_race_is_told_of_and_its_winner_repeated(capsys: pytest.CaptureFixture[str]) -> None:
-    table = load_sample("block_images").table
-    result = fit(table, "em", heldout=0.1, k_max=2, max_sweeps=25, restarts=2, tol=1e-12)
-    snippet = python_snippet(result)
-    assert "a race of restarts, which seed=0, restarts=2 repeats" in snippet
-    assert_repeats(result, snippet)
-
-
 def test_the_result_has_its_tables_and_no_others() -> None:
     result = fit(a_table(), "em", k_max=2, max_sweeps=3)
     assert list(result.tables) == ["features", "objects", "columns"]

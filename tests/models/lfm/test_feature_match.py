@@ -6,7 +6,6 @@ import pytest
 from acvb_core import fit
 from acvb_core.core.errors import DataError
 from acvb_core.data.table import Table
-from acvb_core.engine.experiments.answers import combine
 from acvb_core.models.lfm.answer import count_alike_features, match_features, measure_spread
 from acvb_core.models.lfm.state import build_posterior
 from acvb_core.samples.planted_mixtures import planted_features
@@ -64,22 +63,6 @@ def test_other_objects_are_refused() -> None:
         match_features(activations(0, 2), activations(0, 2, n=39))
 
 
-def test_planted_features_come_back_from_every_seed_and_spread_little() -> None:
-    truth = planted_features(400, 12, 3, noise=0.3, share=0.3, seed=1)
-    runs = [fit(truth.table, "fab", init="random", seed=seed) for seed in range(3)]
-    spread = combine(runs).spread()
-    features, weights = spread["features"], spread["weights"]
-    assert features["found"].tolist() == [3, 3, 3]
-    assert features["runs"].tolist() == [3, 3, 3]
-    assert features["share"].tolist() == pytest.approx(runs[0].features["share"].tolist())
-    assert (features["low"] <= features["share"]).all()
-    assert (features["high"] - features["low"]).max() < 0.01
-    assert weights["weight"].tolist() == pytest.approx(
-        runs[0].features[list(truth.table.columns)].to_numpy().ravel()
-    )
-    assert (weights["high"] - weights["low"]).max() < 0.05
-
-
 def test_spread_is_over_the_runs_that_have_a_feature_flipped_or_not() -> None:
     """The second run has the first feature flipped, the third run lacks it; nobody else has the second feature."""
     z = (np.random.default_rng(0).random((60, 3)) < [0.6, 0.4, 0.3]).astype(float)
@@ -115,20 +98,6 @@ def test_a_sampler_says_in_how_many_samples_a_feature_is_and_how_sure_its_weight
     other = measure_spread([fit(table, "fab").snapshot.posterior], table)
     assert other["features"]["in_samples"].isna().all()
     assert other["weights"]["sd"].isna().all()
-
-
-def test_one_run_and_runs_without_features_have_no_spread() -> None:
-    table = planted_features(50, 4, 1, seed=0).table
-    empty = build_posterior(np.empty((50, 0)), np.empty((0, 4)), np.empty(0), np.zeros(4), np.ones(4))
-    for runs in ([empty], [empty, empty]):
-        spread = measure_spread(runs, table)
-        assert not len(spread["features"])
-        assert not len(spread["weights"])
-    one = fit(table, "fab", init="random").snapshot.posterior
-    for runs in ([one], [one, empty]):
-        features = measure_spread(runs, table)["features"]
-        assert (features["found"] == 1).all()
-        assert features[["low", "high"]].isna().all(axis=None)
 
 
 def test_features_that_come_back_in_every_run_are_counted() -> None:

@@ -8,13 +8,10 @@ import pytest
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore
-from acvb_core.evaluate.split import HeldOut, hold_out_cells
+from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.lfm import model as under_test
-from acvb_core.models.lfm.fab import Fab
-from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.model import LfmModel
 from acvb_core.models.lfm.state import build_posterior
-from acvb_core.samples.planted_mixtures import planted_features
 from tests.loops import for_each
 from tests.oracles import dense_lfm as dense
 from tests.oracles.dense_lfm import Features
@@ -141,25 +138,3 @@ def test_tables_are_in_the_units_of_the_user(standardise: bool) -> None:
     assert columns["sd"].to_numpy() == pytest.approx(sd)
     assert list(objects.columns) == ["object", "feature_1", "feature_2", "feature_3"]
     assert objects.drop(columns="object").to_numpy() == pytest.approx(state.objects)
-
-
-@EVERY_SCALE
-def test_what_the_tables_add_up_to_is_the_data(standardise: bool) -> None:
-    truth = planted_features(120, 8, 2, noise=0.05, seed=3)
-    unit, shift = np.geomspace(0.01, 1000.0, 8), np.linspace(-50.0, 900.0, 8)
-    table = Table.build(shift + unit * truth.table.values, standardise=standardise)
-    split = hold_out_cells(table, 0.1, 0)
-    fab = Fab(StandardisedTable.of(split.train), 4)
-    state = fab.init(np.random.default_rng(0))
-    for sweep in range(40):
-        state, _ = fab.sweep(state, np.random.default_rng(sweep))
-    model, posterior = LfmModel(split.train), fab.posterior(state)
-    tables = model.tables(posterior)
-    activations = tables["objects"].drop(columns="object").to_numpy(float)
-    weights = tables["features"][list(table.columns)].to_numpy()
-    made = activations @ weights + tables["columns"]["baseline"].to_numpy()
-    assert np.abs((made - table.values) / unit).mean() < 0.06
-    score = model.score(model.predict(posterior, split.heldout), split.heldout)
-    assert score.explained > 0.95
-    assert score.log_likelihood == pytest.approx(model.train_log_likelihood(posterior), abs=0.3)
-    assert score.log_likelihood > 0.5

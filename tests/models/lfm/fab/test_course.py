@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 import acvb_core
 from acvb_core.data.table import Table
 from acvb_core.engine.history import Verdict
-from acvb_core.models.lfm.fab import INDIFFERENT, Fab
+from acvb_core.models.lfm.fab import Fab
 from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.state import FabState
 from acvb_core.registry import method_row
@@ -143,52 +142,6 @@ def test_noise_has_no_features(mode: str, standardise: bool, init: str) -> None:
 # ----------------------------------------------------------------------------------------------------- invariances
 
 
-@EVERY_MODE
-@for_each("missing", [0.0, 0.2])
-def test_order_of_objects_and_of_columns_does_not_matter(mode: str, missing: float) -> None:
-    values, rng = with_holes(TRUTH.table, missing).values, np.random.default_rng(1)
-    mu = rng.random((5, 60))
-    rows, columns = rng.permutation(60), rng.permutation(9)
-    found = []
-    for table, start in (
-        (Table.build(values), mu), (Table.build(values[rows][:, columns]), mu[:, rows])
-    ):  # fmt: skip
-        fab = Fab(StandardisedTable.of(table), 5, PENALTIES[mode], 3)
-        found.append(swept(fab, started(fab, start), 12)[-1])
-    one, other = found
-    assert other.mu == pytest.approx(one.mu[:, rows], abs=1e-6)
-    assert other.fit.weights == pytest.approx(one.fit.weights[:, columns], abs=1e-6)
-    assert other.fit.precision == pytest.approx(one.fit.precision[columns], rel=1e-6)
-    assert other.bound == pytest.approx(one.bound, abs=1e-6)
-
-
-@EVERY_MODE
-@for_each("missing", [0.0, 0.2])
-def test_shift_and_unit_of_columns_do_not_matter(mode: str, missing: float) -> None:
-    """Not to a standardised fit at all; the bound of another moves by the unit of every cell."""
-    values = with_holes(TRUTH.table, missing).values
-    unit, shift = np.array([1e4, 1e-3, 1.0, 2.0, 7.0, 1.0, 0.1, 30.0, 5.0]), np.linspace(-20.0, 90.0, 9)
-    mu = np.random.default_rng(1).random((5, 60))
-    found = []
-    for table in (
-        Table.build(values),
-        Table.build(shift + unit * values),
-        Table.build(shift + unit * values, standardise=False),
-    ):
-        # Without moves: which side of a feature is the positive one is a matter of units, where they are kept.
-        fab = Fab(StandardisedTable.of(table), 5, PENALTIES[mode], 3, merge=False)
-        found.append((table, swept(fab, started(fab, mu), 12)[-1]))
-    (plain, one), (_, other), (own, third) = found
-    for state in (other, third):
-        assert state.mu == pytest.approx(one.mu, abs=1e-6)
-    assert other.fit.weights == pytest.approx(one.fit.weights, abs=1e-6)
-    assert other.bound == pytest.approx(one.bound, abs=1e-6)
-    sd = own.moments.sd
-    assert third.fit.weights / sd == pytest.approx(one.fit.weights, abs=1e-6)
-    numbers = plain.observed.sum(axis=0)
-    assert third.bound == pytest.approx(one.bound - numbers @ np.log(sd), abs=1e-5)
-
-
 # -------------------------------------------------------------------------------------------------------- recovery
 
 
@@ -196,22 +149,6 @@ def agreement(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Of each planted feature, the largest correlation of its objects with those of a feature found."""
     k = found.shape[1]
     return np.abs(np.corrcoef(found.T, truth.T)[:k, k:]).max(axis=0)
-
-
-@for_each("init", ["ica", "random"])
-@for_each("seed", range(3))
-def test_fab_finds_the_number_of_planted_features(seed: int, init: str) -> None:
-    truth = planted_features(250, 30, 5, seed=seed)
-    result = acvb_core.fit(truth.table, "fab", init=init, seed=seed)
-    assert result.verdict is Verdict.CONVERGED
-    assert abs(result.posterior["objects"].shape[1] - 5) <= 1
-    assert np.median(agreement(result.posterior["objects"], truth.activations)) > 0.9
-    bounds = [(s["effective_k_features"], s["lower_bound"]) for _, s in result.history.iterrows()]
-    falls = [after - before for (k, before), (m, after) in pairwise(bounds) if k == m]
-    assert len(falls) > 5
-    # Sides that matter little are turned once, which may cost what that is worth.
-    assert sorted(falls)[1] > -1e-6
-    assert min(falls) > -INDIFFERENT * 5
 
 
 def test_fab_finds_the_four_blocks_and_em_keeps_all_it_is_given() -> None:

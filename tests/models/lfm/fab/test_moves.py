@@ -217,12 +217,3 @@ def test_moves_are_looked_for_again_when_a_feature_has_died() -> None:
         if not not_stationary:
             break
     assert after.moves_over
-
-
-def test_nothing_moves_in_the_warm_up_or_where_that_is_not_wanted() -> None:
-    for merge, warmup in ((False, 0), (True, 50)):
-        fab = Fab(CELLS, 9, PENALTIES["dof"], warmup, accelerate=False, merge=merge, tol=1.0, start="random")
-        course = told(fab, sweeps=40)
-        assert not any("merged" in (info.moves or {}) for _, info in course)
-        assert not any(state.moves_over or state.turned for state, _ in course)
-    assert all(info.not_stationary for _, info in course)

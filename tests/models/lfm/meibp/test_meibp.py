@@ -11,12 +11,9 @@ from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp
 from scipy.stats import halfnorm, norm, truncnorm
 
-from acvb_core.evaluate.split import hold_out_cells
 from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.meibp import (
     Meibp,
-    MeibpState,
-    SubmodularIbp,
     choose_all,
     climb,
     divergence,
@@ -27,10 +24,8 @@ from acvb_core.models.lfm.meibp import (
     log_prior,
     lower_bound,
     moments,
-    residual,
     value,
 )
-from acvb_core.samples.planted_mixtures import planted_features
 from tests.loops import for_each
 
 MOST = 5
@@ -255,31 +250,6 @@ def test_learned_values_are_the_best() -> None:
                 assert lower_bound(cells, changed, MOST) < bound, (name, at, by)
 
 
-def test_column_means_stay_when_a_feature_is_left_out() -> None:
-    cells, state = random_case(10, 4, 3, 6, missing=0.0)
-    before = residual(cells, state, moments(state.parent, state.spread)[0])
-    less = state.without(1)
-    after = residual(cells, less, moments(less.parent, less.spread)[0])
-    assert less.n_features == 2
-    np.testing.assert_allclose(before.mean(axis=0), after.mean(axis=0), atol=1e-12)
-
-
-def finished(method: SubmodularIbp, seed: int, most: int = 400) -> tuple[MeibpState, list[int], list[float]]:
-    rng = np.random.default_rng(seed)
-    state, bounds, widths = method.init(rng), [], []
-    for _ in range(most):
-        state, info = method.sweep(state, rng)
-        bounds.append(state.bound)
-        widths.append(state.answer.n_features)
-        if (
-            not info.not_stationary
-            and len(bounds) > 1
-            and bounds[-1] - bounds[-2] < 1e-4 * method.cells.n_objects
-        ):
-            return state, widths, bounds
-    raise AssertionError("no end")
-
-
 def test_one_noise_variance_for_all_columns_is_the_best_one() -> None:
     cells, state = random_case(12, 3, 2, 8)
     state = learn_rest(cells, learn_weights(cells, state), MOST, one=True)
@@ -287,19 +257,3 @@ def test_one_noise_variance_for_all_columns_is_the_best_one() -> None:
     assert (state.noise == state.noise[0]).all()
     for by in (0.97, 1.03):
         assert lower_bound(cells, replace(state, noise=by * state.noise), MOST) < bound
-
-
-@for_each("share", [0.0, 0.3])
-def test_run_raises_the_bound_to_its_end_and_repeats_itself(share: float) -> None:
-    table = planted_features(120, 12, 3, noise=0.2, seed=2).table
-    method = SubmodularIbp(StandardisedTable.of(hold_out_cells(table, share, 0).train if share else table))
-    state, widths, bounds = finished(method, 3)
-    again = finished(method, 3)
-    assert (np.diff(bounds) >= -1e-9 * np.abs(bounds[1:])).all()
-    assert max(widths) > 1
-    assert widths == again[1]
-    assert bounds == again[2]
-    posterior = method.posterior(state)
-    assert (posterior["weights"] > 0).all()
-    assert (np.diff(posterior["pi"]) <= 0).all()
-    assert posterior["bound"][0] == pytest.approx(lower_bound(method.cells, state.answer, method.most))

@@ -268,12 +268,3 @@ def test_column_of_two_values_is_not_taken_for_free_of_noise() -> None:
     end = course(VariationalLfm(cells_of(x)), 80)[-1]
     assert math.isfinite(end.bound)
     assert end.precision[0] < 60.0
-
-
-def test_noise_alone_has_no_features() -> None:
-    method = VariationalLfm(cells_of(np.random.default_rng(0).normal(size=(80, 6))))
-    end = course(method, 150)[-1]
-    assert end.nu.shape == (80, 0)
-    posterior = method.posterior(end)
-    assert posterior["weights"].shape == (0, 6)
-    np.testing.assert_allclose(1.0 / posterior["precision"], 1.0, atol=0.35)
