@@ -354,7 +354,7 @@ def move_text(noun: str, counts: NDArray[np.int64]) -> str:
     *moves, lost, unsaved = counts.tolist()
     troubles = [f"{lost} worker{'' if lost == 1 else 's'} lost and replaced"] if lost else []
     if unsaved:
-        troubles.append("the states of the shards could not be saved; the run goes on")
+        troubles.append("the states of the shards could not be saved; the run continues")
     parts = [f"{count} {kind}" for kind, count in zip(MOVES, moves, strict=False) if count]
     if parts:
         number, _, rest = parts[0].partition(" ")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import base64
+import functools
 import io
 import re
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 from PIL import Image
 
-from acvb_core.views.dark import DARK_PAPER, darken_figure
-from acvb_core.views.labels import contrast
+from acvb_core.views.theme import DARK_PAPER, contrast, darken_parts
 
 #: Words and names that a browser, Plotly or a spreadsheet might take for something else, or that need room.
 AWKWARD_WORDS = [
@@ -22,18 +25,38 @@ def trace(figure: dict, uid: str) -> dict:
     return next(t for t in figure["data"] if t["uid"] == uid)
 
 
-def numbers(array: object) -> np.ndarray:
-    """The values of a list or of Plotly's compact form."""
-    if not isinstance(array, dict):
-        return np.asarray(array, dtype=np.float64)
-    flat = np.frombuffer(base64.b64decode(array["bdata"]), dtype=array["dtype"]).astype(np.float64)
-    return flat.reshape([int(n) for n in array["shape"].split(",")]) if "shape" in array else flat
+def plain(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a function return its figures as Plotly's JSON with lists for arrays, checked against Plotly's schema."""
+
+    @functools.wraps(draw)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        drawn = draw(*args, **kwargs)
+        return read(drawn) if isinstance(drawn, go.Figure) else [read(one) for one in drawn]
+
+    return call
+
+
+def read(figure: go.Figure) -> dict[str, Any]:
+    parts = figure.to_dict()
+    go.Figure(parts)
+    return _decode(parts)
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, dict) and "bdata" in value:
+        flat = np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
+        return flat.reshape([int(n) for n in value["shape"].split(",")] if "shape" in value else -1).tolist()
+    if isinstance(value, dict):
+        return {key: _decode(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_decode(part) for part in value]
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def faintest_on_dark(figure: dict) -> float:
     """The least contrast of a curve of the figure with the dark page, which shows through where a curve is faint."""
     found = []
-    for curve in darken_figure(figure)["data"]:
+    for curve in darken_parts(figure)["data"]:
         if "lines" not in curve.get("mode", "lines"):
             continue
         *ink, opacity = _parts_of(curve["line"]["color"])

@@ -9,7 +9,7 @@ import pytest
 
 from acvb_core.core.display import write_number
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.history import History, Verdict
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.heldout import LinkScore
@@ -55,12 +55,6 @@ def test_runs_that_agree_and_one_that_predicts_worse(planted: list[Result]) -> N
         "4 × 5 clusters. Three methods agree well (ARI 1.00 on rows, 1.00 on columns). "
         "Best held-out prediction: ACVB0 (skill 64.2 %, CVB0 level with it)."
     )
-
-
-def test_the_best_run_is_named_first_whatever_its_place(planted: list[Result]) -> None:
-    said = describe_runs([scored(planted[0], 0.3), scored(planted[1], 0.6)], ["A", "B"])
-    assert "Best held-out prediction: B (skill 60.0 %)." in said
-    assert "Both methods agree well" in said
 
 
 def test_equal_predictions_have_no_best(planted: list[Result]) -> None:
@@ -113,12 +107,6 @@ def test_one_run_says_what_it_found_and_how_it_ended(planted: list[Result]) -> N
     moving = replace(planted[0].snapshot, scaled_change=0.5)
     said = describe_run(planted[0].with_state(snapshot=moving))
     assert f"Converged after {moving.sweep} sweeps (fluctuations remain). Another seed may" in said
-
-
-def test_nothing_found_is_said(planted: list[Result]) -> None:
-    one_group = replace(planted[2].snapshot, effective_k={"rows": 1, "cols": 1})
-    said = describe_run(planted[2].with_state(snapshot=one_group))
-    assert said.startswith("No structure found: one cluster holds everything.")
 
 
 def test_topics_agree_as_far_as_they_come_back() -> None:
@@ -202,16 +190,6 @@ def test_a_run_that_predicted_better_before_overfits() -> None:
     both = describe_runs([em, fab], ["EM", "FAB"])
     assert both.endswith("Overfitting (better held-out score in earlier sweeps): EM.")
     assert both.count("The column means have") == 1
-
-
-@pytest.mark.parametrize(("fall", "found"), [(0.11, False), (0.13, True)])
-def test_overfitting_is_more_than_a_hundred_nats(fall: float, found: bool) -> None:
-    run = fit(planted_features(200, 14, 2, seed=0).table, "fab", heldout=0.3, max_sweeps=4)
-    assert run.prepared.heldout.n == 840
-    frame = run.state.history.frame()
-    frame["heldout_log_likelihood"] = [-2.0, -1.2, np.nan, -1.2 - fall]
-    peak = run.with_state(history=History.from_frame(frame)).heldout_peak
-    assert peak == ((2, -1.2, -1.2 - fall) if found else None)
 
 
 def test_a_larger_number_is_advised_only_where_all_clusters_are_in_use(planted: list[Result]) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from acvb_core.views.convergence import live_figure
-from acvb_core.views.narrow import stack_panels
-from acvb_core.views.run_curve import RunCurve
+from acvb_core.views.convergence import RunCurve, live_figure
+from acvb_core.views.parts import stack_panels
 from tests.views.histories import history_of
 
 
@@ -17,7 +16,7 @@ def runs(n: int = 3) -> list[RunCurve]:
 
 def test_panels_stand_one_below_another_as_high_as_before() -> None:
     figure = live_figure(runs())
-    wide, narrow = figure["layout"], stack_panels(figure)
+    wide, narrow = figure.to_dict()["layout"], stack_panels(figure)
     numbers = [key.removeprefix("yaxis") for key in wide if key.startswith("yaxis")]
     assert len(numbers) > 4
     bands = sorted(narrow[f"yaxis{number}"]["domain"] for number in numbers)
@@ -31,7 +30,7 @@ def test_panels_stand_one_below_another_as_high_as_before() -> None:
         assert narrow[f"yaxis{number}"]["side"] == "left"
         before, after = (layout[f"yaxis{number}"]["domain"] for layout in (wide, narrow))
         assert abs((before[1] - before[0]) * room["wide"] - (after[1] - after[0]) * room["narrow"]) < 1
-    go.Figure({"data": figure["data"], "layout": narrow})
+    go.Figure({"data": figure.data, "layout": narrow})
 
 
 def test_every_title_goes_with_its_panel() -> None:
@@ -48,7 +47,7 @@ def test_only_the_last_panel_names_the_axis_and_the_legend_has_its_room() -> Non
     figure = live_figure(runs())
     before = str(figure)
     narrow = stack_panels(figure)
-    named = [key for key in narrow if key.startswith("xaxis") and "title" in narrow[key]]
+    named = [key for key in narrow if key.startswith("xaxis") and narrow[key]["title"]["text"]]
     assert len(named) == 1
     assert narrow[named[0].replace("x", "y", 1)]["domain"][0] == 0
     assert stack_panels(live_figure(runs(6)))["margin"]["t"] >= narrow["margin"]["t"] + 60

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from acvb_core.engine.history import History
-from acvb_core.views.convergence import live_figure
-from acvb_core.views.panels import panels_for
-from acvb_core.views.run_curve import RunCurve
+from acvb_core.views.convergence import RunCurve, live_figure
+from tests.views.reading import plain
+
+live_figure = plain(live_figure)
 
 
 def history(n: int = 12, **columns: list[float]) -> History:
@@ -54,16 +52,9 @@ def titles(figure: dict) -> list[str]:
     return [note["text"].split("<b>")[1].split("</b>")[0] for note in figure["layout"]["annotations"]]
 
 
-def test_only_runs_with_exact_expectations_have_a_panel_of_the_error_of_the_second_order() -> None:
-    error = "Second-order bound less the exact one"
-    exact = replace(batch(), method="cvb_exact")
-    assert error in [panel.measure.title for panel in panels_for([batch(), exact], "lda")]
-    assert error not in [panel.measure.title for panel in panels_for([batch()], "lda")]
-
-
 def x_of(figure: dict, uid: str) -> np.ndarray:
     found = next(trace for trace in figure["data"] if trace["uid"] == uid)["x"]
-    return np.frombuffer(base64.b64decode(found["bdata"]), dtype=found["dtype"])
+    return np.array(found)
 
 
 def axis_names(figure: dict) -> set[str]:
@@ -74,18 +65,6 @@ def axis_names(figure: dict) -> set[str]:
 def test_speed_is_documents_by_the_clock_without_diagnostics() -> None:
     speed = stream(history()).column("documents_per_second")
     assert speed == pytest.approx(np.full(12, 0.1 * 300 / 1.5))
-
-
-def test_speed_is_that_of_the_last_windows() -> None:
-    wall = np.concatenate([2.0 * np.arange(1, 7), 12 + 100.0 * np.arange(1, 7)])
-    speed = stream(history(wall_seconds=list(wall))).column("documents_per_second")
-    assert speed[5] == pytest.approx(20)
-    assert speed[-1] == pytest.approx(5 * 30 / (5 * 99.5))
-
-
-def test_time_that_stands_still_has_no_speed() -> None:
-    speed = stream(history(wall_seconds=[0.0] * 12)).column("documents_per_second")
-    assert np.isnan(speed).all()
 
 
 def test_histories_without_passes_count_sweeps() -> None:
@@ -145,14 +124,3 @@ def test_streams_alone_have_no_bound_and_learn_no_beta() -> None:
     axes = {name: axis for name, axis in figure["layout"].items() if name.startswith("xaxis")}
     assert [name for name, axis in axes.items() if "matches" not in axis] == ["xaxis2"]
     assert {axis["matches"] for axis in axes.values() if "matches" in axis} == {"x2"}
-
-
-def test_batch_runs_alone_are_drawn_as_ever() -> None:
-    names = titles(live_figure([batch()]))
-    assert "Documents per second" not in names
-    assert names[0] == "Lower bound"
-    assert axis_names(live_figure([batch()])) == {"sweep"}
-
-
-def test_what_is_held_out_is_named_only_where_all_hold_out_the_same_kind() -> None:
-    assert "Held-out perplexity (lower is better)" in titles(live_figure([stream(completion=True), batch()]))

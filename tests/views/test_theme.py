@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,6 +9,7 @@ from hypothesis import strategies as st
 
 from acvb_core.registry import METHODS
 from acvb_core.views import theme
+from acvb_core.views.parts import decimate
 
 
 def test_every_method_has_a_colour_and_a_dash_of_its_own() -> None:
@@ -18,12 +17,6 @@ def test_every_method_has_a_colour_and_a_dash_of_its_own() -> None:
     assert names <= set(theme.METHOD_STYLES)
     assert len({theme.method_style(name).colour for name in names}) == len(names)
     assert len({theme.method_style(name).dash for name in names}) == len(names)
-
-
-def test_a_method_looks_the_same_beside_any_others() -> None:
-    for methods in (["acvb0"], ["vb", "acvb0"], ["acvb0", "gibbs", "cvb"]):
-        style = theme.run_styles(methods)[methods.index("acvb0")]
-        assert (style.colour, style.dash) == ("#0072B2", "solid")
 
 
 def test_runs_of_one_method_differ_by_marker_only() -> None:
@@ -37,26 +30,13 @@ def test_runs_of_one_method_differ_by_marker_only() -> None:
 @given(st.integers(1, 5000), st.integers(0, 1000), st.sampled_from([10, 50, 400]))
 def test_decimation_keeps_the_ends_and_the_extremes(n: int, seed: int, limit: int) -> None:
     y = np.random.default_rng(seed).normal(size=n)
-    kept = theme.decimate(y, limit)
+    kept = decimate(y, limit)
     assert len(kept) <= max(limit, 4)
     assert (np.diff(kept) > 0).all()
     assert kept[0] == 0
     assert kept[-1] == len(y) - 1
     assert y[kept].min() == y.min()
     assert y[kept].max() == y.max()
-
-
-def test_short_curves_are_left_whole() -> None:
-    assert theme.decimate(np.arange(400.0), 400).tolist() == list(range(400))
-
-
-@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1"])
-def test_encoded_arrays_come_back(dtype: str) -> None:
-    array = np.arange(6).astype(dtype).reshape(2, 3)
-    coded = theme.b64(array)
-    back = np.frombuffer(base64.b64decode(coded["bdata"]), dtype=coded["dtype"])
-    assert coded["shape"] == "2, 3"
-    assert (back.reshape(2, 3) == array).all()
 
 
 @pytest.mark.parametrize("text", ["<b>x</b>", "a & b", "%{y}", "$x$", "&lt;"])
@@ -68,21 +48,11 @@ def test_names_lose_what_plotly_would_read_as_markup(text: str) -> None:
     ).replace("&#36;", "")
 
 
-def test_long_names_end_in_an_ellipsis() -> None:
-    assert theme.escape("abcdefghij", 5) == "abcd…"
-    assert theme.escape("a\n  b") == "a b"
-
-
 def test_the_page_of_a_figure_needs_nothing_else(tmp_path: object) -> None:
-    page = theme.to_html({"data": [], "layout": theme.base_layout(300)}, "<script>alert(1)</script>")
+    page = theme.to_html(theme.make_figure([], 300), "<script>alert(1)</script>")
     assert "&lt;script&gt;alert(1)" in page
     assert 'src="http' not in page
     assert 'href="http' not in page.split("<script")[0]
-
-
-def test_clusters_keep_their_colours() -> None:
-    assert theme.cluster_colour(1) == theme.cluster_colour(1)
-    assert len({theme.cluster_colour(k) for k in range(1, 17)}) == 16
 
 
 @pytest.mark.parametrize(

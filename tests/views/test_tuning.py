@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
 from acvb_core.engine.study import FAILED
 from acvb_core.engine.tuning import Trial, Tuning
-from acvb_core.views.tuning import tuning_figure
-from tests.views.reading import texts_of
+from acvb_core.views.studies import tuning_figure
+from tests.views.reading import plain
+
+tuning_figure = plain(tuning_figure)
 
 NAN = math.nan
 NAMES = ("step_offset", "step_power")
@@ -71,14 +72,6 @@ def test_each_parameter_has_its_panel() -> None:
     go.Figure(figure)  # Plotly knows every key
 
 
-def test_the_line_of_the_defaults_is_in_every_panel() -> None:
-    shapes = tuning_figure(TABLE)["layout"]["shapes"]
-    assert [(shape["yref"], shape["y0"], shape["y1"]) for shape in shapes] == [
-        (y, 200.0, 200.0) for y in ("y", "y2", "y3")
-    ]
-    assert tuning_figure(tuning([NAN, 3.0]))["layout"]["shapes"] == []
-
-
 def test_the_title_says_what_was_gained() -> None:
     def title(values: list[float]) -> str:
         return tuning_figure(tuning(values))["layout"]["annotations"][0]["text"]
@@ -101,16 +94,6 @@ def test_scales_are_logarithmic_where_they_have_to_be() -> None:
     assert [wide[axis].get("type") for axis in ("yaxis", "yaxis2", "yaxis3")] == ["log"] * 3
 
 
-def test_many_decades_are_labelled_by_powers_of_ten_only() -> None:
-    for largest, step in ((100.0, None), (2000.0, 1)):
-        table = TABLE.assign(step_offset=np.geomspace(1.0, largest, len(TABLE)))
-        layout = tuning_figure(table, log=("step_offset",))["layout"]
-        axes = [
-            axis for name, axis in layout.items() if name.startswith("xaxis") and axis.get("type") == "log"
-        ]
-        assert [axis.get("dtick") for axis in axes] == [step]
-
-
 def test_what_has_no_logarithm_is_left_out_of_its_panel_only() -> None:
     table = TABLE.assign(step_offset=[0.0, 1.0, 2.0, 3.0, 4.0])
     figure = tuning_figure(table, log=("step_offset",))
@@ -122,39 +105,3 @@ def test_what_has_no_logarithm_is_left_out_of_its_panel_only() -> None:
 @pytest.mark.parametrize("values", [[], [NAN], [5.0], [NAN, NAN, 7.0]])
 def test_searches_that_have_just_begun_are_drawn(values: list[float]) -> None:
     go.Figure(tuning_figure(tuning(values)))
-
-
-@pytest.mark.parametrize("n", range(1, 8))
-def test_panels_do_not_overlap(n: int) -> None:
-    figure = tuning_figure(tuning([3.0, 2.0], tuple(f"p{at}" for at in range(n))))
-    go.Figure(figure)
-    layout = figure["layout"]
-    boxes = [
-        (*layout[f"xaxis{at or ''}"]["domain"], *layout[f"yaxis{at or ''}"]["domain"])
-        for at in (0, *range(2, n + 2))
-    ]
-    assert all(0 <= low < high <= 1 for box in boxes for low, high in (box[:2], box[2:]))
-    for at, (left, right, bottom, top) in enumerate(boxes):
-        for other in boxes[:at]:
-            assert right < other[0] or left > other[1] or top < other[2] or bottom > other[3]
-    plot = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
-    heights = np.array([(top - bottom) * plot for *_, bottom, top in boxes])
-    np.testing.assert_allclose(heights, [200, *[140] * n])
-
-
-def test_the_figure_can_be_drawn_again_and_again() -> None:
-    figure = tuning_figure(TABLE, uirevision="w")
-    uids = [one["uid"] for one in figure["data"]]
-    assert len(set(uids)) == len(uids)
-    assert [one["uid"] for one in tuning_figure(tuning([9.0]), uirevision="w")["data"]] == uids
-    assert figure["layout"]["uirevision"] == "w"
-    assert "transition" not in figure["layout"]
-    # A range that changed at every refresh would throw away the user's zoom.
-    assert not any("range" in part for name, part in figure["layout"].items() if name[1:5] == "axis")
-
-
-def test_labels_are_shown_as_they_are() -> None:
-    figure = tuning_figure(TABLE, labels={"step_offset": "<b>%{x}</b>"})
-    shown = [text for text in texts_of(figure) if "x}" in text and "&lt;b&gt;" in text]
-    assert shown
-    assert not any("<b>%{x}" in text for text in texts_of(figure))

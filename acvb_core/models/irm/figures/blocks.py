@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import ImageDraw
+from PIL import Image, ImageDraw
 
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.figures.arrangement import (
@@ -130,8 +130,7 @@ def block_png(arrangement: Arrangement, *, window: Window | None = None) -> byte
     """Return the sorted matrix, or a window of it, with the borders of its clusters as a PNG file."""
     raster = _rasterise(arrangement, window, _SIDE)
     image = picture(raster).convert("RGB")
-    factor = max(1, _SIDE // max(image.size))
-    image = image.resize((image.width * factor, image.height * factor), 0)
+    image = image.resize((max(image.width, _SIDE), max(image.height, _SIDE)), Image.Resampling.NEAREST)
     row_low, row_high, column_low, column_high = raster.window
     pen = ImageDraw.Draw(image)
     for k in _inner_borders(arrangement.rows, row_low, row_high):

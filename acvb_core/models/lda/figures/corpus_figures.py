@@ -12,7 +12,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.models.lda.figures.topics import horizontal_bars, row_bars
 from acvb_core.views.parts import bars, heading, name_ticks, paper_note, plain_axis, scatter, value_axis
-from acvb_core.views.theme import LINE, Figure, Part, escape, make_figure
+from acvb_core.views.theme import LINE, PAPER, Figure, Part, escape, make_figure
 
 _COLOUR = "#0072B2"
 _BINS, _LOG_BINS = 40, 28
@@ -41,7 +41,8 @@ def document_lengths_figure(lengths: ArrayLike, *, height: int = 260) -> Figure:
         for a, b, n in zip(firsts.tolist(), lasts.tolist(), counts.tolist(), strict=True)
     ]
     middles = (places[1:] + places[:-1]) / 2
-    trace = bars("lengths", middles, counts, hover, _COLOUR, width=0.94 * np.diff(places))
+    trace = bars("lengths", middles, counts, hover, _COLOUR, width=np.diff(places))
+    trace["marker"] |= {"line": {"color": PAPER, "width": 0.5}}
     notes = [f"median {np.median(used):,.0f} words"] if len(used) else []
     notes += [f"{empty:,} without any"] if empty else []
     ticks = _log_ticks(float(places[0]), float(places[-1])) if log else {"nticks": 8}

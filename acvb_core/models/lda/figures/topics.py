@@ -507,6 +507,8 @@ def topic_map_figure(
 def _place_discs(place: Floats, share: Floats, side: float) -> tuple[Floats, Floats]:
     """Return the middles and diameters of the discs in pixels of a square plot: areas as the shares, none overlaps."""
     n, top = len(place), float(share.max(initial=0.0))
+    if not n:
+        return place, np.empty(0)
     relative = np.sqrt(share / top) if top > 0.0 else np.zeros(n)
     fill = max(float((relative**2).sum()), 1.0) * np.pi / 4
     largest = min(_LARGEST, side * np.sqrt(_FILLED / fill))

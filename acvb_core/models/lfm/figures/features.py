@@ -328,9 +328,9 @@ def activation_order(activations: ArrayLike, labels: ArrayLike | None = None) ->
     equal, objects keep their order.
     """
     bits = np.packbits(np.asarray(activations) < 0.5, axis=1)
-    keys: list[NDArray[Any]] = list(bits.T[::-1])  # the last key decides first
+    keys: list[NDArray[Any]] = [np.zeros(len(bits)), *bits.T[::-1]]  # the last key decides first
     if labels is not None:
-        keys.insert(0, np.unique(np.asarray(labels).astype(str), return_inverse=True)[1].reshape(-1))
+        keys.insert(1, np.unique(np.asarray(labels).astype(str), return_inverse=True)[1].reshape(-1))
     return np.lexsort(keys).astype(np.int64)
 
 

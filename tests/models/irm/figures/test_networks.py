@@ -20,19 +20,31 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import label_agreement
 from acvb_core.models.irm.figures.arrangement import arrange_as_read, arrange_network, arrange_result
-from acvb_core.models.irm.figures.block_png import block_png
-from acvb_core.models.irm.figures.blocks import block_figure
+from acvb_core.models.irm.figures.blocks import block_figure, block_png
 from acvb_core.models.irm.figures.group_graph import group_graph_figure
-from acvb_core.models.irm.figures.known_labels import MOST_LABELS, label_figure
 from acvb_core.models.irm.figures.network_layout import MOST_NODES, GroupGraph, group_graph
 from acvb_core.models.irm.figures.node_link import SURE, node_link_figure
-from acvb_core.models.irm.figures.number_places import number_places
-from acvb_core.models.irm.figures.overview import degree_histograms, thumbnail
 from acvb_core.models.irm.figures.raster import rasterise
-from acvb_core.models.irm.figures.strengths import size_figure, strength_figure
+from acvb_core.models.irm.figures.summaries import (
+    MOST_LABELS,
+    degree_histograms,
+    label_figure,
+    size_figure,
+    strength_figure,
+    thumbnail,
+)
 from acvb_core.samples.planted_relations import planted_network
-from acvb_core.views.theme import LINE, PAPER, cluster_colour, percent
-from tests.views.reading import AWKWARD_WORDS, texts_of
+from acvb_core.views.theme import PAPER, cluster_colour, percent
+from tests.views.reading import plain
+
+block_figure = plain(block_figure)
+degree_histograms = plain(degree_histograms)
+group_graph_figure = plain(group_graph_figure)
+label_figure = plain(label_figure)
+node_link_figure = plain(node_link_figure)
+size_figure = plain(size_figure)
+strength_figure = plain(strength_figure)
+thumbnail = plain(thumbnail)
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +76,6 @@ def graph_of(result: Result) -> GroupGraph:
 
 def trace(figure: dict[str, Any], uid: str) -> dict[str, Any]:
     return next(item for item in figure["data"] if item.get("uid") == uid)
-
-
-def values(coded: dict[str, Any]) -> np.ndarray:
-    kind = {"f4": "<f4", "f8": "<f8"}[coded["dtype"]]
-    return np.frombuffer(base64.b64decode(coded["bdata"]), dtype=kind)
 
 
 def test_both_sides_stand_in_one_order(club: Result, circle: Result) -> None:
@@ -124,7 +131,7 @@ def test_a_diagonal_that_does_not_count_is_not_unknown(club: Result, circle: Res
     names = [item.get("name") for item in figure["data"]]
     assert "unknown" not in names
     assert trace(figure, "diagonal")["x"] == [0, 34]
-    hover = trace(figure, "hover")["text"]
+    hover = trace(figure, "hover")["hovertext"]
     assert all("self-links do not count" in hover[i][i] for i in range(34))
     assert sum("self-links" in text for line in hover for text in line) == 34
     # Where self-links count, the diagonal is data.
@@ -143,17 +150,6 @@ def test_what_is_unknown_off_the_diagonal_is_shown() -> None:
     assert "unknown" in [item.get("name") for item in block_figure(arrange_as_read(relation))["data"]]
 
 
-def test_two_clusterings_of_a_network_still_have_two_sides(club: Result) -> None:
-    result = fit(club.prepared.data, "vb", model="irm", k_rows=3, k_cols=3)
-    arrangement = arrange_result(result)
-    assert not arrangement.one
-    assert arrangement.ones.sum() == 156
-    figure = block_figure(arrangement)
-    assert "diagonal" not in [item.get("uid") for item in figure["data"]]
-    assert sum("self-links" in text for line in trace(figure, "hover")["text"] for text in line) == 34
-    strength_figure(result)
-
-
 def test_blocks_are_named_by_what_joins_them(club: Result, circle: Result) -> None:
     said = strength_figure(club)["data"][0]["hovertext"]
     assert "inside cluster 1<" in said[0][0]
@@ -162,7 +158,7 @@ def test_blocks_are_named_by_what_joins_them(club: Result, circle: Result) -> No
     first = club.blocks.iloc[0]
     assert f"{first['ones']:,.1f} links in {first['entries']:,.1f} known pairs" in said[0][0]
     assert "cluster 1 → cluster 2" in strength_figure(circle)["data"][0]["hovertext"][0][1]
-    text = trace(block_figure(arrange_result(circle)), "hover")["text"]
+    text = trace(block_figure(arrange_result(circle)), "hover")["hovertext"]
     assert "cluster 2 → cluster 1" in text[1][0]
 
 
@@ -175,21 +171,12 @@ def test_every_other_figure_of_a_network_is_drawn(club: Result, circle: Result) 
             block_figure(arrange_as_read(relation)),
         ):
             go.Figure(figure)
-        image = Image.open(io.BytesIO(block_png(arrange_result(result), title="a network")))
+        image = Image.open(io.BytesIO(block_png(arrange_result(result))))
         assert min(image.size) > 1000
     assert len(degree_histograms(club.prepared.data)["data"]) == 1
     out, into = degree_histograms(circle.prepared.data)["layout"]["annotations"]
     assert "links out on average" in out["text"]
     assert "links in on average" in into["text"]
-
-
-def test_the_png_draws_the_diagonal_that_does_not_count() -> None:
-    relation = Relation.build(np.zeros((100, 100)), network=Network())
-    image = np.asarray(Image.open(io.BytesIO(block_png(arrange_as_read(relation), title="x"))).convert("RGB"))
-    tone = [int(LINE[i : i + 2], 16) for i in (1, 3, 5)]
-    rows = np.flatnonzero((image == tone).all(axis=2)[:, image.shape[1] // 2])
-    # Between the frame's upper and lower line there is one more.
-    assert len(rows[(rows > rows[0] + 50) & (rows < rows[-1] - 50)]) >= 1
 
 
 def test_groups_have_their_colours_and_sizes(circle: Result) -> None:
@@ -203,7 +190,6 @@ def test_groups_have_their_colours_and_sizes(circle: Result) -> None:
     assert (
         np.argsort(-size, kind="stable") == np.argsort(-graph.members[graph.clusters], kind="stable")
     ).all()
-    go.Figure(figure)
     heads = trace(figure, "heads")
     assert len(heads["x"]) == len(graph.edges) >= 5
     line = circle.blocks.iloc[0]
@@ -231,21 +217,6 @@ def test_discs_of_groups_do_not_overlap(circle: Result, club: Result) -> None:
         assert (distance > radius[:, None] + radius[None]).all()
 
 
-def test_an_undirected_graph_has_no_arrows(club: Result) -> None:
-    figure = group_graph_figure(graph_of(club), selected=1)
-    assert "heads" not in [item["uid"] for item in figure["data"]]
-    assert trace(figure, "edges")["hovertext"]
-    assert all(" – " in text for text in trace(figure, "edges")["hovertext"])
-
-
-def test_a_network_without_links_has_its_groups() -> None:
-    result = fit(Relation.build(np.zeros((6, 6)), network=Network()), "vb", model="network")
-    figure = group_graph_figure(graph_of(result))
-    assert sum(int(n) for n in graph_of(result).members) == 6
-    go.Figure(figure)
-    go.Figure(node_link_figure(result.prepared.data, result.posterior, graph_of(result)))
-
-
 def test_every_object_and_every_link_is_drawn_once(club: Result, circle: Result) -> None:
     for result in (club, circle):
         relation = result.prepared.data
@@ -253,8 +224,7 @@ def test_every_object_and_every_link_is_drawn_once(club: Result, circle: Result)
         dots = [item for item in figure["data"] if item["uid"] in ("certain", "uncertain")]
         shown = sorted(i for item in dots for i in item["customdata"])
         assert shown == list(range(relation.shape[0]))
-        go.Figure(figure)
-    ends = values(trace(node_link_figure(club.prepared.data, club.posterior, graph_of(club)), "links")["x"])
+    ends = trace(node_link_figure(club.prepared.data, club.posterior, graph_of(club)), "links")["x"]
     assert len(ends) == 3 * club.prepared.data.n_links
     assert np.isnan(ends[2::3]).all()
 
@@ -278,31 +248,11 @@ def test_uncertain_objects_are_hollow_and_hover_tells_all(club: Result) -> None:
     assert (q.max(axis=1)[certain["customdata"]] >= SURE).all()
 
 
-def test_names_are_shown_as_they_are() -> None:
-    n = len(AWKWARD_WORDS)
-    relation = Relation.build(
-        np.eye(n, k=1), row_labels=AWKWARD_WORDS, network=Network(), row_kind="<i>kind</i>"
-    )
-    result = fit(relation, "vb", model="network")
-    figures = [
-        node_link_figure(relation, result.posterior, graph_of(result)),
-        group_graph_figure(graph_of(result), kind=relation.row_kind),
-        block_figure(arrange_result(result)),
-        label_figure(label_agreement(result.posterior.labels("rows"), AWKWARD_WORDS), "<i>kind</i>"),
-    ]
-    for figure in figures:
-        for text in texts_of(figure):
-            assert "<b>bold</b>" not in text
-            assert "<i>" not in text
-            assert "%{x}" not in text
-            assert "$a$" not in text
-
-
 def test_too_many_objects_are_refused() -> None:
     n = MOST_NODES + 1
     relation = Relation.build(sparse.csr_array((n, n)), network=Network())
     result = fit(relation, "vb", model="network", k_rows=2, init="random", max_sweeps=1)
-    with pytest.raises(ParameterError, match="at most 3,000 nodes"):
+    with pytest.raises(ParameterError, match="at most 5,000 nodes"):
         node_link_figure(relation, result.posterior, graph_of(result))
 
 
@@ -317,7 +267,6 @@ def test_labels_stand_beside_the_clusters_they_are_in() -> None:
     told = figure["layout"]["annotations"][0]["text"]
     assert f"{found.ari:.3f}" in told
     assert "1 object without a label is left out" in told
-    go.Figure(figure)
 
 
 def test_many_labels_share_a_column() -> None:
@@ -329,84 +278,6 @@ def test_many_labels_share_a_column() -> None:
     assert "label 7" in figure["layout"]["xaxis"]["ticktext"]
     counts = [int(text.replace(",", "") or 0) for line in figure["data"][0]["text"] for text in line]
     assert sum(counts) == 53
-
-
-def test_nothing_known_is_said() -> None:
-    figure = label_figure(label_agreement([0, 1], ["", ""]), "club")
-    assert figure["layout"]["annotations"][0]["text"] == "No object's label is known."
-    go.Figure(figure)
-
-
-def boxes_of(figure: dict[str, Any], scale: float) -> np.ndarray:
-    """Return the middle, half the width and half the height of each cluster's number, in pixels."""
-    found = []
-    for note in figure["layout"]["annotations"]:
-        digits, font = len(note["text"]) - len("<b></b>"), note["font"]["size"]
-        frame = 2 * (note["borderpad"] + note.get("borderwidth", 0))
-        high = 1.2 * font + frame
-        down = {"top": high / 2, "middle": 0.0}[note["yanchor"]] - note.get("yshift", 0)
-        found.append(
-            (note["x"] * scale, note["y"] * scale - down, (0.6 * font * digits + frame) / 2, high / 2)
-        )
-    return np.array(found)
-
-
-def touching(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    apart = np.abs(one[:, None, :2] - other[None, :, :2]) >= one[:, None, 2:] + other[None, :, 2:]
-    return ~apart.any(axis=2)
-
-
-def crowd(n: int, groups: int) -> Result:
-    """Groups that are dense, with many links between them."""
-    rng = np.random.default_rng(2)
-    group = np.sort(rng.integers(0, groups, n))
-    ones = np.triu(rng.random((n, n)) < np.where(group[:, None] == group, 0.7, 0.03), 1)
-    relation = Relation.build(ones, network=Network(directed=False))
-    return fit(relation, "vb", model="network", k_rows=groups, init="spectral")
-
-
-@pytest.mark.parametrize(("n", "groups"), [(300, 6), (500, 12), (400, 20)])
-def test_numbers_of_clusters_hide_no_dot_and_no_other_number(n: int, groups: int) -> None:
-    result = crowd(n, groups)
-    figure = node_link_figure(result.prepared.data, result.posterior, graph_of(result))
-    dots = [item for item in figure["data"] if item["uid"] in ("certain", "uncertain")]
-    place = np.vstack([np.column_stack([values(item["x"]), values(item["y"])]) for item in dots])
-    cluster = result.posterior.labels("rows")[np.concatenate([item["customdata"] for item in dots])]
-    # The plot has 92 % of the height, and is wide enough: the pixels between two neighbours.
-    y = figure["layout"]["yaxis"]["range"]
-    scale = 0.92 * figure["layout"]["height"] / (y[1] - y[0])
-    boxes = boxes_of(figure, scale)
-    assert len(boxes) == len(set(cluster)) > 3
-    radius = dots[0]["marker"]["size"] / 2
-    discs = np.column_stack([place * scale, np.full((n, 2), radius)])
-    assert not touching(boxes, discs).any()
-    assert not np.triu(touching(boxes, boxes), 1).any()
-    # Whose number it is can be seen, and it stands out from what is behind it.
-    away = np.hypot(*(boxes[:, None, :2] - place[None] * scale).transpose(2, 0, 1))
-    for note, distance in zip(figure["layout"]["annotations"], away, strict=True):
-        own = int(note["text"].strip("</b>")) - 1
-        assert cluster[distance.argmin()] == own
-        assert (note["bgcolor"], note["bordercolor"]) == (cluster_colour(own + 1), PAPER)
-        assert note["borderwidth"] > 0
-    x, y = figure["layout"]["xaxis"]["range"], figure["layout"]["yaxis"]["range"]
-    assert all(
-        x[0] < note["x"] < x[1] and y[0] < note["y"] < y[1] for note in figure["layout"]["annotations"]
-    )
-    go.Figure(figure)
-
-
-def test_a_number_gives_way_to_names_and_stays_with_its_dots() -> None:
-    dots = np.array([[0.0, 0.0], [200.0, 0.0]])
-    name = np.array([[0.0, 0.0, 30.0, 12.0]])
-    free, hidden = (
-        number_places(dots, np.array([0, 1]), [(16.0, 20.0)] * 2, 6.0, names)
-        for names in (np.zeros((0, 4)), name)
-    )
-    assert not touching(np.column_stack([hidden, [[8.0, 10.0]] * 2]), name).any()
-    for found in (free, hidden):
-        assert (np.hypot(*(found - dots).T) < 60).all()
-    alone = number_places(dots[:1], np.array([0]), [(16.0, 20.0)], 6.0, np.zeros((0, 4)))
-    assert 10 < np.hypot(*alone[0]) < 30
 
 
 def test_more_links_than_browsers_draw_as_lines_are_one_picture_below_the_dots() -> None:
@@ -421,7 +292,12 @@ def test_more_links_than_browsers_draw_as_lines_are_one_picture_below_the_dots()
     )
     # No link joins the two groups: the picture is empty between them, and full where their dots are.
     dots = [item for item in figure["data"] if item["uid"] in ("certain", "uncertain")]
-    place = np.vstack([np.column_stack([values(item["x"]), values(item["y"])]) for item in dots])
+    place = np.vstack(
+        [
+            np.column_stack([np.array(item["x"], dtype=float), np.array(item["y"], dtype=float)])
+            for item in dots
+        ]
+    )
     member = np.concatenate([item["customdata"] for item in dots])
     middles = [place[result.labels("rows")[member] == k].mean(axis=0) for k in (1, 2)]
     shades = [
@@ -434,4 +310,3 @@ def test_more_links_than_browsers_draw_as_lines_are_one_picture_below_the_dots()
     ]
     assert min(shades[:2]) > 60
     assert shades[2] == 0
-    go.Figure(figure)

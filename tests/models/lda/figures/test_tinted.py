@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.models.lda.figures.tinted import FAINTEST, STRONGEST, tint, tint_text, word_topics
-from acvb_core.views.labels import contrast
-from acvb_core.views.theme import TEXT, cluster_colour, rgba
+from acvb_core.views.theme import TEXT, cluster_colour, contrast, rgba
 
 
 class Reader(HTMLParser):
@@ -48,18 +47,6 @@ def test_words_are_tinted_by_their_most_probable_topic() -> None:
     assert re.search(r">one</span> <span[^>]*>two</span> three</div>$", markup)
 
 
-def test_one_topic_can_be_asked_for() -> None:
-    probabilities = {0: [0.3, 0.7], 1: [0.0, 1.0]}
-    spans = Reader(tint_text("a b", [(0, 1, 0), (2, 3, 1)], probabilities, topic=1)).spans
-    assert [span["title"] for span in spans] == ["topic 1 (0.30)"]
-
-
-def test_words_that_are_not_known_are_plain() -> None:
-    reader = Reader(tint_text("a b c", [(0, 1, 0), (2, 3, 1), (4, 5, 2)], {1: [1.0], 2: [float("nan")]}))
-    assert len(reader.spans) == 1
-    assert reader.text == "a b c"
-
-
 def test_hostile_texts_and_names_are_text() -> None:
     text = '<script>alert("1")</script> & <img src=x onerror=alert(1)>\n%{x} $a$ =1+1 </div>'
     spans = Tokeniser(stop_words=()).spans(text, {"alert": 0, "img": 1, "div": 2})
@@ -83,20 +70,6 @@ def test_no_character_is_lost(text: str, data: st.DataObject) -> None:
         assert reader.text == html.unescape(html.escape(shown))
 
 
-def test_line_breaks_are_kept() -> None:
-    markup = tint_text("a\nb\r\n\r\nc", [], {})
-    assert markup.count("<br>") == 3
-    assert "white-space:pre-wrap" in markup
-
-
-def test_scripts_of_either_direction_and_phrases() -> None:
-    text = "كتاب العربية and 東京都知事選挙"
-    reader = Reader(tint_text(text, [(0, 12, 0), (17, 24, 1)], {0: [1.0], 1: [1.0]}))
-    assert reader.text == text
-    assert len(reader.spans) == 2
-    assert reader.tags[0][1]["dir"] == "auto"
-
-
 def test_long_texts_are_cut_between_words_and_say_so() -> None:
     text = "word " * 1000
     spans = [(5 * i, 5 * i + 4, 0) for i in range(1000)]
@@ -105,10 +78,6 @@ def test_long_texts_are_cut_between_words_and_say_so() -> None:
     assert "cut after 100 of 5,000 characters" in reader.text
     assert reader.text.count("word") == 20
     assert "cut after" not in Reader(tint_text(text, spans, {0: [1.0]})).text
-
-
-def test_a_word_longer_than_the_limit_is_cut() -> None:
-    assert "cut after 10 of 60" in Reader(tint_text("a" * 60, [(0, 60, 0)], {0: [1.0]}, limit=10)).text
 
 
 @pytest.mark.parametrize("topic", range(1, 17))

@@ -6,22 +6,27 @@ import json
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.data.table import Table
-from acvb_core.models.lfm.figures.heat_maps import MOST_CORRELATED, correlation_figure, correlations
 from acvb_core.models.lfm.figures.pictures import MISSING
-from acvb_core.models.lfm.figures.table_figures import (
+from acvb_core.models.lfm.figures.tables import (
+    correlation_figure,
+    correlations,
     distributions_figure,
     missing_map_figure,
     missing_share_figure,
     missing_shares,
     value_histogram,
 )
-from tests.views.reading import AWKWARD_WORDS, numbers, pixels, texts_of, trace
+from tests.views.reading import AWKWARD_WORDS, pixels, plain, texts_of, trace
+
+correlation_figure = plain(correlation_figure)
+distributions_figure = plain(distributions_figure)
+missing_map_figure = plain(missing_map_figure)
+missing_share_figure = plain(missing_share_figure)
 
 
 def table(n: int = 40, d: int = 4, missing: float = 0.2, seed: int = 0, **more: object) -> Table:
@@ -43,31 +48,6 @@ def test_every_column_and_row_is_in_one_bar() -> None:
         for i in range(1, 21):
             inside = (share > (i - 1) / 20 + 1e-12) & (share <= i / 20 + 1e-12)
             assert bar["y"][i] == inside.sum()
-        go.Figure(figure)
-
-
-def test_a_bar_names_who_misses_how_much() -> None:
-    values = np.arange(80.0).reshape(20, 4)
-    values[:1, 1], values[:2, 2] = np.nan, np.nan
-    holes = Table.build(values, columns=["a", "<b>b", "c", "d"])
-    figure = missing_share_figure(holes)
-    bar = trace(figure, "missing-columns")
-    assert bar["y"][:4] == [2, 1, 1, 0]
-    assert bar["hovertext"][1] == "<b>0 to 5 % missing</b><br>1 column<br>&lt;b&gt;b: 5 %"
-    assert bar["hovertext"][0] == "<b>nothing missing</b><br>2 columns"
-    assert "3.75 % of all cells, at most 10 % of a column" in figure["layout"]["title"]["text"]
-
-
-def test_where_nothing_is_missing_the_figures_say_so() -> None:
-    whole = table(missing=0.0)
-    for figure in (
-        missing_share_figure(whole),
-        missing_share_figure(whole, "rows"),
-        missing_map_figure(whole),
-    ):
-        assert [t["uid"] for t in figure["data"]] == ["nothing"]
-        assert figure["layout"]["annotations"][0]["text"] == "No cell is missing."
-        go.Figure(figure)
 
 
 def test_missing_cells_are_orange_where_they_are() -> None:
@@ -78,8 +58,7 @@ def test_missing_cells_are_orange_where_they_are() -> None:
     assert figure["layout"]["xaxis"]["ticktext"] == list("abcde")
     assert figure["layout"]["yaxis"]["range"] == [7, 0]
     i, j = (int(k[0]) for k in np.nonzero(~holes.observed))
-    assert trace(figure, "hover")["text"][i][j] == f"<b>r{i}</b><br><b>{'abcde'[j]}</b><br>100 % missing"
-    go.Figure(figure)
+    assert trace(figure, "hover")["hovertext"][i][j] == f"<b>r{i}</b><br><b>{'abcde'[j]}</b><br>100 % missing"
 
 
 def test_bins_of_a_large_table_hold_every_cell_once() -> None:
@@ -104,13 +83,6 @@ def test_every_known_value_is_in_one_bar(values: list[float]) -> None:
         assert sum(low < v < high for v in values) <= count <= sum(low <= v <= high for v in values)
 
 
-def test_whole_numbers_have_a_bar_each() -> None:
-    counts, lows, highs = value_histogram([1, 1, 2, 5, np.nan])
-    assert counts.tolist() == [2, 1, 0, 0, 1]
-    assert lows.tolist() == highs.tolist() == [1, 2, 3, 4, 5]
-    assert value_histogram([np.nan])[0].tolist() == [0]
-
-
 def test_a_small_histogram_for_each_column() -> None:
     values = np.array([[1.0, 0.0], [1.0, 10.0], [2.0, 20.0], [np.nan, 30.0]])
     figure = distributions_figure(Table.build(values, columns=["count", "<b>x"]))
@@ -124,17 +96,6 @@ def test_a_small_histogram_for_each_column() -> None:
     assert trace(figure, "words-0")["text"] == ["count", "&lt;b&gt;x"]
     assert trace(figure, "words-1")["text"] == ["1", "0"]
     assert trace(figure, "words-2")["text"] == ["2", "30"]
-    go.Figure(figure)
-
-
-def test_of_many_columns_the_first_or_the_chosen_are_shown() -> None:
-    many = table(20, 50)
-    figure = distributions_figure(many)
-    assert "the first 36 of 50" in figure["layout"]["title"]["text"]
-    assert len(trace(figure, "words-0")["text"]) == 36
-    chosen = distributions_figure(many, columns=[7, 3])
-    assert trace(chosen, "words-0")["text"] == [str(many.columns[7]), str(many.columns[3])]
-    assert len(distributions_figure(table(9, 1))["data"]) == 4
 
 
 def test_correlations_are_those_of_the_rows_in_which_both_are_known() -> None:
@@ -165,18 +126,9 @@ def test_the_map_of_correlations_puts_similar_columns_together() -> None:
     assert {frozenset(names[:2]), frozenset(names[2:])} == {frozenset("ac"), frozenset({"b", "&lt;b&gt;d"})}
     order = [["a", "b", "c", "&lt;b&gt;d"].index(name) for name in names]
     shown = trace(figure, "correlations")
-    assert numbers(shown["z"]) == pytest.approx(np.corrcoef(values.T)[np.ix_(order, order)])
+    assert np.array(shown["z"], dtype=float) == pytest.approx(np.corrcoef(values.T)[np.ix_(order, order)])
     assert (shown["zmin"], shown["zmax"]) == (-1, 1)
     assert shown["hovertext"][0][1] == f"<b>{names[0]}</b><br><b>{names[1]}</b>"
-    go.Figure(figure)
-
-
-def test_one_column_or_too_many_have_no_correlations() -> None:
-    one = correlation_figure(np.arange(4.0)[:, None], ["a"])
-    assert [t["uid"] for t in one["data"]] == ["nothing"]
-    assert one["layout"]["annotations"][0]["text"] == "There is one column only."
-    many = correlation_figure(np.zeros((3, MOST_CORRELATED + 1)), np.arange(MOST_CORRELATED + 1))
-    assert "up to 200 columns; there are 201" in many["layout"]["annotations"][0]["text"]
 
 
 def test_names_are_shown_as_they_are() -> None:
@@ -188,7 +140,6 @@ def test_names_are_shown_as_they_are() -> None:
         distributions_figure(awkward),
         correlation_figure(awkward.values, awkward.columns),
     ):
-        go.Figure(figure)
         for text in texts_of(figure):
             assert "<b>bold" not in text.replace("<b>&lt;b", "")
             assert "$a$" not in text
