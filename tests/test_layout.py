@@ -67,20 +67,14 @@ INSIDE = (
     ("figures",),
 )
 #: Imports against that order that are still there. No other may come.
-KNOWN_UPWARD = {
-    ("irm.gibbs_kernels", "irm.network"),
-    ("irm.model", "irm.figures.binning"),
-}
+KNOWN_UPWARD = {("irm.gibbs_kernels", "irm.network"), ("irm.model", "irm.figures.binning")}
 #: Modules outside the models that import one, besides the names that `acvb_core` offers.
 KNOWN_MODEL_IMPORTS = {"acvb_core.cli.texts", "acvb_core.store.topics"}
 
 APP_SOURCES = ("app.py", "pages")
 
 # Libraries that only some folders may import (relative to the root; a folder stands for all in it).
-RESERVED = {
-    "streamlit": (*APP_SOURCES, "tests"),
-    "plotly": (f"{PACKAGE}/views", "tests"),
-}
+RESERVED = {"streamlit": (*APP_SOURCES, "tests"), "plotly": (f"{PACKAGE}/views", "tests")}
 # The app is no library: nothing in the package imports it.
 APP = ("app", "main", "pages", "tests", "benchmarks")
 

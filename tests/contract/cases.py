@@ -34,12 +34,7 @@ SWEEPS = 6
 #: `approximate` (diagnostics that may be NaN). `data()` gives all data by name; `medium()`, `long()` and `wide()`
 #: give data to measure poll gaps, pieces and memory with; `check...` raise if an answer cannot be right;
 #: `due_for_moves(state)` gives a state whose next sweep does all that a sweep may do.
-CASES: dict[str, Any] = {
-    "irm": IrmCases(),
-    "network": NetworkCases(),
-    "lda": LdaCases(),
-    "lfm": LfmCases(),
-}
+CASES: dict[str, Any] = {"irm": IrmCases(), "network": NetworkCases(), "lda": LdaCases(), "lfm": LfmCases()}
 
 
 @cache
@@ -115,10 +110,7 @@ def usual(row: MethodSpec) -> Any:
 
 
 def course(
-    algorithm: Algorithm,
-    sweeps: int = SWEEPS,
-    seed: int = 1,
-    due: Callable[[Any], Any] | None = None,
+    algorithm: Algorithm, sweeps: int = SWEEPS, seed: int = 1, due: Callable[[Any], Any] | None = None
 ) -> Iterator[tuple[Any, SweepInfo | None]]:
     """Give the first state and the one after each sweep; something may be done to the first."""
     state = algorithm.init(np.random.default_rng([seed, 0]))

@@ -59,10 +59,7 @@ class NetworkCases(IrmCases):
 
     small: ClassVar[dict[str, Any]] = {"k_rows": 4}
     usual = "missing pairs"
-    fixed = (
-        {"hyper": "fixed", "alpha": 1.7, "a": 0.3, "b": 2.5},
-        {"alpha_rows": 1.7, "a": 0.3, "b": 2.5},
-    )
+    fixed = ({"hyper": "fixed", "alpha": 1.7, "a": 0.3, "b": 2.5}, {"alpha_rows": 1.7, "a": 0.3, "b": 2.5})
     sizes = tuple({"k_rows": k} for k in (1, 2, 6, 40))
     pieces = (
         "acvb_core.models.irm.network.NetworkPass.chunk_length",

@@ -26,17 +26,7 @@ from acvb_core.samples.planted_mixtures import planted_topics
 from acvb_core.samples.planted_relations import large_relation
 from tests.costs import Gaps, find_kernels
 
-from .cases import (
-    CASES,
-    affordable,
-    built,
-    every_method,
-    known,
-    last_of,
-    limited,
-    methods_for,
-    usual,
-)
+from .cases import CASES, affordable, built, every_method, known, last_of, limited, methods_for, usual
 
 #: Some of the compiled functions, to see that they are found.
 KERNELS = (

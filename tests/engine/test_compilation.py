@@ -136,10 +136,7 @@ def test_compiling_is_said_where_something_is_compiled(
     assert capsys.readouterr().err == ""
     # In Python too, where nobody watches; a second run has nothing to compile.
     compilation._ready.clear()
-    for told in (
-        f"VB · K 6 × 5 · seed 0  {COMPILING}; python -m acvb_core warmup does it beforehand\n",
-        "",
-    ):
+    for told in (f"VB · K 6 × 5 · seed 0  {COMPILING}; python -m acvb_core warmup does it beforehand\n", ""):
         fit(small_relation(), "vb", **QUICK["vb"] | {"max_sweeps": 2})
         assert capsys.readouterr().err == told
 

@@ -118,11 +118,7 @@ def test_stop_in_the_diagnostics_keeps_the_sweep_and_what_was_evaluated(sweep: i
     prepared = topic_run("vb", max_sweeps=30, tol=1e-12)
     whole = all_snapshots(prepared, schedule=Schedule(1, 1))
     model = StopInDiagnostics(prepared.model, sweep)
-    stopped = all_snapshots(
-        with_parts(prepared, model=model),
-        poll=model.poll,
-        schedule=Schedule(1, 1),
-    )
+    stopped = all_snapshots(with_parts(prepared, model=model), poll=model.poll, schedule=Schedule(1, 1))
     assert [s.sweep for s in stopped] == list(range(1, sweep + 1))
     assert stopped[-1].verdict is Verdict.STOPPED
     assert stopped[-1].heldout is not None

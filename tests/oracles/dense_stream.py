@@ -202,7 +202,7 @@ def sdm(
 
 @dataclass
 class Topics:
-    """What a minibatch method goes on with."""
+    """What a minibatch method continues with."""
 
     words: Array
     prior: Prior

@@ -64,8 +64,7 @@ def count_blocks_placed(
     at = np.diag_indices(q.shape[1])
     covariance = (out * c).T @ spread - (out * q).T @ (q * r)
     first = Blocks(
-        without.mean + (out * q).sum(axis=0),
-        without.variance + (out * spread).sum(axis=0) + 2.0 * covariance,
+        without.mean + (out * q).sum(axis=0), without.variance + (out * spread).sum(axis=0) + 2.0 * covariance
     )
     covariance = (back * r).T @ spread - (back * q).T @ (q * c)
     second = Blocks(

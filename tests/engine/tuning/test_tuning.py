@@ -15,13 +15,7 @@ from acvb_core.core.spec import Range
 from acvb_core.engine import tuning as module
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.study import FAILED, finish_study, make_runs
-from acvb_core.engine.tuning import (
-    Tuning,
-    build_search_space,
-    plan_search,
-    sobol_point,
-    tune,
-)
+from acvb_core.engine.tuning import Tuning, build_search_space, plan_search, sobol_point, tune
 from acvb_core.registry import method_row
 from tests.engine.fakes import bits
 from tests.engine.tuning.tunings import CORPUS, OPTIONS, RANGES, all_of, small_search, told

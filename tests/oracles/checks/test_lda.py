@@ -15,14 +15,7 @@ from tests.oracles import dense_lda as lda
 from tests.oracles import lda_enumeration as exact
 from tests.oracles.cases import soft_rows
 from tests.oracles.dense_lda import Statistics, Triplets
-from tests.oracles.lda_cases import (
-    LdaCase,
-    edge_cases,
-    random_case,
-    scaled,
-    small_case,
-    triplets_of,
-)
+from tests.oracles.lda_cases import LdaCase, edge_cases, random_case, scaled, small_case, triplets_of
 
 EDGES = edge_cases()
 

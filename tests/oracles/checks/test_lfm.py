@@ -134,10 +134,7 @@ def test_a_feature_that_is_always_on_is_a_bias():
     assert np.abs(moved - lfm.residual_squares(x, nearly)).max() > 1e-3
 
 
-PRIORS = {
-    "free": VbPrior((0.7, 1.0), 1.4),
-    "bayesian": VbPrior((0.4, 1.3), 0.8, 0.5, (1.5, 0.9)),
-}
+PRIORS = {"free": VbPrior((0.7, 1.0), 1.4), "bayesian": VbPrior((0.4, 1.3), 0.8, 0.5, (1.5, 0.9))}
 EVERY_PRIOR = for_each("prior", PRIORS)
 FACTORISED = for_each("factorised", [True, False])
 

@@ -9,11 +9,7 @@ from scipy.special import logsumexp
 from tests.loops import for_each
 from tests.oracles import network_enumeration as exact
 from tests.oracles.cases import soft_rows
-from tests.oracles.dense_irm import (
-    Array,
-    DenseData,
-    update_alpha,
-)
+from tests.oracles.dense_irm import Array, DenseData, update_alpha
 from tests.oracles.dense_irm import log_likelihood_of_labels as two_domain_log_likelihood
 from tests.oracles.dense_network import (
     NetworkData,

@@ -11,13 +11,7 @@ from tests.oracles.dense_irm import Array, log_prior_terms
 from tests.oracles.dense_network import NetworkData, each_block
 from tests.oracles.network_cases import KINDS, random_network_case
 from tests.oracles.network_enumeration import count_moments
-from tests.oracles.network_exact import (
-    Blocks,
-    count_blocks,
-    count_blocks_placed,
-    log_gamma,
-    update_exact,
-)
+from tests.oracles.network_exact import Blocks, count_blocks, count_blocks_placed, log_gamma, update_exact
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-9}
 
