@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
 from acvb_core.core.averaging import SampleMean
 from acvb_core.core.clusters import order_by_size, take
@@ -22,81 +21,42 @@ from acvb_core.models.irm.hyper import Hyper, log_evidence
 from acvb_core.models.irm.kernels import TWO_DOMAINS, Floats, Layout, chunk_length
 from acvb_core.models.irm.moves import merge_clusters
 from acvb_core.models.irm.start import Start, read_settings
-from acvb_core.models.irm.state import IrmState, posterior_of, stick_log_evidence, sum_evidence
+from acvb_core.models.irm.state import IrmState, block_counts, posterior_of, stick_log_evidence, sum_evidence
 
 
 def one_hot(labels: Labels) -> Floats:
     """Return labels 0..K-1 as responsibilities, shape (N, K)."""
-    out = np.zeros((len(labels), int(labels.max()) + 1))
-    out[np.arange(len(labels)), labels] = 1.0
-    return out
-
-
-def close_gaps(labels: Labels) -> Labels:
-    """Return labels 0..K-1 of the same clusters, every number in use."""
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    return np.asarray(np.eye(int(labels.max()) + 1)[labels])
 
 
 def count_blocks(
     relation: Relation, labels: Mapping[str, Labels], layout: Layout, poll: Poll = no_poll
 ) -> tuple[Floats, Floats]:
-    """Return the ones and the observed entries of each block, shape (K1, K2): `block_counts` of labels."""
-    rows, columns = (labels[domain] for domain in layout.axes)
-    sizes = [np.bincount(side).astype(np.float64) for side in (rows, columns)]
-    ones, missing = np.zeros((2, len(sizes[0]), len(sizes[1])))
-    for pattern, out in ((relation.ones, ones), (relation.missing, missing)):
-        _count_pattern(pattern.indptr, pattern.indices, rows, columns, out)
-        poll()
-    zeros = np.outer(*sizes) - ones - missing
-    if layout.one_domain:
-        for pairs, own in zip((ones, zeros), relation.self_links.T, strict=True):
-            inner = np.bincount(rows, own, minlength=len(pairs))
-            diagonal = np.diag_indices_from(pairs)
-            pairs[diagonal] -= inner
-            if layout.symmetric:
-                pairs[:] = (pairs + pairs.T) / 2.0
-                pairs[diagonal] /= 2.0
-            pairs[diagonal] += inner
-    return ones, ones + zeros
+    """Return the ones and the observed entries of each block, shape (K1, K2), for the clusters of all objects."""
+    return block_counts(relation, {domain: one_hot(own) for domain, own in labels.items()}, layout, poll)
 
 
-@nb.njit(**OPTIONS)
-def _count_pattern(
-    indptr: NDArray[np.int32], indices: NDArray[np.int32], rows: Labels, columns: Labels, out: Floats
-) -> None:
-    """Add to `out`, shape (K1, K2), how many stored entries each block has."""
-    for i in range(rows.shape[0]):
-        block = out[rows[i]]
-        for p in range(indptr[i], indptr[i + 1]):
-            block[columns[indices[p]]] += 1.0
-
-
-class Draw(NamedTuple):
-    """Labels of all objects of a side, without gaps, the counts of all blocks, and how many objects changed company."""
-
-    labels: Labels
-    #: `ones`, `entries`: shape (K, L)
-    ones: Floats
-    entries: Floats
-    moved: int
+#: Ones and observed entries of each block.
+BlockPair = tuple[Floats, Floats]
 
 
 def draw_side(
     side: Side,
     labels: Labels,
-    counts: tuple[Floats, Floats],
+    counts: BlockPair,
     prior: tuple[float, float],
     alpha: float,
     rng: np.random.Generator,
     tables: Floats,
     poll: Poll = no_poll,
-) -> Draw:
+) -> tuple[Labels, BlockPair, int]:
     """Draw the cluster of every object of a side in turn, in a fresh random order.
 
-    `labels` have no gaps; `counts`: shape (K, L) each, the ones and the observed entries of their blocks.
+    `labels` have no gaps; `counts`: shape (K, L) each, of their blocks; `tables` are those of `draw_some`.
+    Returns new labels without gaps, the counts of their blocks, and how many objects changed company.
     """
     objects, uniforms = rng.permutation(len(labels)), rng.random(len(labels))
-    labels, (ones, entries) = labels.copy(), map(np.ascontiguousarray, counts)
+    labels, (ones, entries) = labels.copy(), counts
     linked = side.links.pointers[0][-1] + side.links.pointers[1][-1]
     at = moved = 0
     while at < len(objects):
@@ -105,7 +65,15 @@ def draw_side(
         drawn, ones, entries, changed = draw_some(*some, labels, side, ones, entries, prior, alpha, tables)
         at, moved = at + drawn, moved + changed
         poll()
-    return Draw(labels, ones, entries, moved)
+    return labels, (ones, entries), moved
+
+
+def _close_gaps(labels: Labels) -> Labels:
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+
+
+def _turn(counts: BlockPair) -> BlockPair:
+    return np.ascontiguousarray(counts[0].T), np.ascontiguousarray(counts[1].T)
 
 
 #: Random numbers for a point of a slice sampler: more are not needed but once in a billion points.
@@ -144,28 +112,23 @@ class GibbsIrm(UnaveragedMethod):
     def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> GibbsState:
         """Return the first sample."""
         q = self.start.responsibilities(self.relation, self.layout, rng, poll)
-        labels = {domain: close_gaps(array.argmax(axis=1)) for domain, array in q.items()}
+        labels = {domain: _close_gaps(array.argmax(axis=1)) for domain, array in q.items()}
         return GibbsState(labels, self.hyper, *count_blocks(self.relation, labels, self.layout, poll))
 
     def draw(self, state: GibbsState, rng: np.random.Generator, poll: Poll) -> tuple[GibbsState, int]:
         """Draw every row object's cluster, then every column object's; return also how many changed company."""
-        relation, alpha = self.relation, state.hyper.alpha
         prior = float(state.hyper.a[0, 0]), float(state.hyper.b[0, 0])
-        counts = state.ones, state.entries
-        if self.layout.one_domain:
-            (domain,) = self.layout.domains
-            side = Side.of(relation, None, directed=not self.layout.symmetric)
-            drawn = draw_side(
-                side, state.labels[domain], counts, prior, alpha[domain], rng, self.tables, poll
+        labels, counts, moved = dict(state.labels), (state.ones, state.entries), 0
+        for axis, domain in enumerate(self.layout.domains):
+            relation = self.relation.transposed if axis else self.relation
+            others = None if self.layout.one_domain else labels[self.layout.axes[1 - axis]]
+            side = Side.of(relation, others, directed=self.layout.one_domain and not self.layout.symmetric)
+            counts = _turn(counts) if axis else counts
+            labels[domain], counts, n_moved = draw_side(
+                side, labels[domain], counts, prior, state.hyper.alpha[domain], rng, self.tables, poll
             )
-            return GibbsState({domain: drawn.labels}, state.hyper, drawn.ones, drawn.entries), drawn.moved
-        side = Side.of(relation, state.labels["cols"])
-        rows = draw_side(side, state.labels["rows"], counts, prior, alpha["rows"], rng, self.tables, poll)
-        side, turned = Side.of(relation.transposed, rows.labels), (rows.ones.T, rows.entries.T)
-        cols = draw_side(side, state.labels["cols"], turned, prior, alpha["cols"], rng, self.tables, poll)
-        labels = {"rows": rows.labels, "cols": cols.labels}
-        ones, entries = (np.ascontiguousarray(counted.T) for counted in (cols.ones, cols.entries))
-        return GibbsState(labels, state.hyper, ones, entries), rows.moved + cols.moved
+            counts, moved = _turn(counts) if axis else counts, moved + n_moved
+        return GibbsState(labels, state.hyper, *counts), moved
 
     def sweep(
         self, state: GibbsState, rng: np.random.Generator, poll: Poll = no_poll
@@ -302,14 +265,14 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, poll: Poll) -> ChainS
     best, highest, risen = state, -np.inf, _MERGE_AFTER
     work, sweeps, at_rest, burning = 0.0, 0, 0, True
     may_settle = sum(map(len, state.labels.values())) >= _MANY
-    kept: list[Sample] = []
+    kept: list[tuple[GibbsState, float]] = []
     while len(kept) < KEPT and (work < _WORK or not kept) and at_rest < SETTLED:
         burning = burning and sweeps < min(BURN_IN, risen + _LEVEL) and work < _WORK / 3
         # The chain's own numbers stay the same, whether merges are tried or not.
         merged = try_merges(sampler, state, rng.spawn(1)[0], poll) if sweeps == _MERGE_AFTER else None
         if merged is None:
-            state, moved = _draw_share(sampler, state, rng, poll)
-            at_rest = at_rest + 1 if may_settle and moved <= _AT_REST else 0
+            state, info = sampler.sweep(state, rng, poll)
+            at_rest = at_rest + 1 if may_settle and _is_at_rest(info) else 0
         else:
             state, at_rest = merged, int(may_settle)
         sweeps += 1
@@ -319,7 +282,7 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, poll: Poll) -> ChainS
         if burning and not at_rest:
             kept.clear()
         else:
-            kept.append(take_sample(state, height))
+            kept.append((state, height))
     samples = pack_samples(kept[-SETTLED:] if at_rest == SETTLED else kept)
     return ChainStart(dict(sampler.irm_state(best).q), best.hyper, samples)
 
@@ -345,51 +308,34 @@ def try_merges(
     if not n_merged:
         return None
     labels = {domain: q.argmax(axis=1) for domain, q in merged.q.items()}
-    state, moved = _draw_share(
-        sampler, GibbsState(labels, state.hyper, merged.ones, merged.entries), rng, poll
-    )
-    return state if moved <= _AT_REST else None
-
-
-def _draw_share(
-    sampler: GibbsIrm, state: GibbsState, rng: np.random.Generator, poll: Poll
-) -> tuple[GibbsState, float]:
-    """Return the next sample, and the share of the objects that have changed company."""
+    state = GibbsState(labels, state.hyper, merged.ones, merged.entries)
     state, info = sampler.sweep(state, rng, poll)
-    return state, (info.change or 0.0) / 2.0
+    return state if _is_at_rest(info) else None
 
 
-class Sample(NamedTuple):
-    """One kept sample of the chain, in as little memory as it takes."""
-
-    labels: dict[str, Array]  #: the cluster of each object of each domain
-    strengths: Array  #: the blocks' link probabilities
-    prior: tuple[float, float]  #: a and b of the blocks' Beta prior
-    bound: float  #: the lower bound, in nats
+def _is_at_rest(info: SweepInfo) -> bool:
+    """Return whether hardly any object has changed company, which counts twice in the change (L1)."""
+    return (info.change or 0.0) / 2.0 <= _AT_REST
 
 
-def take_sample(state: GibbsState, bound: float) -> Sample:
-    """Return the sample that is kept of a state with this bound."""
-    hyper = state.hyper
-    kind = np.int16 if max(state.ones.shape) <= np.iinfo(np.int16).max else np.int32
-    strengths = (hyper.a + state.ones) / (hyper.a + hyper.b + state.entries)
-    labels = {domain: numbers.astype(kind) for domain, numbers in state.labels.items()}
-    return Sample(labels, strengths.astype(np.float32), (float(hyper.a[0, 0]), float(hyper.b[0, 0])), bound)
-
-
-def pack_samples(samples: list[Sample]) -> dict[str, Array]:
-    """Return samples as arrays of a posterior, blocks that a sample does not have as zero."""
-    shape = np.max([sample.strengths.shape for sample in samples], axis=0)
-    strengths = np.zeros((len(samples), *shape), dtype=np.float32)
-    for at, sample in enumerate(samples):
-        rows, columns = sample.strengths.shape
-        strengths[at, :rows, :columns] = sample.strengths
+def pack_samples(samples: list[tuple[GibbsState, float]]) -> dict[str, Array]:
+    """Return samples and their bounds as arrays of a posterior; blocks that a sample does not have are zero."""
+    states = [state for state, _ in samples]
+    shape = np.max([state.ones.shape for state in states], axis=0)
+    strengths = np.zeros((len(states), *shape), dtype=np.float32)
+    for out, state in zip(strengths, states, strict=True):
+        rows, columns = state.ones.shape
+        a, b = state.hyper.a, state.hyper.b
+        out[:rows, :columns] = (a + state.ones) / (a + b + state.entries)
+    kind = np.int16 if shape.max() <= np.iinfo(np.int16).max else np.int32
     labels = {
-        LABELS.format(domain): np.stack([sample.labels[domain] for sample in samples])
-        for domain in samples[0].labels
+        LABELS.format(domain): np.stack(
+            [state.labels[domain] for state in states], dtype=kind, casting="same_kind"
+        )
+        for domain in states[0].labels
     }
-    priors, bounds = ([getattr(sample, name) for sample in samples] for name in ("prior", "bound"))
-    return {**labels, STRENGTHS: strengths, PRIORS: np.array(priors), BOUNDS: np.array(bounds)}
+    priors = np.array([(state.hyper.a.item(), state.hyper.b.item()) for state in states])
+    return {**labels, STRENGTHS: strengths, PRIORS: priors, BOUNDS: np.array([bound for _, bound in samples])}
 
 
 def keep_clusters(q: Floats, limit: int) -> Floats:

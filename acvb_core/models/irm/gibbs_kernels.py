@@ -361,9 +361,14 @@ def _move(
             for i in range(labels.shape[0]):
                 if labels[i] == width:
                     labels[i] = old
-            _swap_rows(old, width, sizes, log_prior, blocks)
-            if is_network:
-                _swap_columns(old, width, blocks)
+            base = blocks.base
+            sizes[old], sizes[width] = sizes[width], sizes[old]
+            log_prior[old], log_prior[width] = log_prior[width], log_prior[old]
+            base[old], base[width] = base[width], base[old]
+            _swap(old, width, is_network, blocks.ones)
+            _swap(old, width, is_network, blocks.zeros)
+            _swap(old, width, is_network, blocks.terms)
+            _swap(old, width, is_network, blocks.unlinked)
     return width
 
 
@@ -419,33 +424,10 @@ def _refresh(
 
 
 @nb.njit(**OPTIONS)
-def _swap_rows(one: int, other: int, sizes: Counts, log_prior: Floats, blocks: BlockTable) -> None:
-    """Swap the places of two clusters in the rows of all tables."""
-    ones, zeros, terms, unlinked, base = blocks
-    sizes[one], sizes[other] = sizes[other], sizes[one]
-    log_prior[one], log_prior[other] = log_prior[other], log_prior[one]
-    base[one], base[other] = base[other], base[one]
-    for half in range(ones.shape[0]):
-        for m in range(ones.shape[2]):
-            ones[half, one, m], ones[half, other, m] = ones[half, other, m], ones[half, one, m]
-            zeros[half, one, m], zeros[half, other, m] = zeros[half, other, m], zeros[half, one, m]
-            terms[half, one, m], terms[half, other, m] = terms[half, other, m], terms[half, one, m]
-            unlinked[half, one, m], unlinked[half, other, m] = (
-                unlinked[half, other, m],
-                unlinked[half, one, m],
-            )
-
-
-@nb.njit(**OPTIONS)
-def _swap_columns(one: int, other: int, blocks: BlockTable) -> None:
-    """Swap the places of two clusters of a network in the columns of its tables."""
-    ones, zeros, terms, unlinked, _ = blocks
-    for half in range(ones.shape[0]):
-        for k in range(ones.shape[1]):
-            ones[half, k, one], ones[half, k, other] = ones[half, k, other], ones[half, k, one]
-            zeros[half, k, one], zeros[half, k, other] = zeros[half, k, other], zeros[half, k, one]
-            terms[half, k, one], terms[half, k, other] = terms[half, k, other], terms[half, k, one]
-            unlinked[half, k, one], unlinked[half, k, other] = (
-                unlinked[half, k, other],
-                unlinked[half, k, one],
-            )
+def _swap(one: int, other: int, is_network: bool, table: Counts | Floats) -> None:
+    """Swap two rows of a table of blocks, and the columns too if they are the same clusters."""
+    for half in range(table.shape[0]):
+        for m in range(table.shape[2]):
+            table[half, one, m], table[half, other, m] = table[half, other, m], table[half, one, m]
+        for k in range(table.shape[1] if is_network else 0):
+            table[half, k, one], table[half, k, other] = table[half, k, other], table[half, k, one]
