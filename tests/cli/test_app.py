@@ -37,7 +37,7 @@ LOCAL = ["127.0.0.1", "localhost", "::1"]
         (["--colour"], "unrecognized arguments: --colour"),
     ],
 )
-def test_what_cannot_be_served_is_refused(run: Run, arguments: list[str], words: str) -> None:
+def test_addresses_that_cannot_be_served_are_refused(run: Run, arguments: list[str], words: str) -> None:
     refusal = run("app", *arguments)
     assert refusal.code == 2
     assert words in refusal.err

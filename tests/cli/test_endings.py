@@ -100,7 +100,7 @@ def press_ctrl_c_at(
     monkeypatch.setattr(ProgressLine, "__call__", watched)
 
 
-def test_ctrl_c_keeps_what_there_is(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_the_sweeps_so_far(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     press_ctrl_c_at(3, monkeypatch)
     before = signal.getsignal(signal.SIGINT)
     stopped = run("fit", WOMEN, "--json", "--heldout", "0.2", "--out", tmp_path, *SMALL)
@@ -168,7 +168,7 @@ def test_the_same_command_continues_a_run_that_was_interrupted(
     assert not (out / "unfinished.npz").exists()
 
 
-def test_what_is_left_of_another_run_is_not_continued(
+def test_the_rest_of_another_run_is_not_continued(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with monkeypatch.context() as patch:
@@ -179,7 +179,9 @@ def test_what_is_left_of_another_run_is_not_continued(
     assert not (tmp_path / "unfinished.npz").exists()
 
 
-def test_a_run_that_cannot_be_kept_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_run_that_cannot_be_kept_continues(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def full(*_: object, **__: object) -> None:
         raise StoreError("no space left")
 
@@ -191,7 +193,7 @@ def test_a_run_that_cannot_be_kept_goes_on(run: Run, monkeypatch: pytest.MonkeyP
 
 
 @for_each("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_closed_terminal_or_a_request_to_end_keeps_what_there_is(
+def test_a_closed_terminal_or_a_request_to_end_keeps_the_sweeps_so_far(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, number: int
 ) -> None:
     # Without the program's own handler the signal would end pytest.
@@ -280,7 +282,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def test_a_slow_sweep_is_told_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_sweep_is_announced_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared, stream = prepare_run(RELATION, "cvb0"), io.StringIO()
     ProgressLine(stream).starting(prepared)
     assert stream.getvalue() == ""
@@ -305,7 +307,7 @@ def test_a_long_start_is_not_silent(clock: Clock) -> None:
     assert lines == ["the start of the run, 12 s so far", "the start of the run, 23 s so far"]
 
 
-def test_compilation_is_told_for_as_long_as_it_lasts(clock: Clock) -> None:
+def test_compilation_is_reported_while_it_lasts(clock: Clock) -> None:
     prepared, stream = prepare_run(RELATION, "cvb0"), io.StringIO()
     watch = ProgressLine(stream)
     watch.starting(prepared)

@@ -60,7 +60,7 @@ def test_people_read_the_table_and_the_answer(run: Run, tmp_path: Path) -> None:
     assert "12/12  VB · K 4 × 4 · seed 2" in told.err
 
 
-def test_the_same_command_goes_on_and_another_is_refused(run: Run, tmp_path: Path) -> None:
+def test_the_same_experiment_continues_and_another_is_refused(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out"
     whole = run("experiment", WOMEN, *SMALL, "--json", "--out", str(out)).json
     lines = (out / "runs.jsonl").read_text().splitlines(keepends=True)
@@ -98,7 +98,7 @@ def _timeless(row: dict[str, object]) -> dict[str, object]:
         (("--score", "heldout_perplexity", "--splits", "1", "--max-sweeps", "2"), "No run has the score"),
     ],
 )
-def test_what_makes_no_experiment_is_refused(run: Run, typed: tuple[str, ...], message: str) -> None:
+def test_wrong_settings_of_an_experiment_are_refused(run: Run, typed: tuple[str, ...], message: str) -> None:
     told = run("experiment", WOMEN, *typed)
     assert told.code == 2
     assert message in told.err

@@ -83,7 +83,7 @@ def test_a_part_of_a_file_is_read(
         ("sample:southern_women", ("--sheet", "x"), "A sample is read as it is; leave --sheet out"),
     ],
 )
-def test_what_a_file_does_not_have_is_said_in_flags(
+def test_an_error_about_a_missing_part_names_the_flags(
     run: Run, files: Path, file: str, flags: tuple[str, ...], said: str
 ) -> None:
     found = run("fit", file if ":" in file else files / file, *flags)
@@ -147,7 +147,7 @@ def test_a_folder_of_texts_is_read(run: Run, tmp_path: Path) -> None:
     assert "its size and the time of its last change were other than now" in changed.err
 
 
-def test_arguments_are_told_as_flags() -> None:
+def test_arguments_in_errors_become_flags() -> None:
     said = name_flags(
         ParameterError("It does not fit (check_memory=False), or domains='two'; sheet='a b'; k='x'.")
     )

@@ -170,7 +170,7 @@ def test_known_labels(run: Run, karate: Path, clubs: Path, tmp_path: Path) -> No
 
 
 @for_each("ending, write", [("graphml", networkx.write_graphml), ("gml", networkx.write_gml)])
-def test_what_a_graph_file_knows_of_its_nodes(
+def test_attributes_of_a_graph_file_are_known_labels(
     run: Run, tmp_path: Path, clubs: Path, ending: str, write: Callable[[Any, Path], None]
 ) -> None:
     path = tmp_path / f"karate.{ending}"
@@ -257,7 +257,7 @@ def test_a_larger_number_is_advised_only_where_no_cluster_was_left_over(run: Run
     assert "larger --k-rows" not in split + many
 
 
-def test_what_an_earlier_run_left_is_not_taken_for_this_ones(run: Run, karate: Path, tmp_path: Path) -> None:
+def test_files_of_an_earlier_run_are_removed(run: Run, karate: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     more = ("--out", out, "--max-sweeps", 2, *FEW)
     first = run("fit", karate, "--domains", "two", "--links", 3, "--json", *more).json

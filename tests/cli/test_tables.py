@@ -65,7 +65,7 @@ def test_the_numbers_are_the_librarys(run: Run, table: Path) -> None:
     assert told["settings"] == same.prepared.spec.to_dict()
 
 
-def test_a_run_that_overfits_says_so(run: Run, table: Path) -> None:
+def test_a_run_that_overfits_is_reported(run: Run, table: Path) -> None:
     said = " ".join(run("fit", table, "--method", "em", "--heldout", "0.3", *TAKEN).out.split())
     assert "prediction The run overfits: held-out cells were predicted best after sweep " in said
     assert "To predict, try IBP or fewer features." in said
@@ -111,7 +111,7 @@ def test_a_table_end_to_end(run: Run, table: Path, tmp_path: Path) -> None:
         assert all(value[0] in "+-" for _, value in parts)
 
 
-def test_fab_is_what_is_meant_where_nothing_else_is_said(run: Run) -> None:
+def test_fab_is_the_default_method_of_tables(run: Run) -> None:
     assert run("fit", BLOCKS, "--max-sweeps", 2, "--k-max", 3, "--json").json["method"] == "fab"
     told = run("compare", BLOCKS, "--max-sweeps", 2, "--k-max", 3, "--json").json
     assert [one["method"] for one in told["runs"]] == ["fab", "em", "vb"]
@@ -145,7 +145,7 @@ def test_restarts_race_by_what_is_held_out(run: Run) -> None:
     assert scores[race["winner"]] == pytest.approx(max(scores.values()), abs=0.02)
 
 
-def test_what_an_earlier_run_left_is_told_by_its_heading(run: Run, tmp_path: Path) -> None:
+def test_files_of_an_earlier_run_are_recognised_by_their_headings(run: Run, tmp_path: Path) -> None:
     run("fit", BLOCKS, *FEW, "--out", tmp_path)
     kept = (tmp_path / "columns.csv").read_text()
     done = run("fit", "sample:bars", "--k", 2, "--max-sweeps", 2, "--out", tmp_path, "--json").json

@@ -198,7 +198,7 @@ def test_flags_that_the_format_has_no_use_for(run: Run, texts: Path, counts: tup
         assert words in failed.err
 
 
-def test_help_tells_the_models_apart(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_says_which_setting_belongs_to_which_model(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         acvb_core.cli.main(["fit", "--help"])  # type: ignore[attr-defined]
     shown = " ".join(capsys.readouterr().out.split())
@@ -286,7 +286,7 @@ def test_new_texts_are_cut_as_the_fitted_ones(run: Run, talks: Path, tmp_path: P
     assert "Dropped" in done.err
 
 
-def test_where_the_table_is_printed_nothing_else_is(run: Run, folder: Path, tmp_path: Path) -> None:
+def test_a_printed_table_is_the_only_output(run: Run, folder: Path, tmp_path: Path) -> None:
     new = lines(tmp_path / "new.txt", NEW)
     done = run("transform", folder, new, "--format", "lines")
     assert done.out.count("\n") == 4
@@ -307,7 +307,7 @@ def test_completion_is_the_librarys(run: Run, folder: Path, talks: Path) -> None
     assert f"{expected.log_likelihood:.4f} nats a word, perplexity {expected.perplexity:.1f}" in shown
 
 
-def test_what_was_read_as_counts_cannot_say_how_to_cut(run: Run, talks: Path, tmp_path: Path) -> None:
+def test_a_run_on_counts_cannot_cut_texts(run: Run, talks: Path, tmp_path: Path) -> None:
     counts = tmp_path / "counts.csv"
     counts.write_text("doc,word,count\na,ship,2\na,sail,1\nb,corn,3\nb,field,1\n")
     folder = fitted(run, counts, tmp_path / "run")
@@ -550,7 +550,7 @@ def test_broken_lines_are_refused_or_left_out(
     assert done.json["data"]["documents"] == 120
 
 
-def test_training_goes_on_from_a_model(run: Run, long_talks: Path, tmp_path: Path) -> None:
+def test_training_continues_from_a_model(run: Run, long_talks: Path, tmp_path: Path) -> None:
     fit(run, long_talks, "--out", tmp_path / "run", "--extra-stop-words", "w1,w2")
     new = tmp_path / "new.csv"
     new.write_text(
@@ -634,7 +634,7 @@ def test_every_mistake_of_streams_is_one_line(
     assert [path.name for path in tmp_path.iterdir()] == ["FILE"]
 
 
-def test_what_cannot_be_done_with_a_folder(run: Run, long_talks: Path, tmp_path: Path) -> None:
+def test_options_that_a_folder_does_not_allow_are_refused(run: Run, long_talks: Path, tmp_path: Path) -> None:
     run("read", long_talks, tmp_path / "kept", "--quiet")
     for more, words in (
         (["--method", "cvb"], "talks is kept on disk: choose acvb0, cvb0, vb, sdm, scvb0, svb"),
@@ -736,7 +736,7 @@ def test_ctrl_c_keeps_the_trials_so_far(run: Run, monkeypatch: pytest.MonkeyPatc
     assert nothing.err.endswith("interrupted before the first trial was done; there is nothing to report\n")
 
 
-def test_the_same_search_goes_on_where_it_was_cut(run: Run, tmp_path: Path) -> None:
+def test_the_same_search_continues_where_it_was_cut(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out"
     given = ("--k", 4, "--epochs", "0.5", "--heldout-documents", "0.1", "--seed", 2, "--batch", 20, "--json")
     command = ("tune", BARS, "--method", "scvb0", *given, "--out", out)
@@ -773,7 +773,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_reading_tells_how_far_it_is() -> None:
+def test_reading_reports_its_progress() -> None:
     terminal, pipe = Terminal(), io.StringIO()
     for stream in (terminal, pipe):
         progress = ReadingProgress(stream, "talks.csv")

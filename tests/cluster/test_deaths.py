@@ -39,7 +39,7 @@ def kill_worker_of_a_run(executor: DaskExecutor) -> None:
     os.kill(client.run(os.getpid, workers=at_work)[at_work[0]], signal.SIGKILL)
 
 
-def test_a_run_whose_worker_dies_goes_on_from_where_it_was_kept(
+def test_a_run_whose_worker_dies_continues_from_its_last_kept_state(
     executor: DaskExecutor, jobs: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backend, "WRITE_EVERY", 0.1)
@@ -114,9 +114,7 @@ def test_a_run_whose_scheduler_is_gone_can_be_continued_here(
     assert job.can_continue
 
 
-def test_a_run_begins_although_its_scheduler_was_started_anew(
-    executor: DaskExecutor, jobs: list[Job]
-) -> None:
+def test_a_run_begins_after_its_scheduler_was_started_again(executor: DaskExecutor, jobs: list[Job]) -> None:
     solve(small_run("vb"), executor=executor)
     executor.client.unsubscribe_topic(executor._topic)  # a new scheduler does not know of it
     job = started(jobs, small_run("vb"), executor)

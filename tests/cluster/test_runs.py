@@ -65,7 +65,7 @@ def test_a_run_has_the_same_bits_wherever_it_was_computed(
     assert (there.snapshot.state is None) == (here.snapshot.state is None)
 
 
-def test_the_workers_hold_the_shards_of_a_run(executor: DaskExecutor, jobs: list[Job]) -> None:
+def test_the_workers_keep_the_shards_of_a_run(executor: DaskExecutor, jobs: list[Job]) -> None:
     prepared = prepare_run(CORPUS, "acvb0", {"k": 5, "max_sweeps": 15, "shards": 3}, heldout=0.1)
     job = started(jobs, prepared, executor)
     assert job.wait(PATIENCE)
@@ -104,7 +104,7 @@ def test_a_job_is_watched_paused_stopped_and_extended(executor: DaskExecutor, jo
     assert len(job.history) == stopped + 5
 
 
-def test_a_run_is_kept_as_it_was_while_the_one_that_is_watched_goes_on() -> None:
+def test_the_kept_run_does_not_change_while_the_watched_one_continues() -> None:
     begun = RunState.begin(prepare_run(RELATION, "gibbs", {"k_rows": 4, "k_cols": 4, "max_sweeps": 40}))
     remote, reader, seen = RemoteRun(Any, begun), Reader(begun.prepared), list[RunState]()  # type: ignore[arg-type]
     for state in Executor().compute(begun):
@@ -200,7 +200,7 @@ def test_a_run_has_as_many_threads_as_its_worker(monkeypatch: pytest.MonkeyPatch
         assert (found, count_threads()) == ([5], 2)
 
 
-def test_a_run_is_kept_as_it_comes_back_and_can_go_on_in_another_process(
+def test_a_run_of_a_cluster_is_kept_and_continues_in_another_process(
     executor: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.setattr(backend, "WRITE_EVERY", 0.2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import shutil
@@ -16,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora import build, disk_build, reading
-from acvb_core.data.corpora.disk_build import EntrySpool, ShardWriter, read_to_disk, write_disk_corpus
+from acvb_core.data.corpora import disk_build
+from acvb_core.data.corpora.disk_build import EntrySpool, read_to_disk, write_disk_corpus
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
@@ -77,15 +75,6 @@ def test_shards_hold_the_documents_in_order(disk, corpus):
         assert len(pointers) == disk.shard_sizes[number] + 1
         found.append(sparse.csr_array((counts, words, pointers), shape=(len(pointers) - 1, V)).toarray())
     np.testing.assert_array_equal(np.vstack(found), corpus.counts.toarray())
-
-
-def test_a_shard_is_as_large_as_asked(corpus, tmp_path):
-    disk = write_disk_corpus([corpus], tmp_path / "c", shard_pairs=25)
-    sizes = [len(disk.shard(number).words) for number in range(disk.n_shards)]
-    assert max(sizes) <= 25
-    # None could have taken the next one's first document as well.
-    firsts = [int(disk.shard(number).pointers[1]) for number in range(1, disk.n_shards)]
-    assert all(size + first > 25 for size, first in zip(sizes, firsts, strict=False))
 
 
 def test_chosen_documents_come_in_the_order_asked(disk, corpus):
@@ -180,7 +169,7 @@ def damage(folder: Path, what: str) -> None:
         ("no meta", "holds no corpus"),
     ],
 )
-def test_a_folder_that_cannot_be_read_says_why(corpus, tmp_path, what, told):
+def test_a_damaged_folder_is_refused_with_the_reason(corpus, tmp_path, what, told):
     folder = write_disk_corpus([corpus], tmp_path / "c").folder
     damage(folder, what)
     with pytest.raises(DataError, match=told) as caught:
@@ -233,14 +222,6 @@ def test_pieces_of_any_size_make_the_same_corpus(corpus, tmp_path):
     assert len(begins[0]) > 5
 
 
-def test_a_piece_is_put_in_order_and_added_up(tmp_path):
-    with ShardWriter(tmp_path / "c") as writer:
-        writer.add(*map(np.array, ([0, 4, 4, 5], [2, 0, 2, 1, 1], [1, 2, 4, 0, 9])))
-        disk = writer.finish(["a", "b", "c"])
-    assert disk.in_memory().counts.toarray().tolist() == [[2, 0, 5], [0, 0, 0], [0, 9, 0]]
-    assert (writer.zeros, writer.repeated, writer.n_empty, writer.first_empty) == (1, 1, 1, [1])
-
-
 def test_corpora_of_other_words_are_matched_by_name(tmp_path):
     one = Corpus.build([[1, 2]], vocabulary=["a", "b"], documents=["x"])
     two = Corpus.build([[3, 4], [0, 5]], vocabulary=["c", "a"], documents=["x", "y"])
@@ -279,7 +260,7 @@ def test_a_wrong_piece_is_refused_and_leaves_nothing(tmp_path, piece, told):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_interrupted_leaves_nothing(corpus, tmp_path):
+def test_an_interrupted_reading_leaves_nothing(corpus, tmp_path):
     def stream():
         yield corpus
         assert [path.name[:3] for path in tmp_path.iterdir()] == [".c-"]
@@ -305,7 +286,7 @@ def test_nothing_is_written_over(corpus, tmp_path):
     assert write_disk_corpus([corpus], tmp_path / "empty").fingerprint == corpus.fingerprint
 
 
-def test_a_full_disk_is_told(corpus, tmp_path, monkeypatch):
+def test_a_full_disk_is_reported(corpus, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -421,7 +402,7 @@ def assert_same(loaded, disk) -> None:
 
 @for_each("broken", ["refuse", "skip"])
 @for_each("name", list(FILES))
-def test_it_is_what_load_corpus_reads(tmp_path, name, broken):
+def test_a_file_read_to_disk_is_the_same_as_in_memory(tmp_path, name, broken):
     source, options = FILES[name]
     loaded = load_corpus(source, filename="upload.txt", **options)
     for shard_pairs in (2, 10**6):
@@ -437,19 +418,6 @@ def test_it_is_what_load_corpus_reads(tmp_path, name, broken):
         meta = json.loads((disk.data.folder / "meta.json").read_text())
         assert {path.name for path in disk.data.folder.iterdir()} == {*meta["files"], "meta.json"}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["1000000", "2"]
-
-
-def test_texts_in_many_batches_are_cut_as_in_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(build, "_BATCH_TEXTS", 3)
-    source = Path(acvb_core.__file__).parents[1] / "sample_data" / "bible.csv.gz"
-    text = b"".join(gzip.decompress(source.read_bytes()).splitlines(keepends=True)[:60])
-    how = Tokeniser(ngrams=2, max_share=0.5, max_words=300, numbers=True)
-    loaded = load_corpus(text, filename="bible.csv", tokeniser=how)
-    assert_same(loaded, read_to_disk(text, tmp_path / "c", filename="bible.csv", tokeniser=how))
-    assert loaded.data.n_words == 300
-    assert {"dropped_stop_word", "dropped_too_rare", "dropped_too_common", "dropped_beyond_cap"} <= {
-        fact.name for fact in loaded.report.facts
-    }
 
 
 ENTRIES = st.lists(
@@ -470,7 +438,7 @@ def test_any_order_of_documents(tmp_path_factory, entries, at_once):
 
 
 @for_each("in_order", [False, True])
-def test_what_the_spool_takes_it_gives_back_by_document(tmp_path, rng, in_order):
+def test_the_spool_returns_its_entries_by_document(tmp_path, rng, in_order):
     documents, words = rng.integers(0, 30, size=(2, 1000))
     if in_order:
         documents.sort()
@@ -523,21 +491,6 @@ def test_text_that_memory_would_not_hold_is_read(tmp_path, monkeypatch):
         assert disk.data.n_documents >= 29_999
 
 
-def test_progress_runs_from_nothing_to_all(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "_SECONDS", 0.0)
-    body = b"".join(b"%d 1 1\n" % (i + 1) for i in range(300_000))
-    shares: list[float] = []
-    read_to_disk(b"300000\n1\n300000\n" + body, tmp_path / "c", progress=shares.append)
-    assert shares == sorted(shares)
-    assert len(shares) > 5
-    assert 0.0 < shares[0] < 0.5
-    assert shares[-1] == 1.0
-    packed: list[float] = []
-    read_to_disk(gzip.compress(b"300000\n1\n300000\n" + body), tmp_path / "d", progress=packed.append)
-    assert packed == sorted(packed)
-    assert 0.0 < packed[0] < 0.5
-
-
 def test_giving_up_leaves_nothing(tmp_path):
     def give_up(share: float) -> None:
         raise KeyboardInterrupt
@@ -577,7 +530,7 @@ LISTS = [["river", "bank", "river"], [], ["bank", "money"]]
         np.array([[2, 0, 1], [0, 0, 0], [0, 0, 3]]),
     ],
 )
-def test_what_is_in_python_is_read_to_disk_as_into_memory(source, tmp_path):
+def test_python_objects_are_read_to_disk_as_into_memory(source, tmp_path):
     loaded = load_corpus(source, name="mine")
     shares: list[float] = []
     disk = read_to_disk(source, tmp_path / "disk", name="mine", progress=shares.append)

@@ -84,7 +84,7 @@ def corpus() -> Corpus:
         ([], "object"),
     ],
 )
-def test_strings_are_typed_as_what_they_are(values, dtype):
+def test_strings_get_the_type_of_their_values(values, dtype):
     assert typed_column(values).dtype == np.dtype(dtype)
 
 
@@ -116,31 +116,6 @@ def test_further_columns_are_kept(corpus):
     assert "1 other column is kept: year." in one.report.lines()
     assert one.data.metadata["year"].tolist() == [1999, 2001]
     assert_metadata(read_texts(TABLE, filename="talks.csv", label_column="section").metadata)
-
-
-def test_columns_of_a_data_frame(tmp_path):
-    frame = pd.DataFrame(
-        {
-            "text": ["the river", "river bank", "a bank"],
-            "when": pd.to_datetime(["2024-01-31", None, "2024-02-29"]),
-            "at": pd.to_datetime(["2024-01-31 10:00", "2024-02-01 00:00", None]),
-            "stars": [1.5, None, 3.0],
-            "tags": [["a"], [], ["b", "c"]],
-        }
-    )
-    wanted = {
-        "when": np.array(["2024-01-31", "NaT", "2024-02-29"], dtype="datetime64[D]"),
-        "at": np.array(["2024-01-31T10:00", "2024-02-01", "NaT"], dtype="datetime64[us]"),
-        "stars": np.array([1.5, np.nan, 3.0]),
-    }
-    options = {"tokeniser": EVERYTHING, "text_column": "text", "name_column": False, "label_column": False}
-    frame.to_parquet(tmp_path / "talks.parquet")
-    for source in (frame, tmp_path / "talks.parquet"):
-        loaded = load_corpus(source, **options)
-        assert_metadata(loaded.data.metadata, wanted)
-        assert "3 other columns are kept: when, at, stars." in loaded.report.lines()
-        assert "1 column not used (lists, bytes or the like): tags." in loaded.report.lines()
-    assert_metadata(read_to_disk(frame, tmp_path / "c", **options).data.in_memory().metadata, wanted)
 
 
 @for_each("batch", [2, 5000])

@@ -119,21 +119,6 @@ def test_too_many_pairs_nothing_is_known_of(monkeypatch):
         as_network(relation, unlisted="missing")
 
 
-@for_each(
-    "links, directed, why",
-    [
-        ([[0, 1, 0], [1, 1, 1], [0, 1, 0]], False, "both ways"),
-        ([[0, 1, 1], [0, 0, 1], [0, 0, 0]], False, "one side of the diagonal"),
-        ([[0, 1, 0], [0, 0, 1], [1, 0, 0]], True, "no linked pair goes both ways"),
-        ([[0, 1, 0], [1, 0, 1], [0, 0, 0]], True, "1 of 2"),
-    ],
-)
-def test_the_direction_of_a_table_is_guessed(links, directed, why):
-    made = as_network(Relation.build(links))
-    assert made.data.network.directed is directed
-    assert any(why in fact.sentence for fact in made.report.facts if fact.name == "direction")
-
-
 def test_attributes_are_added_and_replaced():
     relation = Relation.build([[0, 1], [1, 0]], attributes={"a": ["1", "2"], "b": ["x", "y"]})
     found = with_attributes(relation, {"b": ["u", "v"], "c": ["", "w"]})
@@ -199,7 +184,7 @@ def test_ends_of_sorted_pairs_give_no_direction_by_themselves(names: str) -> Non
     assert load_relation(denied.encode()).data.network == Network(True)
 
 
-def test_links_without_a_direction_in_a_directed_network_are_told_of() -> None:
+def test_links_without_a_direction_in_a_directed_network_are_reported() -> None:
     links = b"Source,Target,Type\na,b,Directed\nb,c,Undirected\nc,d,Undirected\nd,a,Directed\nd,b,Directed\n"
     found = load_relation(links, directed=True)
     assert found.report.count("undirected_as_directed") == 2
@@ -369,31 +354,7 @@ def test_a_heading_of_a_network_is_no_data_and_data_no_heading():
     assert not loaded("pupil_1,pupil_2\npupil_3,pupil_4\n").schema.header
 
 
-@for_each(
-    "names",
-    [
-        ("member_1", "member_2"),
-        ("Member 1", "Member 2"),
-        ("member_a", "member_b"),
-        ("memberA", "memberB"),
-        ("mem1", "mem2"),
-        ("m_1", "m_2"),
-        ("m_A", "m_B"),
-        ("id1", "id2"),
-        ("p1", "p2"),
-    ],
-)
-@for_each("stem", ["m", ""])
-def test_numbered_headings_are_no_link(names, stem):
-    lines = "".join(f"{stem}{i},{stem}{3 * i % 7}\n" for i in range(1, 7))
-    found = loaded(",".join(names) + "\n" + lines)
-    assert (found.schema.header, found.schema.column_names) == (True, names)
-    assert set(found.data.row_labels) == {f"{stem}{i}" for i in range(1, 7)}
-    assert found.data.network is not None
-    assert "named as those of a network" in found.schema.sides.reason
-
-
-def test_a_network_may_stand_behind_another_column():
+def test_a_network_may_follow_another_column():
     found = loaded("tie,p_1,p_2\nkin,m1,m2\nwork,m2,m3\nkin,m3,m1\n")
     assert (found.schema.header, found.schema.row_column, found.schema.column_column) == (True, 1, 2)
     assert found.data.row_labels.tolist() == ["m1", "m2", "m3"]
@@ -402,7 +363,7 @@ def test_a_network_may_stand_behind_another_column():
 RELATION = Relation.build([[0, 1], [1, 0], [1, 1]], row_labels=["Ann", "Bob", "3"])
 
 
-def test_labels_stand_beside_their_objects():
+def test_labels_are_matched_to_their_objects():
     found = load_labels(gzip.compress(b"name;club;age\n3;go;\nAnn;chess;41\nBob;go;7\n"), RELATION)
     assert {name: values.tolist() for name, values in found.items()} == {
         "club": ["chess", "go", "go"],
@@ -434,7 +395,7 @@ def test_two_lines_of_one_object():
     assert (told.value.line, told.value.value) == (4, "Ann")
 
 
-def test_tables_that_are_none():
+def test_tables_without_labels_are_refused():
     with pytest.raises(DataError, match="one field"):
         load_labels(b"Ann\nBob\n", RELATION)
     with pytest.raises(DataError, match="same name"):

@@ -35,13 +35,6 @@ def test_a_link_given_twice_is_one_link_and_the_pattern_is_canonical():
     np.testing.assert_array_equal(ones.toarray(), [[0, 1, 0], [0, 0, 1]])
 
 
-def test_counts_and_density():
-    relation = Relation.build([[1, 0], [0, 0]], [[0, 1], [0, 0]])
-    assert (relation.shape, relation.n_ones, relation.n_missing, relation.n_observed) == ((2, 2), 1, 1, 3)
-    assert relation.density == pytest.approx(1 / 3)
-    assert Relation.build([[0]], [[1]]).density == 0
-
-
 def test_transposed_swaps_everything_and_comes_back():
     relation = Relation.build(
         [[1, 0, 1]], [[0, 1, 0]], row_labels=["a"], column_labels=list("xyz"), row_kind="person"
@@ -165,7 +158,7 @@ def test_missing_entries_of_both_kinds_are_joined_and_marks_are_0_or_1() -> None
 
 
 @for_each("given", [[[1, np.inf]], [[1j, 0]], [["a", "b"]], [1, 0], [[1], [0, 1]], np.zeros((2, 2, 2))])
-def test_what_is_no_matrix_of_numbers_is_refused(given: Any) -> None:
+def test_objects_that_are_not_a_matrix_of_numbers_are_refused(given: Any) -> None:
     for build in (
         lambda: Relation.build(given, threshold=0),
         lambda: Corpus.build(given),
@@ -248,7 +241,7 @@ def test_a_matrix_that_claims_far_too_many_objects_is_refused() -> None:
         (2.0**40, "larger"),
     ],
 )
-def test_a_word_count_that_is_none_is_named_with_its_place(value: float, what: str) -> None:
+def test_a_wrong_word_count_is_named_with_its_place(value: float, what: str) -> None:
     for form in (np.array, sparse.csr_array, sparse.coo_array):
         with pytest.raises(DataError, match=f"row 2, column 1 is {what}"):
             Corpus.build(form([[1, 2], [value, 0]]))
@@ -294,19 +287,6 @@ def test_networkx_is_not_imported_for_other_objects() -> None:
     assert done.stdout.splitlines() == ["False"], done.stderr
 
 
-def test_the_numbers_of_an_array() -> None:
-    cells = np.array([[3.0, 0.0, np.nan], [0.0, 1.0, 1.0]])
-    for given in (cells, np.ma.masked_invalid(cells), sparse.csr_array(cells), sparse.coo_matrix(cells)):
-        with pytest.raises(DataError, match=r"row 1, column 1 is neither 0 .*threshold=0"):
-            loaded(given)
-        for threshold, links in ((0, 3), (2, 1)):
-            found = loaded(given, threshold=threshold)
-            wanted = Relation.build(given, threshold=threshold)
-            assert (found.n_ones, found.n_missing) == (links, 1)
-            assert found.fingerprint == wanted.fingerprint
-    np.testing.assert_array_equal(cells, [[3, 0, np.nan], [0, 1, 1]])
-
-
 def test_an_array_is_given_names_and_a_shape() -> None:
     found = load_relation(sparse.eye_array(2), row_nodes=["a", "b"], column_nodes=["x", "y"], name="pairs")
     assert found.data.row_labels.tolist() == ["a", "b"]
@@ -346,7 +326,7 @@ def test_a_sparse_matrix_is_never_made_dense() -> None:
         ([("a", "b", 1), ("a", "b", 0)], "the pair is a link on row 1 and no link on row 2.*two rows"),
     ],
 )
-def test_what_is_no_relation_is_refused(given: Any, what: str) -> None:
+def test_objects_that_are_not_a_relation_are_refused(given: Any, what: str) -> None:
     with pytest.raises(DataError, match=what):
         loaded(given)
 
@@ -356,13 +336,6 @@ def test_lists_of_numbers_are_asked_about() -> None:
         loaded([[0, 1], [1, 0]])
     assert loaded([(0, 1), (1, 0)]).n_ones == 2
     assert loaded([[0, 1, 1, 0], [1, 0, 0, 1]]).shape == (2, 4)
-
-
-def test_labels_of_pairs_may_be_anything() -> None:
-    found = loaded([(1, 2.0), (3.0, 2), (np.int64(1), "x y"), (" 3 ", ("p", 1))])
-    assert found.row_labels.tolist() == ["1", "3"]
-    assert found.column_labels.tolist() == ["2", "x y", "('p', 1)"]
-    assert load_relation([(" a", "b")]).report.count("trimmed") == 1
 
 
 def test_other_names_of_the_columns() -> None:

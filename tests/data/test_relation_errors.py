@@ -278,7 +278,7 @@ def test_missing_path_and_directory(tmp_path):
         {"shape": (2, 2), "row_nodes": ["a"]},
     ],
 )
-def test_settings_that_make_no_sense(options):
+def test_wrong_settings_are_refused(options):
     with pytest.raises(ParameterError):
         load_relation(b"row,col,value\na,x,1\n", **options)
 

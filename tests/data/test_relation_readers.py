@@ -160,17 +160,7 @@ def test_node_list_files(tmp_path):
     assert found.report.count("node_list_heading") == 1
 
 
-def test_matrix_market_kinds():
-    head = "%%MatrixMarket matrix coordinate "
-    symmetric = loaded(head + "pattern symmetric\n% note\n3 3 2\n2 1\n3 3\n").data
-    np.testing.assert_array_equal(symmetric.ones.toarray(), [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
-    counted = loaded(head + "integer general\n2 2 3\n1 1 2\n1 1 3\n2 1 4\n", threshold=4)
-    np.testing.assert_array_equal(counted.data.ones.toarray(), [[1, 0], [0, 0]])
-    dense = loaded("%%MatrixMarket matrix array real general\n2 2\n1\n0\n0\n1\n").data
-    np.testing.assert_array_equal(dense.ones.toarray(), np.eye(2))
-
-
-def test_inspect_shows_what_the_page_needs():
+def test_inspect_returns_the_layout_of_a_file():
     layout = inspect_source(gzip.compress(b"source;target;weight\n" + b"a;x;3\nb;y;0\n" * 30), "net.csv.gz")
     assert (layout.format, layout.gzipped, layout.delimiter, layout.header) == ("edges", True, ";", True)
     assert layout.column_names == ("source", "target", "weight")
@@ -179,7 +169,7 @@ def test_inspect_shows_what_the_page_needs():
     json.dumps(layout.to_dict())
 
 
-def test_ids_beside_a_matrix_are_names() -> None:
+def test_ids_next_to_a_matrix_are_names() -> None:
     """A pivot of users and items, both numbered: as a frame with an index, with a column, and as CSV."""
     cells = (np.random.default_rng(0).random((12, 8)) < 0.45).astype(int)
     users, items = [str(100 + i) for i in range(12)], [str(j + 1) for j in range(8)]
@@ -520,24 +510,3 @@ def test_every_form_is_the_same_relation(form: str, data: Data, tmp_path: Path) 
     assert found.row_labels.tolist() == data.rows
     assert found.column_labels.tolist() == data.columns
     assert found.fingerprint == wanted.fingerprint
-
-
-WITH_ATTRIBUTES: dict[str, Callable[[nx.Graph], Any]] = {
-    "graph": lambda graph: graph,
-    "GraphML": lambda graph: saved(lambda out: nx.write_graphml(graph, out)),
-    "GEXF": lambda graph: saved(lambda out: nx.write_gexf(graph, out)),
-    "GML": lambda graph: saved(lambda out: nx.write_gml(graph, out)),
-    "Pajek": lambda graph: saved(lambda out: nx.write_pajek(graph, out)),
-    "node-link": lambda graph: json.dumps(nx.node_link_data(graph)).encode(),
-}
-
-
-@for_each("form", list(WITH_ATTRIBUTES))
-def test_what_is_known_of_the_nodes_is_the_same(form: str) -> None:
-    graph = nx.path_graph(["Ann", "Bob", "Cy", "Dora"])
-    nx.set_node_attributes(graph, dict(zip(graph, ["red", "blue", "red", "blue"], strict=True)), "team")
-    found = load_relation(WITH_ATTRIBUTES[form](graph)).data
-    assert {name: values.tolist() for name, values in found.attributes.items()} == {
-        "team": ["red", "blue", "red", "blue"]
-    }
-    assert found.network == Network(directed=False)

@@ -25,7 +25,7 @@ def small(**options):
     return Table.build([[1.0, 10.0], [3.0, NAN], [NAN, 20.0], [5.0, 60.0]], **options)
 
 
-def test_what_a_table_tells():
+def test_a_table_has_these_sizes_and_this_identity():
     table = small(rows=["a", "b", "c", "d"], columns=["x", "y"], name="small", labels=[1, 2, 1, ""])
     assert (table.shape, table.n_rows, table.n_columns) == ((4, 2), 4, 2)
     assert (table.n_missing, table.n_observed, table.share_missing) == (2, 6, 0.25)
@@ -130,7 +130,7 @@ def test_equal_data_have_equal_fingerprints():
     assert Table.build(long).fingerprint != Table.build(moved).fingerprint
 
 
-def test_a_picture_has_its_pixels_where_they_belong():
+def test_a_picture_has_its_pixels_in_the_right_places():
     image = Image.whole(2, 3)
     left_out = np.array([False, True, False, False, True, False])
     kept = image.without(left_out, np.array([NAN, 7.0, NAN, NAN, 9.0, NAN]))
@@ -155,7 +155,7 @@ def test_a_picture_has_its_pixels_where_they_belong():
         Image(-2, -2, np.array([0, 1, 2]), np.full(4, NAN)),
     ],
 )
-def test_pictures_that_are_none(image):
+def test_wrong_pictures_are_refused(image):
     with pytest.raises(DataError, match="3 columns do not make a picture"):
         image.check(3, "pictures")
 
@@ -240,7 +240,7 @@ TEXTS = [
 
 
 @for_each("case, block", rotate(TEXTS, [16, 1 << 19]))
-def test_the_place_and_the_value_are_told(case, block):
+def test_an_error_names_the_place_and_the_value(case, block):
     text, options, line, column, value, words = case
     with pytest.raises(DataError) as caught:
         load_table(text.encode(), filename="f.csv", block_bytes=block, **options)
@@ -251,7 +251,7 @@ def test_the_place_and_the_value_are_told(case, block):
     assert found.remedy.endswith(".")
 
 
-def test_too_many_categories_are_none():
+def test_too_many_categories_are_refused():
     text = "x,y\n" + "".join(f"{i},name {i}\n" for i in range(101))
     with pytest.raises(DataError, match="'y' has 101 different texts"):
         load_table(text.encode(), categories="one-hot")
@@ -329,7 +329,7 @@ def test_options_that_make_no_sense(options):
     "load, source",
     [(load_table, [[1, 2], [3, 4]]), (load_table, None), (load_relation, None), (load_corpus, None)],
 )
-def test_what_is_no_source(load, source):
+def test_objects_that_are_not_a_source_are_refused(load, source):
     with pytest.raises(ParameterError, match=type(source).__name__):
         load(source)
 

@@ -18,10 +18,7 @@ from acvb_core.samples.catalogue import SAMPLES, load_sample
 from tests.loops import for_each
 
 FOLDER = Path(__file__).parents[2] / "sample_data"
-RELATIONS = [name for name, row in SAMPLES.items() if row.kind == "relation"]
 NETWORKS = [name for name, row in SAMPLES.items() if row.model == "network"]
-CORPORA = [name for name, row in SAMPLES.items() if row.kind == "corpus"]
-TABLES = [name for name, row in SAMPLES.items() if row.kind == "table"]
 
 
 @for_each("name", list(SAMPLES))
@@ -34,42 +31,35 @@ def test_a_sample_is_what_the_table_says(name):
     assert row.title
     assert row.origin.endswith(".")
     assert row.licence.endswith(".")
-
-
-@for_each("name", RELATIONS)
-def test_a_relation_is_no_corpus(name):
-    found = load_sample(name)
-    assert found.relation is found.data
-    assert SAMPLES[name].model == ("irm" if found.relation.network is None else "network")
-    assert found.report.count("links") == found.relation.n_links > 0
-    with pytest.raises(ParameterError, match=r"is a relation.*\.relation"):
-        _ = found.corpus
-
-
-@for_each("name", CORPORA)
-def test_a_corpus_is_no_relation(name):
-    row, found = SAMPLES[name], load_sample(name)
-    assert (found.corpus is found.data, row.model) == (True, "lda")
-    assert found.report.count("tokens") == found.corpus.n_tokens > 0
-    with pytest.raises(ParameterError, match=r"is a corpus.*\.corpus"):
-        _ = found.relation
-
-
-@for_each("name", TABLES)
-def test_a_table_is_neither(name):
-    row, found = SAMPLES[name], load_sample(name)
-    assert (found.table is found.data, row.model) == (True, "lfm")
-    assert found.report.count("rows") == found.table.n_rows
-    assert found.report.count("missing") == found.table.n_missing
-    with pytest.raises(ParameterError, match=r"is a table, not a relation: use \.table"):
-        _ = found.relation
-    with pytest.raises(ParameterError, match=r"is a table, not a corpus: use \.table"):
-        _ = found.corpus
-    with pytest.raises(ParameterError, match=r"is a corpus, not a table: use \.corpus"):
-        _ = load_sample("bars").table
-    if found.truth is not None:
-        assert found.truth.table is found.table
-        assert found.truth.weights.shape[1] == found.table.n_columns
+    counted = {
+        "relation": ("links", "n_links"),
+        "corpus": ("tokens", "n_tokens"),
+        "table": ("rows", "n_rows"),
+    }
+    fact, size = counted[row.kind]
+    assert found.report.count(fact) == getattr(found.data, size) > 0
+    network = getattr(found.data, "network", None)
+    assert row.model == {"corpus": "lda", "table": "lfm"}.get(
+        row.kind, "irm" if network is None else "network"
+    )
+    for kind in counted:
+        if kind == row.kind:
+            assert getattr(found, kind) is found.data
+        else:
+            with pytest.raises(ParameterError, match=rf"is a {row.kind}, not a {kind}: use \.{row.kind}"):
+                getattr(found, kind)
+    truth = found.truth
+    assert (truth is not None) == ("Drawn from" in found.report.lines()[0])
+    if truth is not None and row.kind == "relation":
+        assert truth.relation is found.data
+        assert (len(truth.row_clusters), len(truth.column_clusters)) == found.data.shape
+    elif truth is not None and row.kind == "corpus":
+        assert truth.corpus is found.data
+        np.testing.assert_array_equal(truth.document_topics.sum(1), found.data.lengths)
+        assert truth.phi.shape == (len(truth.word_topics.T), found.data.n_words)
+    elif truth is not None:
+        assert truth.table is found.data
+        assert truth.weights.shape[1] == found.data.n_columns
 
 
 def test_the_digits():
@@ -93,15 +83,6 @@ def test_the_births():
     assert values["Japan"][-1] < 1.5 < 3 < values["Brazil"][0]
 
 
-@for_each("name", ["bars", "topics_10", "topics_40"])
-def test_truth_is_what_a_corpus_was_drawn_from(name):
-    loaded = load_sample(name)
-    truth, corpus = loaded.truth, loaded.corpus
-    assert truth.corpus is corpus
-    np.testing.assert_array_equal(truth.document_topics.sum(1), corpus.lengths)
-    assert truth.phi.shape == (len(truth.word_topics.T), corpus.n_words)
-
-
 def test_the_chapters_of_the_bible():
     corpus = load_sample("bible").corpus
     assert (corpus.lengths > 0).all()
@@ -117,61 +98,6 @@ def test_the_chapters_of_the_bible():
     assert "serpent" in {text[start:end] for start, end, _ in spans}
 
 
-def test_words_go_with_the_parts_of_the_bible():
-    """The corpus has something to find: each part has words that it uses far more than the others do."""
-    corpus = load_sample("bible").corpus
-    words = {word: i for i, word in enumerate(corpus.vocabulary)}
-    for word, part in {
-        "offering": "Law",
-        "disciples": "Gospels and Acts",
-        "faith": "Letters",
-        "lamb": "Revelation",
-    }.items():
-        uses = np.asarray(corpus.counts[:, [words[word]]].todense()).ravel()
-        rate = {p: uses[corpus.labels == p].mean() for p in set(corpus.labels)}
-        assert max(rate, key=rate.get) == part
-
-
-@for_each("name", ["synth1", "synth2", "network_groups", "network_directed"])
-def test_truth_fits_the_objects(name):
-    loaded = load_sample(name)
-    truth = loaded.truth
-    assert truth.relation is loaded.relation
-    assert (len(truth.row_clusters), len(truth.column_clusters)) == loaded.relation.shape
-
-
-def test_what_was_drawn_has_a_truth_and_what_was_read_has_none():
-    drawn = {name for name in SAMPLES if "Drawn from" in load_sample(name).report.lines()[0]}
-    assert len(drawn) == 9
-    assert drawn == {name for name in SAMPLES if load_sample(name).truth is not None}
-
-
-def test_there_are_samples_of_both_kinds_and_one_has_missing_entries():
-    assert len(RELATIONS) >= 9
-    assert len(NETWORKS) >= 5
-    assert len(CORPORA) >= 4
-    assert len(TABLES) >= 4
-    assert load_sample("survey").relation.n_missing > 100
-
-
-def test_truth_says_something_about_the_survey():
-    """The groups that the answers were drawn from stand in two files beside them."""
-    relation = load_sample("survey").relation
-    groups = []
-    for name, labels in (("groups", relation.row_labels), ("topics", relation.column_labels)):
-        rows = list(csv.reader((FOLDER / f"survey_{name}.csv").read_text(encoding="utf-8").splitlines()))[1:]
-        assert [row[0] for row in rows] == labels.tolist()
-        groups.append(np.array([row[1] for row in rows]))
-    people, questions = groups
-    links, known = relation.ones.toarray(), ~relation.missing.toarray()
-    spread = []
-    for group in np.unique(people):
-        for topic in np.unique(questions):
-            block = np.ix_(people == group, questions == topic)
-            spread.append(links[block].sum() / known[block].sum())
-    assert max(spread) - min(spread) > 0.5
-
-
 @for_each("name", NETWORKS)
 def test_networks_have_the_same_objects_on_both_sides(name):
     relation = load_sample(name).relation
@@ -182,7 +108,7 @@ def test_networks_have_the_same_objects_on_both_sides(name):
     assert relation.n_missing == relation.shape[0]
 
 
-def test_what_is_known_of_the_nodes():
+def test_samples_of_networks_have_known_labels():
     clubs = load_sample("karate").relation.attributes["club"]
     assert dict(zip(*np.unique(clubs, return_counts=True), strict=True)) == {"Mr. Hi": 17, "Officer": 17}
     assert clubs[[0, 33]].tolist() == ["Mr. Hi", "Officer"]
@@ -206,11 +132,6 @@ def test_groups_that_are_no_communities():
     group, links = relation.attributes["group"], relation.ones.toarray()
     assert rate("first", "second") > 0.2 > 10 * rate("second", "first")
     assert rate("senders", "receivers") > 0.1 > 3 * rate("receivers", "senders")
-
-
-def test_the_southern_women():
-    relation = load_sample("southern_women").relation
-    assert (relation.n_ones, relation.row_kind, relation.column_kind) == (89, "person", "event")
 
 
 def test_readme_names_every_sample_and_the_folder_is_small():
@@ -240,22 +161,6 @@ def test_the_files_can_be_made_again(monkeypatch, tmp_path):
     assert len(made) == 8
     for name in made:
         assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes()
-
-
-def test_tags_are_taken_from_package_lists(monkeypatch):
-    monkeypatch.syspath_prepend(str(FOLDER))
-    game_tags = importlib.import_module("make_debtag").game_tags
-    available = (
-        "Package: zed\nSection: games\nTag: game::arcade, use::gameplaying,\n interface::x11\n\n"
-        "Package: ed\nSection: editors\nTag: role::program\n\nPackage: ant\nSection: games\nTag: game::arcade\n"
-        "\nPackage: bare\nSection: games\n"
-    )
-    assert game_tags(available) == [
-        ("ant", "game::arcade"),
-        ("zed", "game::arcade"),
-        ("zed", "interface::x11"),
-        ("zed", "use::gameplaying"),
-    ]
 
 
 def test_years_and_countries_without_a_value_are_left_out(monkeypatch, tmp_path):

@@ -89,7 +89,7 @@ def test_a_worker_is_lost_with_the_connection_that_it_was_asked_through(
         (tmp_path / "continue").touch()
 
 
-def test_workers_with_other_sources_hold_no_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_with_other_sources_get_no_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     here = versions.describe_process()
     with LocalCluster(n_workers=1, **_HERE) as cluster, Client(cluster) as client:
         monkeypatch.setattr(

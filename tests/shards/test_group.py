@@ -142,7 +142,7 @@ def test_a_worker_that_always_dies_ends_the_run() -> None:
 
 
 @for_each("start_worker", [start_here, start_frail])
-def test_what_a_shard_raises_is_raised_here(start_worker: Any) -> None:
+def test_an_error_of_a_shard_is_raised_here(start_worker: Any) -> None:
     group = ShardGroup(diaries(2), Place(2, start_worker))
     with pytest.raises(ValueError, match="no such thing"):
         group.ask("fail")

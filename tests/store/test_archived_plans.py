@@ -121,7 +121,7 @@ def test_plans_come_back_in_another_store(filled: Home, archive: bytes, other: H
     assert other.experiment.inspect().status is Status.INTERRUPTED
 
 
-def test_an_imported_experiment_goes_on_as_it_would_have_at_home(archive: bytes, other: Home) -> None:
+def test_an_imported_experiment_continues_to_the_same_end(archive: bytes, other: Home) -> None:
     other.read(archive)
     other.experiment.go_on()
     assert other.experiment.wait(SECONDS)
@@ -150,7 +150,7 @@ def test_an_archive_with_plans_says_its_version_and_not_its_workspace(archive: b
     assert KEY.encode() not in archive
 
 
-def test_a_folder_that_does_not_say_whose_it_is_stays(filled: Home, archive: bytes, other: Home) -> None:
+def test_a_folder_without_an_owner_stays(filled: Home, archive: bytes, other: Home) -> None:
     place = other.store.folder / "experiments" / filled.experiment.id
     place.mkdir(parents=True)
     (place / "about.json").write_text("damage")
@@ -258,9 +258,7 @@ EXPERIMENT: dict[str, Change] = {
 
 
 @for_each("change", EXPERIMENT.values())
-def test_an_experiment_that_holds_something_else_is_refused(
-    archive: bytes, tmp_path: Path, change: Change
-) -> None:
+def test_a_changed_experiment_is_refused(archive: bytes, tmp_path: Path, change: Change) -> None:
     other = Home(tmp_path / "two", "another")
     report = other.read(rewrite(archive, change))
     part = report.others["experiment"]
@@ -291,9 +289,7 @@ SEARCH: dict[str, Change] = {
 
 
 @for_each("change", SEARCH.values())
-def test_a_search_that_holds_something_else_is_refused(
-    archive: bytes, tmp_path: Path, change: Change
-) -> None:
+def test_a_changed_search_is_refused(archive: bytes, tmp_path: Path, change: Change) -> None:
     other = Home(tmp_path / "two", "another")
     part = other.read(rewrite(archive, change)).others["search"]
     assert (part.imported, list(part.refused)) == ([], ["search on texts b"])

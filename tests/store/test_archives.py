@@ -129,7 +129,7 @@ def test_runs_come_back_to_the_bit_in_another_store(filled: Home, other: Home) -
     assert type(third) is Corpus
 
 
-def test_an_archive_does_not_tell_the_key_of_its_workspace(tmp_path: Path, other: Home) -> None:
+def test_an_archive_does_not_contain_the_key_of_its_workspace(tmp_path: Path, other: Home) -> None:
     """Who has a view-only link may download it; whoever has the key may change the workspace."""
     home = Home(tmp_path / "one", "0123456789abcdef" * 2)
     home.finish(small_run())
@@ -140,7 +140,7 @@ def test_an_archive_does_not_tell_the_key_of_its_workspace(tmp_path: Path, other
     assert end_of(other.jobs[0]) == end_of(home.jobs[0])
 
 
-def test_imported_runs_go_on_as_they_would_have_at_home(filled: Home, other: Home) -> None:
+def test_imported_runs_continue_to_the_same_end(filled: Home, other: Home) -> None:
     other.read(filled.write())
     waiting, short, _ = other.jobs
     assert waiting.inspect().status is Status.INTERRUPTED
@@ -485,7 +485,7 @@ def shorten_counts(arrays: dict[str, Any]) -> None:
         change_run_about(created=1e300),
     ],
 )
-def test_a_run_that_holds_something_else_is_refused(
+def test_a_changed_run_is_refused(
     filled: Home, tmp_path: Path, change: Callable[[dict[str, Any]], Any]
 ) -> None:
     other = Home(tmp_path / "two")

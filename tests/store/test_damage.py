@@ -305,7 +305,7 @@ def test_a_bad_row_or_table_hides_nothing(
     assert store.runs("mine")[0].summary == shelf.runs["one"][1].summary()
 
 
-def test_a_list_that_is_gone_is_made_anew(shelf: Shelf, executor: Executor, tmp_path: Path) -> None:
+def test_a_missing_list_is_made_again(shelf: Shelf, executor: Executor, tmp_path: Path) -> None:
     folder = shelf.copy(tmp_path / "kept")
     (folder / LIST).unlink()
     store = RunStore(folder)
@@ -434,7 +434,7 @@ def test_files_of_an_older_version_are_read_and_named(
     shelf.check(RunStore(folder), executor)
 
 
-def test_a_file_of_an_older_version_without_a_row_says_what_is_missing(
+def test_an_older_file_that_is_not_listed_asks_for_the_list(
     shelf: Shelf, executor: Executor, tmp_path: Path
 ) -> None:
     folder = shelf.copy(tmp_path / "kept")
@@ -472,7 +472,7 @@ def test_a_file_that_claims_another_data_set_is_refused(
         RunStore(folder).load("one", executor)
 
 
-def test_a_listed_run_is_what_it_is_once_it_is_read(women: Result, survey: Result, tmp_path: Path) -> None:
+def test_the_list_says_of_a_run_what_its_file_says(women: Result, survey: Result, tmp_path: Path) -> None:
     topics = prepare_run(load_sample("bars").data, "cvb0", {"k": 3}, heldout=0.1)
     race = fit(SURVEY, "vb", restarts=3, heldout=0.1, k_rows=3, k_cols=3, max_sweeps=6)
     stopped = women.with_state(snapshot=replace(women.snapshot, verdict=None))

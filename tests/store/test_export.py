@@ -92,7 +92,7 @@ def test_an_unknown_domain_is_refused(result: Result) -> None:
         responsibilities_frame(result, "columns")
 
 
-def test_what_json_cannot_say_is_null() -> None:
+def test_values_without_json_become_null() -> None:
     odd = {
         "a": math.nan,
         1: np.float64(np.inf),
@@ -301,7 +301,7 @@ def written(result: Result, folder: Path) -> list[Path]:
 
 
 @for_each("make", [topics, groups, blocks, features, no_features])
-def test_every_table_of_every_model_is_known_and_goes(tmp_path: Path, make: type) -> None:
+def test_every_table_of_every_model_is_known_and_removed(tmp_path: Path, make: type) -> None:
     result = make()
     tmp_path.joinpath("own").mkdir()
     found = [path.name for path in written(result, tmp_path)]
@@ -311,12 +311,12 @@ def test_every_table_of_every_model_is_known_and_goes(tmp_path: Path, make: type
     assert {path.name for path in tmp_path.iterdir() if path.is_file()} == {"run.json", "posterior.npz"}
 
 
-def test_no_table_is_listed_that_none_writes(tmp_path: Path) -> None:
+def test_every_listed_table_is_written_by_a_model(tmp_path: Path) -> None:
     names = {path.name for make in (topics, groups, blocks, features) for path in written(make(), tmp_path)}
     assert {name for name, _ in own_files()} <= names
 
 
-def test_what_is_no_table_of_a_run_stays(tmp_path: Path) -> None:
+def test_files_that_are_not_of_a_run_stay(tmp_path: Path) -> None:
     own = {
         "links.csv": "source,target\na,b\n",
         "rows.csv": "",
@@ -360,7 +360,7 @@ def test_agreement_is_that_of_the_objects_whose_label_is_known(plain: Result) ->
     assert found.loc["other", "nmi"] == pytest.approx(normalized_mutual_info_score(other, clusters))
 
 
-def test_labels_are_written_beside_the_clusters(plain: Result, tmp_path: Path) -> None:
+def test_known_labels_are_written_next_to_the_clusters(plain: Result, tmp_path: Path) -> None:
     labels = [name for name in ODD_LABELS if name.isprintable()]
     values = [labels[i % len(labels)] for i in range(18)]
     result = result_with(plain, cluster=values, object=["a", "=b"] * 9)

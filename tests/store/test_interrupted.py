@@ -83,7 +83,7 @@ def test_runs_survive_a_kill_and_end_with_the_same_bits(tmp_path: Path) -> None:
     assert found.interrupted
 
 
-def test_an_interrupted_run_shows_what_it_has_and_goes_on(
+def test_an_interrupted_run_shows_its_last_state_and_continues(
     prepared: PreparedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = finish(Job(prepared, Executor(1)).start())
@@ -185,7 +185,7 @@ def test_a_damaged_state_is_named_and_the_answer_stays(prepared: PreparedRun, tm
     assert not again.can_extend
 
 
-def test_an_interrupted_run_with_a_damaged_state_begins_anew_when_asked_again(
+def test_an_interrupted_run_with_a_damaged_state_starts_again_on_request(
     prepared: PreparedRun, tmp_path: Path
 ) -> None:
     store = RunStore(tmp_path)
@@ -289,7 +289,7 @@ def test_a_state_makes_only_what_a_state_has(tree: Any, fault: str) -> None:
         decode_state(tree, {})
 
 
-def test_what_is_no_state_is_not_kept() -> None:
+def test_objects_that_are_not_a_state_are_not_kept() -> None:
     with pytest.raises(TypeError, match="cannot be kept"):
         encode_state((1, threading.Lock()))
 
@@ -310,7 +310,7 @@ def topics_run(method: str, values: dict[str, Any]) -> PreparedRun:
         ("cvb0", {"max_sweeps": 60, "tol": 1e-12}, {"max_sweeps": 20}),
     ],
 )
-def test_a_run_that_began_from_topics_goes_on_after_a_restart(
+def test_a_run_that_began_from_topics_continues_after_a_restart(
     tmp_path: Path, method: str, values: dict[str, Any], short: dict[str, Any]
 ) -> None:
     whole = topics_run(method, values)
@@ -329,7 +329,7 @@ def test_a_run_that_began_from_topics_goes_on_after_a_restart(
     assert finish(ended)[2:] == wanted[2:]
 
 
-def test_a_run_of_a_folder_goes_on_from_where_it_was_kept(prepared: PreparedRun, tmp_path: Path) -> None:
+def test_a_run_of_a_folder_continues_from_its_last_kept_state(prepared: PreparedRun, tmp_path: Path) -> None:
     unfinished = UnfinishedRun(tmp_path, prepared, "1")
     assert unfinished.read() is None
     for update in Executor().compute(RunState.begin(prepared)):
@@ -356,7 +356,7 @@ def test_the_run_of_a_folder_is_not_taken_for_another(prepared: PreparedRun, tmp
     assert UnfinishedRun(tmp_path, prepared, "1").read() is not None
 
 
-def test_a_run_that_a_folder_cannot_keep_says_why(
+def test_a_run_that_a_folder_cannot_keep_gives_the_reason(
     prepared: PreparedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any) -> None:

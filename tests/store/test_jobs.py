@@ -125,7 +125,7 @@ def test_a_run_removed_while_it_is_saved_is_gone(
     assert saved(store) == []
 
 
-def test_closing_stops_and_saves_what_still_runs(never_ending: PreparedRun, store: RunStore) -> None:
+def test_closing_stops_and_saves_running_runs(never_ending: PreparedRun, store: RunStore) -> None:
     book = JobManager(Executor(1), store)
     running, queued = book.add("mine", never_ending), book.add("mine", never_ending)
     while running.inspect().snapshot is None:
@@ -197,7 +197,7 @@ class FullDisk:
         monkeypatch.setattr(np, "savez", write)
 
 
-def test_a_run_that_could_not_be_saved_says_so_until_it_is(
+def test_a_run_that_could_not_be_saved_is_listed_until_it_is(
     relation: Relation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     disk = FullDisk(monkeypatch)
@@ -218,7 +218,7 @@ def test_a_run_that_could_not_be_saved_says_so_until_it_is(
     assert [run.job_id for run in RunStore(tmp_path).runs("mine")] == [job.id]
 
 
-def test_closing_saves_what_could_not_be_saved_before(
+def test_closing_saves_runs_that_could_not_be_saved_before(
     relation: Relation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk, said = FullDisk(monkeypatch), []
@@ -354,7 +354,9 @@ def age(store: RunStore, job_id: str = "run") -> None:
     os.utime(store.folder / "deleted" / f"{job_id}.npz", (moment, moment))
 
 
-def test_it_is_out_of_the_list_and_comes_back(deleted: RunStore, executor: Executor, women: Result) -> None:
+def test_a_deleted_run_leaves_the_list_and_can_be_restored(
+    deleted: RunStore, executor: Executor, women: Result
+) -> None:
     assert ids(deleted) == ids(RunStore(deleted.folder)) == ([], ["run"])
     again = RunStore(deleted.folder)
     assert again.take_from_trash("mine", "run")
@@ -382,7 +384,7 @@ def test_only_its_workspace_changes_a_run(deleted: RunStore, executor: Executor,
     assert_same_result(women, again.load("other", executor, "mine").result())
 
 
-def test_a_run_whose_row_is_gone_is_still_its_owners(store: RunStore, women: Result) -> None:
+def test_a_run_that_is_not_listed_still_has_its_owner(store: RunStore, women: Result) -> None:
     store.save("mine", "run", 1.0, women)
     with open_connection(store.folder / LIST, write=True) as connection:
         connection.execute("DELETE FROM runs")
@@ -406,7 +408,7 @@ def test_an_array_is_read_while_its_run_is_deleted(
     assert len(store.read_array("run", "history")) == len(women.history)
 
 
-def test_after_a_day_it_goes_for_good(deleted: RunStore) -> None:
+def test_a_deleted_run_is_removed_after_a_day(deleted: RunStore) -> None:
     RunStore(deleted.folder)
     age(deleted)
     store = RunStore(deleted.folder)
@@ -430,7 +432,7 @@ def test_a_long_running_process_removes_it_too(deleted: RunStore, survey: Result
     assert ids(deleted) == ([], ["other"])
 
 
-def test_a_run_saved_anew_is_not_deleted_with_the_old_one(deleted: RunStore, women: Result) -> None:
+def test_a_run_saved_again_is_not_deleted_with_the_old_one(deleted: RunStore, women: Result) -> None:
     aside = deleted.folder / "deleted" / "run.npz"
     copy = aside.with_suffix(".copy")
     shutil.copy(aside, copy)

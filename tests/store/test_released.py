@@ -140,7 +140,7 @@ def test_a_run_of_november_can_be_extended(book: JobManager, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED["continued"])
-def test_a_run_of_november_that_was_interrupted_goes_on_to_the_same_end(book: JobManager, name: str) -> None:
+def test_an_interrupted_run_of_november_continues_to_the_same_end(book: JobManager, name: str) -> None:
     job = find(book, name)
     assert job.inspect().status is Status.INTERRUPTED
     job.continue_run()
@@ -148,7 +148,7 @@ def test_a_run_of_november_that_was_interrupted_goes_on_to_the_same_end(book: Jo
     assert_is(job.result(), EXPECTED["continued"][name])
 
 
-def test_the_studies_of_november_go_on_to_the_same_end(tmp_path: Path) -> None:
+def test_the_studies_of_november_continue_to_the_same_end(tmp_path: Path) -> None:
     store = RunStore(Path(shutil.copytree(NOVEMBER / "store", tmp_path / "store")))
     (experiment,) = StudyStore(ExperimentFolder, Executor(1), store, "0.1.0").jobs(OWNER)
     (search,) = StudyStore(SearchFolder, Executor(1), store, "0.1.0").jobs(OWNER)

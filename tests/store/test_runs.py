@@ -142,7 +142,7 @@ def test_numbers_that_are_not_finite_come_back(store: RunStore, executor: Execut
     assert np.isnan(store.runs("mine")[0].summary["heldout"]["roc_auc"])
 
 
-def test_a_relation_is_stored_once_and_goes_with_its_last_user(store: RunStore, women: Result) -> None:
+def test_a_relation_is_stored_once_and_removed_with_its_last_user(store: RunStore, women: Result) -> None:
     folder = store.folder / "relations"
     store.save("a", "one", 0.0, women)
     store.save("b", "two", 0.0, women)
@@ -337,7 +337,7 @@ def test_a_comparison_is_saved_with_all_its_runs(tmp_path: Path) -> None:
         load_result(tmp_path / "runs.acvb")
 
 
-def test_what_cannot_be_read_or_written_is_named(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"none\.acvb does not exist"):
         load_result(tmp_path / "none.acvb")
     (tmp_path / "text").write_text("no zip")
@@ -373,7 +373,7 @@ def returned() -> dict[str, Callable[[], Any]]:
 
 @pytest.mark.filterwarnings("ignore::acvb_core.DataChangedWarning")
 @for_each("name", list(returned()))
-def test_what_functions_return_prints_short_and_can_be_copied(name: str) -> None:
+def test_returned_objects_print_short_and_can_be_copied(name: str) -> None:
     made = returned()[name]()
     printed = repr(made)
     assert len(printed.splitlines()) <= MOST_LINES
@@ -404,7 +404,7 @@ def answer(result: Result) -> list[bytes]:
     return [array.tobytes() for array in result.posterior.arrays.values()] + [history.to_csv().encode()]
 
 
-def test_runs_that_are_over_hold_no_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finished_runs_keep_no_arrays_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     known: list[weakref.ref[Any]] = []
     save, decode = RunStore.save, results.decode_posterior
 

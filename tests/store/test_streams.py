@@ -79,9 +79,7 @@ def test_a_run_comes_back(store: RunStore, folder: Path, executor: Executor) -> 
     assert again.history["passes"].iloc[-1] == result.snapshot.passes
 
 
-def test_the_folder_goes_with_the_last_that_refers_to_it_if_it_is_the_stores(
-    store: RunStore, folder: Path
-) -> None:
+def test_a_folder_of_the_store_is_removed_with_its_last_user(store: RunStore, folder: Path) -> None:
     corpus = kept(folder)
     store.save_dataset("mine", corpus, ["Read it."], {"name": "bars"})
     store.save("mine", "run", 1.0, streamed(corpus))
@@ -100,7 +98,7 @@ def test_the_folder_goes_with_the_last_that_refers_to_it_if_it_is_the_stores(
     assert folder.is_dir() == (not folder.is_relative_to(store.folder))
 
 
-def test_a_folder_that_is_being_read_goes_when_that_is_over(store: RunStore) -> None:
+def test_a_folder_in_use_is_removed_after_its_last_use(store: RunStore) -> None:
     folder = store.new_stream_folder()
     corpus = kept(folder)
     store.save_dataset("mine", corpus, [], {})
@@ -220,7 +218,7 @@ def test_a_changed_note_never_removes_anything_else(name: str, tmp_path: Path) -
     assert notes(store) == []
 
 
-def test_what_was_read_and_never_kept_is_swept_up_a_day_later(store: RunStore) -> None:
+def test_corpora_that_were_read_and_not_kept_are_removed_a_day_later(store: RunStore) -> None:
     used, old, new = (store.new_stream_folder() for _ in range(3))
     store.save_dataset("mine", kept(used), [], {})
     for made in (old, new):
@@ -305,7 +303,7 @@ def test_all_documents_are_written_chunk_by_chunk(large: Result, tmp_path: Path)
     assert [path.name for path in tmp_path.iterdir()] == ["documents.csv"]
 
 
-def test_a_run_on_disk_tells_that_its_documents_are_a_sample(large: Result, tmp_path: Path) -> None:
+def test_a_run_on_disk_reports_that_its_documents_are_a_sample(large: Result, tmp_path: Path) -> None:
     write_run(large, tmp_path)
     told = json.loads(run_json(large))
     assert told["documents_are_a_sample"] is True
@@ -340,7 +338,9 @@ def test_the_snippet_opens_the_folder_and_repeats_the_run(tmp_path: Path) -> Non
     assert again.snapshot.heldout == result.snapshot.heldout
 
 
-def test_the_snippet_says_what_a_run_went_on_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_snippet_names_the_model_that_a_run_started_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = fit(
         Corpus.build([[3, 1], [1, 2]], vocabulary=["old", "1"], name="two\nlines"), "cvb0", k=4, max_sweeps=2
     )

@@ -75,7 +75,7 @@ def test_another_process_finds_them_under_their_names(
     assert again.jobs("other") == book.jobs("other") == []
 
 
-def test_one_that_was_interrupted_goes_on_and_keeps_its_runs(
+def test_an_interrupted_experiment_continues_and_keeps_its_runs(
     store: RunStore, done: StudyJob[Experiment]
 ) -> None:
     path = folder_of(store, done) / "runs.jsonl"
@@ -120,7 +120,7 @@ def test_a_damaged_one_is_named_and_leaves_the_others(
 
 
 @for_each("content", ["{", "[]", "{}"])
-def test_one_whose_owner_is_not_known_is_shown_to_nobody_and_stays(
+def test_an_experiment_without_an_owner_is_shown_to_nobody_and_stays(
     store: RunStore, done: StudyJob[Experiment], content: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     (folder_of(store, done) / "about.json").write_text(content)
@@ -133,7 +133,7 @@ def test_one_whose_owner_is_not_known_is_shown_to_nobody_and_stays(
     assert done.id in caplog.text
 
 
-def test_a_book_that_closes_stops_what_is_under_way(book: Book) -> None:
+def test_closing_stops_a_running_experiment(book: Book) -> None:
     job = book.add("mine", plan_experiment(WOMEN, ["gibbs"], splits=3, max_sweeps=1_000_000), "long")
     book.close()
     assert job.wait(180)
@@ -193,7 +193,7 @@ def broken(tmp_path: Path, whole: Tuning) -> Iterator[Home]:
     home.book.close()
 
 
-def test_a_search_goes_on_after_a_kill_to_the_same_trials(broken: Home, whole: Tuning) -> None:
+def test_a_search_continues_after_a_kill_to_the_same_trials(broken: Home, whole: Tuning) -> None:
     job = broken.job
     seen = job.inspect()
     assert (seen.status, seen.planned, seen.number) == (Status.INTERRUPTED, 5, None)
@@ -238,7 +238,7 @@ time.sleep(300)
 
 
 @pytest.mark.long
-def test_a_search_in_a_process_that_is_killed_goes_on(tmp_path: Path, whole: Tuning) -> None:
+def test_a_search_in_a_killed_process_continues(tmp_path: Path, whole: Tuning) -> None:
     with subprocess.Popen([sys.executable, "-c", _TUNE, str(tmp_path)], cwd=ROOT) as process:
         end = time.monotonic() + SECONDS
         while not any(path.stat().st_size for path in tmp_path.glob("searches/*/trials.jsonl")):
@@ -328,7 +328,7 @@ def test_a_damaged_file_is_named_and_the_search_can_be_deleted(
     assert again.store.load_dataset(f"search {job_id}") is None
 
 
-def test_a_plan_that_says_something_else_is_refused() -> None:
+def test_a_changed_plan_is_refused() -> None:
     known = small_search().identity()
     assert rebuild_search(CORPUS, known).identity() == known
     other: Any = [
@@ -360,7 +360,7 @@ def test_a_plan_that_says_something_else_is_refused() -> None:
             rebuild_search(CORPUS, {key: value for key, value in known.items() if key != name})
 
 
-def test_a_folder_goes_on_for_more_trials_and_with_nothing_else(tmp_path: Path, whole: Tuning) -> None:
+def test_a_folder_continues_with_more_trials_of_the_same_search_only(tmp_path: Path, whole: Tuning) -> None:
     for trial in whole.trials[:2]:
         SearchFolder(tmp_path, small_search(2), "1.0").append(trial)
     more = SearchFolder(tmp_path, small_search(5), "1.0")

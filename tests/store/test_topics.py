@@ -83,7 +83,7 @@ def refused(folder: Path) -> str:
     return str(error.value)
 
 
-def test_what_is_no_folder_of_topics(folder: Path, tmp_path: Path) -> None:
+def test_folders_without_topics_are_refused(folder: Path, tmp_path: Path) -> None:
     assert refused(tmp_path / "nowhere").startswith(
         f"{tmp_path / 'nowhere'} is not a folder. Give a folder that"
     )
@@ -173,7 +173,7 @@ def test_a_name_is_replaced_and_taken_away(names: TopicNames) -> None:
     assert names.rename("run", WORDS, 1, "  ") == (None, None, None)
 
 
-def test_a_name_goes_with_the_words_of_its_topic(names: TopicNames) -> None:
+def test_a_name_follows_the_words_of_its_topic(names: TopicNames) -> None:
     names.rename("run", WORDS, 1, "low")
     names.rename("run", WORDS, 3, "high")
     assert names.names("run", WORDS[[2, 1, 0]]) == ("high", None, "low")
@@ -181,7 +181,7 @@ def test_a_name_goes_with_the_words_of_its_topic(names: TopicNames) -> None:
     assert names.names("run", [[3, 2, 90, 91], [10, 70, 71, 72]]) == ("low", None)
 
 
-def test_topics_with_the_same_words_are_told_apart_by_number(names: TopicNames) -> None:
+def test_topics_with_the_same_words_are_distinguished_by_number(names: TopicNames) -> None:
     same = np.zeros((3, 4), dtype=int) + np.arange(4)
     names.rename("run", same, 2, "middle")
     assert names.names("run", same) == (None, "middle", None)
@@ -201,14 +201,14 @@ def test_what_is_refused(names: TopicNames) -> None:
 
 
 @for_each("text", ["", "{", "[]", '{"version": 1, "names": [{}]}', '{"version": 2, "names": []}'])
-def test_a_damaged_file_is_told(names: TopicNames, text: str) -> None:
+def test_a_damaged_file_of_names_is_reported(names: TopicNames, text: str) -> None:
     names.folder.mkdir(parents=True, exist_ok=True)
     (names.folder / "run.json").write_text(text)
     with pytest.raises(StoreError, match=r"run\.json"):
         names.names("run", WORDS)
 
 
-def test_a_folder_that_cannot_be_written_is_told(names: TopicNames) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(names: TopicNames) -> None:
     names.folder.parent.mkdir()
     names.folder.write_text("in the way")
     with pytest.raises(StoreError, match="cannot be"):
@@ -266,7 +266,7 @@ def test_everything_comes_back(tmp_path: Path, method: str) -> None:
 
 @for_each("then", ["sdm", "scvb0", "svb", "asdm", "cvb0", "acvb"])
 @for_each("first", ["sdm", "scvb0", "cvb0"])
-def test_training_goes_on_from_the_file_bit_for_bit(tmp_path: Path, first: str, then: str) -> None:
+def test_training_continues_from_the_file_bit_for_bit(tmp_path: Path, first: str, then: str) -> None:
     result = trained_by(first)
     acvb_core.save_model(result, tmp_path / "m.npz")
     loaded = acvb_core.load_model(tmp_path / "m.npz")
@@ -282,7 +282,7 @@ def test_training_goes_on_from_the_file_bit_for_bit(tmp_path: Path, first: str, 
     assert one.prepared.spec.start == f"5 topics of bars by {first}"
 
 
-def test_a_result_topics_and_whatever_gives_topics_can_be_saved(tmp_path: Path) -> None:
+def test_results_topics_and_objects_with_topics_can_be_saved(tmp_path: Path) -> None:
     class Streaming:
         def __init__(self, result: Result) -> None:
             self.result = result
@@ -323,14 +323,14 @@ def about(stored: dict[str, Any], **changed: Any) -> np.ndarray:
     return np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
 
 
-def test_a_file_of_a_newer_version_says_so(tmp_path: Path) -> None:
+def test_a_model_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "m.npz", **(arrays() | {"version": VERSION + 1}))
     with pytest.raises(StoreError, match=r"written by a newer version of the program .* Update the program"):
         load_model(tmp_path / "m.npz")
 
 
 @for_each("kind", ["gone", "text", "array", "other npz", "results", "stored run", "folder"])
-def test_what_holds_no_topics_is_named(tmp_path: Path, kind: str) -> None:
+def test_files_without_topics_are_named(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "m.npz"
     if kind == "text":
         path.write_text("topic,word\n")

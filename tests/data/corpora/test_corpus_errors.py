@@ -164,7 +164,7 @@ def test_bombs_are_refused(monkeypatch):
         (UCI + b"1 1 1\n2 1 1\n", {"count_column": 2}),
     ],
 )
-def test_settings_that_make_no_sense(source, options):
+def test_wrong_settings_are_refused(source, options):
     with pytest.raises(ParameterError):
         load_corpus(source, **options)
 
@@ -300,25 +300,6 @@ def test_a_broken_line_names_itself_and_can_be_left_out(tmp_path, name):
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_broken_lines_are_counted_and_the_first_are_named(tmp_path):
-    lines = [b"x,y\n" if i % 10 == 5 else line for i, line in enumerate(COUNTS)]
-    disk = read_to_disk(
-        b"doc,word,count\n" + b"".join(lines), tmp_path / "c", broken="skip", **options("counts")
-    )
-    (fact,) = [fact for fact in disk.report.facts if fact.name == "broken_lines"]
-    assert (fact.count, fact.details["lines"]) == (300, [7, 17, 27, 37, 47])
-    assert fact.sentence == (
-        "300 broken lines left out (line 7, line 17, line 27, line 37, line 47, …); "
-        "the first: this line has 2 fields where the first has 3, 'doc,word,count', separated by commas, found 'x,y'."
-    )
-    assert disk.report.lines()[0] == fact.sentence
-    rest = load_corpus(
-        b"doc,word,count\n" + b"".join(line for line in lines if line != b"x,y\n"), **options("counts")
-    )
-    assert disk.data.fingerprint == rest.data.fingerprint
-
-
-@pytest.mark.usefixtures("small_blocks")
 @for_each("said, line", [(2990, 2994), (3010, 3)])
 def test_a_wrong_number_of_lines(tmp_path, said, line):
     source = b"429\n101\n%d\n" % said + b"".join(LONG_UCI)
@@ -349,28 +330,6 @@ def test_a_truncated_gzip_file(tmp_path, format, rng):
     assert 15_000 < lines < 30_000
     rest = load_corpus(head.replace(b"30000", b"%d" % lines) + b"".join(body[:lines]), **options(format))
     assert disk.data.fingerprint == rest.data.fingerprint
-
-
-@pytest.mark.usefixtures("small_blocks")
-def test_a_long_quoted_record_is_read_again_from_its_second_line_only_so_far(tmp_path, monkeypatch):
-    monkeypatch.setattr("acvb_core.data.corpora.build._PATIENT_TEXT", 2000)
-    quoted = [line.replace(b'"', b"").replace(b", of", b" of") for line in LONG_TABLE]
-    source = b"id,text\n" + b"".join([*quoted[:AT], b'new,"the new\n', *quoted[AT + 1 :]])
-    disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("table"))
-    assert disk.data.n_documents == 2999
-    assert disk.report.facts[0].details["lines"] == [AT + 2]
-
-
-@pytest.mark.usefixtures("small_blocks")
-def test_a_line_without_end_is_refused(tmp_path, monkeypatch):
-    for module in ("corpora.reading", "sources.source"):
-        monkeypatch.setattr(f"acvb_core.data.{module}.MAX_TEXT", 1000)
-    source = b"a short line\n" + b"word " * 1000 + b"\nand a third\n"
-    with pytest.raises(DataError, match="longer than 1,000 characters") as caught:
-        read_to_disk(source, tmp_path / "c", **options("lines"))
-    assert caught.value.line == 2
-    disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("lines"))
-    assert disk.data.in_memory().documents.tolist() == ["1", "3"]
 
 
 @pytest.mark.usefixtures("small_blocks")

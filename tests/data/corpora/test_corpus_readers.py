@@ -12,7 +12,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import hypothesis
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -44,12 +43,6 @@ texts = st.text(characters | st.sampled_from('",;\t|\n '), max_size=60).filter(
 )
 
 
-def as_csv(rows, delimiter=",", newline="\r\n") -> bytes:
-    out = io.StringIO()
-    csv.writer(out, delimiter=delimiter, lineterminator=newline, quoting=csv.QUOTE_ALL).writerows(rows)
-    return out.getvalue().encode()
-
-
 def test_counts_by_hand():
     source = b"word;id;x\ncat;a;2\ndog;a;0\ncat;b;1\ncat;a;3\n"
     loaded = load_corpus(source, filename="pets.csv", document_column="id", vocabulary=b"cow\ncat\ndog\n")
@@ -64,23 +57,6 @@ def test_counts_by_hand():
     assert without.report.count("lines_as_tokens") == 3
     whole = load_corpus(b"doc,word,count\na,x,2.0\n")
     assert whole.data.n_tokens == 2
-
-
-@hypothesis.given(
-    st.lists(st.tuples(names, texts, names), min_size=1, max_size=6),
-    st.sampled_from(",;\t|"),
-    st.sampled_from(["\n", "\r\n"]),
-    st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
-)
-def test_table(rows, delimiter, newline, encoding):
-    source = as_csv([("title", "text", "label"), *rows], delimiter, newline).decode().encode(encoding)
-    read = read_texts(source, filename="a.csv", delimiter=delimiter, format="table")
-    assert read.texts == tuple(row[1] for row in rows)
-    assert read.labels.tolist() == [row[2] for row in rows]
-    assert len(set(read.documents)) == len(rows)
-    renamed = sum(fact.count for fact in read.facts if fact.name == "renamed_documents")
-    assert renamed == len(rows) - len({row[0] for row in rows})
-    assert [a for a, b in zip(read.documents, rows, strict=True) if a != b[0]] == [] or renamed
 
 
 def test_read_once_and_cut_often():
@@ -173,13 +149,6 @@ def test_format_is_guessed(case):
     assert layout.rows
     assert inspect_corpus(gzip.compress(source)).rows == layout.rows
     load_corpus(source, tokeniser=EVERYTHING if layout.has_texts else None)
-
-
-def test_names_that_come_again():
-    read = read_texts(b"id,text\na,one two\na (2),one\na,two\n,three\n", name="x")
-    assert read.documents.tolist() == ["a", "a (2)", "a (3)", "4"]
-    assert {fact.name: fact.count for fact in read.facts}["renamed_documents"] == 1
-    assert {fact.name: fact.count for fact in read.facts}["unnamed_documents"] == 1
 
 
 NAMES = ["first", "second", "third", "fourth", "fifth"]
@@ -409,11 +378,6 @@ def test_columns_with_one_value_for_each_document_are_kept(tmp_path: Path) -> No
         assert disk.metadata["stars"].tolist() == [1, 5, 2, 4, 3]
 
 
-def test_words_without_a_vocabulary_are_numbers() -> None:
-    assert load_corpus(BAGS).data.vocabulary.tolist() == [str(n) for n in range(len(VOCABULARY))]
-    assert load_corpus(COUNTS).data.fingerprint == load_corpus(BAGS).data.fingerprint
-
-
 def test_a_matrix_is_a_corpus_where_the_model_says_so() -> None:
     for given in (COUNTS, sparse.csr_array(COUNTS), BAGS):
         result = acvb_core.fit(given, "cvb0", model="lda", k=2, max_sweeps=2)
@@ -453,7 +417,7 @@ def test_a_matrix_is_a_corpus_where_the_model_says_so() -> None:
         (SimpleNamespace(column_names={"train": ["a"], "test": ["a"]}), {}, ParameterError, "one of train, test"),
         (written(TABLE), {"text": 1, "text_column": 1}, ParameterError, "text and text_column are the same"),
     ])  # fmt: skip
-def test_what_is_no_corpus_is_refused_in_one_sentence(
+def test_objects_that_are_not_a_corpus_are_refused(
     given: Any, options: dict[str, Any], error: type[Exception], told: str
 ) -> None:
     with pytest.raises(error, match=told):
@@ -495,7 +459,7 @@ def folder(tmp_path) -> Path:
     return tmp_path / "news"
 
 
-def test_it_is_what_the_zip_of_it_is(folder, tmp_path):
+def test_a_folder_of_texts_is_read_as_its_zip_archive_is(folder, tmp_path):
     packed = load_corpus(zipped(dict(sorted(FILES.items()))), filename="news.zip", tokeniser=EVERYTHING)
     loaded = load_corpus(folder, tokeniser=EVERYTHING)
     assert loaded.data.identity() == packed.data.identity()
@@ -509,7 +473,7 @@ def test_it_is_what_the_zip_of_it_is(folder, tmp_path):
     np.testing.assert_array_equal(disk.data.in_memory().labels, loaded.data.labels)
 
 
-def test_it_is_looked_at_as_the_zip_of_it_is(folder):
+def test_a_folder_of_texts_is_inspected_as_its_zip_archive_is(folder):
     layout = inspect_corpus(folder)
     assert (layout.format, layout.filename) == ("zip", "news")
     assert ("oil/a.txt", "14") in layout.rows
@@ -519,7 +483,7 @@ def test_it_is_looked_at_as_the_zip_of_it_is(folder):
     assert (found.documents, found.tokens) == (3, 5)
 
 
-def test_what_is_no_folder_of_texts(folder, tmp_path):
+def test_folders_without_texts_are_refused(folder, tmp_path):
     (tmp_path / "none").mkdir()
     with pytest.raises(DataError, match=r"no \.txt file among the 0 files of this folder"):
         load_corpus(tmp_path / "none")
@@ -610,7 +574,7 @@ def test_an_estimate_of_a_table_of_counts_is_near(rng, monkeypatch, form):
 
 @pytest.mark.usefixtures("small_heads")
 @for_each("name", ["counts", "docword", "ldac", "lines", "table", "zip"])
-def test_what_is_all_in_the_head_is_exact(files, name, monkeypatch):
+def test_an_estimate_of_a_short_file_is_exact(files, name, monkeypatch):
     monkeypatch.setattr(estimates, "_HEAD_CHARACTERS", 10**7)
     monkeypatch.setattr(estimates, "_HEAD_ENTRIES", 10**7)
     given = files[name]
@@ -624,21 +588,6 @@ def test_what_is_all_in_the_head_is_exact(files, name, monkeypatch):
     )
     assert found.exact
     assert found.sentence.startswith("2,000 documents, ")
-
-
-@pytest.mark.usefixtures("small_heads")
-def test_head_of_a_file_of_texts() -> None:
-    """As they stand, quotes and line ends within them included."""
-    texts = [f'number {i} "quoted"\nand, a second line {"x" * 50}' for i in range(3_000)]
-    lines = ["id,text\n"] + [f'{i},"{text.replace(chr(34), chr(34) * 2)}"\n' for i, text in enumerate(texts)]
-    data = "".join(lines).encode()
-    assert len(data) > 200_000
-    for given in (data, gzip.compress(data, 1)):
-        found = head_texts(given, filename="talks.csv").texts
-        assert 500 < len(found) < 1_500
-        assert list(found) == texts[: len(found)]
-    few = head_texts(b"one line here\nanother line there\n", filename="few.txt")
-    assert few.texts == ("one line here", "another line there")
 
 
 @pytest.mark.usefixtures("small_heads")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import numpy as np
@@ -16,16 +15,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora import tokenise
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.corpora.tokenise import (
-    DROP_REASONS,
-    STOP_WORD_LANGUAGES,
-    TOKEN_PATTERN,
-    TOKENISER_PARAMETERS,
-    CutTexts,
-    Tokeniser,
-    find_spans,
-    stop_words_of,
-)
+from acvb_core.data.corpora.tokenise import DROP_REASONS, TOKEN_PATTERN, CutTexts, Tokeniser, find_spans
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.transform import as_corpus
 from tests.data.support import EVERYTHING
@@ -87,7 +77,7 @@ def never_kept(given_texts, tokeniser):
 
 
 @given(texts, tokenisers())
-def test_what_is_kept_is_what_scikit_learn_keeps(given_texts, tokeniser):
+def test_the_same_words_are_kept_as_by_scikit_learn(given_texts, tokeniser):
     selection = tokeniser.select(given_texts)
     without_cap = by_scikit_learn(given_texts, tokeniser, never_kept(given_texts, tokeniser))
     if without_cap is None:
@@ -175,17 +165,6 @@ def test_spans_where_lower_case_is_longer():
     assert [text[a:b] for a, b, _ in spans] == ["İstanbul", "bank"]
 
 
-def test_settings_travel_as_json():
-    tokeniser = Tokeniser(stop_words=["german", "english", "german"], extra_stop_words=["ja"], max_words=50)
-    assert tokeniser.stop_words == ("german", "english")
-    assert Tokeniser.from_dict(json.loads(json.dumps(tokeniser.to_dict()))) == tokeniser
-    assert hash(Tokeniser.from_dict({})) == hash(Tokeniser())
-    assert Tokeniser(max_words=0).max_words is None
-    defaults = Tokeniser()
-    for parameter in TOKENISER_PARAMETERS:
-        assert parameter.check(parameter.default) == (getattr(defaults, parameter.name) or parameter.default)
-
-
 @for_each(
     "settings",
     [
@@ -207,14 +186,9 @@ def test_settings_travel_as_json():
         {"stemmer": "porter"},
     ],
 )
-def test_settings_that_make_no_sense(settings):
+def test_wrong_settings_are_refused(settings):
     with pytest.raises(ParameterError):
         Tokeniser.from_dict(settings)
-
-
-def test_a_fact_names_the_most_frequent_words():
-    told = [fact.sentence for fact in Tokeniser(max_share=1.0).preview(TEXTS).facts()]
-    assert told[0] == "Dropped 7 words (14 tokens): stop words, such as the, and, of."
 
 
 #: Without blanks between words, …
@@ -248,7 +222,7 @@ EVERY = {"min_documents": 1, "max_share": 1.0, "stop_words": ()}
 @for_each("language", list(WITHOUT_BLANKS))
 @for_each("pattern", [r"(?u)\b\w\w+\b", r"\S+"])
 @for_each("ngrams", [1, 2])
-def test_sentences_that_count_as_words_are_told_of(language, pattern, ngrams):
+def test_texts_without_blanks_between_words_are_reported(language, pattern, ngrams):
     tokeniser = Tokeniser(**EVERY, token_pattern=pattern, ngrams=ngrams)
     uncut = tokeniser.preview([WITHOUT_BLANKS[language], WITH_BLANKS["english"]]).uncut
     assert uncut is not None
@@ -264,26 +238,9 @@ def test_sentences_that_count_as_words_are_told_of(language, pattern, ngrams):
 @for_each("language", list(WITH_BLANKS))
 @for_each("pattern", [r"(?u)\b\w\w+\b", r"\S+"])
 @for_each("ngrams", [1, 3])
-def test_words_between_blanks_are_not(language, pattern, ngrams):
+def test_words_between_blanks_are_not_reported(language, pattern, ngrams):
     text = WITH_BLANKS[language]
     assert Tokeniser(**EVERY, token_pattern=pattern, ngrams=ngrams).preview([text, text[:40]]).uncut is None
-
-
-CHINESE_TEXTS = [
-    WITHOUT_BLANKS["chinese"],
-    "机器学习是什么。显然,机器学习很好",
-    "今天天气很好。机器学习是什么",
-]
-
-
-def test_stop_words_are_offered_for_languages_with_blanks():
-    assert not {"chinese", "japanese", "thai"} & set(STOP_WORD_LANGUAGES)
-    assert "的" in stop_words_of("chinese")
-    words = load_corpus(
-        CHINESE_TEXTS, tokeniser=Tokeniser(function=list, stop_words=["chinese"], max_share=1.0)
-    ).data.vocabulary
-    assert "习" in words
-    assert "很" not in words
 
 
 def test_marks_belong_to_their_letters():
@@ -344,7 +301,7 @@ def test_a_function_that_fails_is_named_with_the_text(function, told, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_no_tokeniser_is_refused():
+def test_objects_that_are_not_a_tokeniser_are_refused():
     with pytest.raises(ParameterError, match="must take a text"):
         load_corpus(["a text"], tokeniser=3)
 
@@ -434,12 +391,6 @@ def test_spans_are_those_of_re(pattern):
     compiled = re.compile(pattern)
     wanted = [[match.span(compiled.groups) for match in compiled.finditer(text)] for text in PATTERN_TEXTS]
     assert list(find_spans(PATTERN_TEXTS, pattern)) == wanted
-
-
-def test_many_texts_are_cut_in_pieces(monkeypatch):
-    monkeypatch.setattr(tokenise, "LETTERS", 20)
-    found = list(find_spans(PATTERN_TEXTS * 5, r"\S+"))
-    assert found == list(find_spans(PATTERN_TEXTS, r"\S+")) * 5
 
 
 @pytest.mark.usefixtures("short_limit")

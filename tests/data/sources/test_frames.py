@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -25,8 +24,7 @@ from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.relation_readers import inspect_source, load_relation
 from acvb_core.data.sources import containers
-from acvb_core.data.sources.containers import inspect_choices, open_source
-from acvb_core.data.sources.frames import BATCH_ROWS, FrameRecords
+from acvb_core.data.sources.containers import inspect_choices
 from acvb_core.data.table_build import load_table
 from tests.loops import for_each
 
@@ -240,19 +238,6 @@ def test_a_fault_of_json_lines_is_named() -> None:
     assert inspect_source(nested, "data.jsonl").column_names == ("a.name", "b", "when")
 
 
-def test_many_batches_number_their_rows() -> None:
-    n = 2 * BATCH_ROWS + 5
-    table = pa.table({"a": [str(i % 7) for i in range(n)], "b": [f" {i % 5}" for i in range(n)]})
-    with open_source(table) as source:
-        records = FrameRecords(source, used=[0])  # type: ignore[arg-type]
-        lines = np.concatenate([batch.lines for batch in records])
-        assert lines.tolist() == list(range(1, n + 1))
-        again = FrameRecords(source)  # type: ignore[arg-type]
-        for batch in again:
-            assert batch.field(4, 1) == str(int(batch.lines[4] - 1) % 5)
-        assert again.trimmed == n
-
-
 @for_each(
     "content, kind",
     [
@@ -278,14 +263,6 @@ def test_a_workbook_that_claims_to_be_huge_is_refused() -> None:
                 sheet.write(b" " * 1_000_000)
     with pytest.raises(DataError, match="unpacks to more than"):
         load_relation(out.getvalue())
-
-
-def test_columns_of_other_types_are_refused_where_they_are_used() -> None:
-    table = pa.table({"a": ["x", "y"], "b": ["z", "w"], "c": [[1, 2], [3]]})
-    assert load_relation(table, row_column="a", column_column="b", value_column=False).data.n_ones == 2
-    with pytest.raises(DataError, match="values of the type list") as caught:
-        load_relation(table, row_column="a", column_column="c", value_column=False)
-    assert caught.value.column == "c"
 
 
 TEXTS = pd.DataFrame(

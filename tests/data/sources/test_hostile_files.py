@@ -115,19 +115,8 @@ def test_a_date_that_no_calendar_has_is_refused(load: Any) -> None:
 
 
 @BOTH
-@for_each("kind", ["csr", "csc", "coo", "bsr", "dia"])
-def test_sound_matrices_of_every_format_are_read(load: Any, kind: str) -> None:
-    cells = np.array([[1, 0, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [1, 0, 0, 1]])
-    out = io.BytesIO()
-    sparse.save_npz(out, sparse.csr_array(cells).asformat(kind))
-    found = load(out.getvalue(), filename="upload.npz")
-    read = found.data.ones.toarray() if load is load_relation else found.data.values
-    np.testing.assert_array_equal(read, cells)
-
-
-@BOTH
 @for_each("side", [2**31 - 2, 40_000_000])
-def test_a_sparse_matrix_that_claims_far_more_than_it_holds_is_refused(load: Any, side: int) -> None:
+def test_a_sparse_matrix_that_claims_far_more_than_it_contains_is_refused(load: Any, side: int) -> None:
     out = io.BytesIO()
     sparse.save_npz(out, sparse.coo_array(([1.0], ([0], [1])), shape=(side, side)))
     with pytest.raises(DataError, match=rf"{side:,}"):
@@ -150,7 +139,7 @@ def test_a_sparse_matrix_that_claims_far_more_than_it_holds_is_refused(load: Any
         (b"\x93NUMPY\x09\x00" + bytes(64), "version"),
     ],
 )
-def test_an_npy_file_that_claims_what_it_does_not_hold_is_refused(content: bytes, words: str) -> None:
+def test_an_npy_file_that_claims_more_than_it_contains_is_refused(content: bytes, words: str) -> None:
     for packed in (content, gzip.compress(content, mtime=0)):
         with pytest.raises(DataError, match=words.replace("|", r"\|")):
             load_table(packed, filename="upload.npy")
@@ -192,7 +181,7 @@ BANNER = "%%MatrixMarket matrix coordinate real "
         (BANNER + "general\n2 2 3\n1 1 1\n", "not a readable MatrixMarket"),
     ],
 )
-def test_a_market_file_that_claims_what_it_does_not_hold_is_refused(text: str, words: str) -> None:
+def test_a_market_file_that_claims_more_than_it_contains_is_refused(text: str, words: str) -> None:
     for content in (text.encode(), gzip.compress(text.encode(), mtime=0)):
         with pytest.raises(DataError, match=words):
             load_relation(content, filename="upload.mtx")
@@ -208,12 +197,6 @@ def test_a_market_file_that_claims_what_it_does_not_hold_is_refused(text: str, w
 def test_vertices_that_no_link_names_are_not_made(content: bytes, words: str) -> None:
     with pytest.raises(DataError, match=words):
         load_relation(content, filename="upload.net")
-
-
-@for_each("content", [b"40000000\n2\n1\n1 1 1\n", b"2\n40000000\n1\n1 1 1\n", b"1 39999999:1\n1 0:1\n"])
-def test_counts_that_claim_more_than_they_hold_are_refused(content: bytes) -> None:
-    with pytest.raises(DataError, match=r"claims|40,000,000"):
-        load_corpus(content, filename="upload.txt")
 
 
 def test_a_gzip_file_of_one_thing_repeated_is_refused_as_it_unpacks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,7 +326,7 @@ def test_xml_of_an_unknown_encoding_is_refused(encoding: str) -> None:
 
 @for_each("code", [0x110000, 2**32 - 1, 0xD800])
 @for_each("order", ["<", ">"])
-def test_an_array_of_texts_that_holds_no_letters_is_refused(code: int, order: str) -> None:
+def test_an_array_of_texts_without_letters_is_refused(code: int, order: str) -> None:
     rows = np.array([ord("a"), code], dtype=f"{order}u4").view(f"{order}U1")
     out = io.BytesIO()
     np.savez(out, cells=np.eye(2), rows=rows)
@@ -358,13 +341,6 @@ def test_a_file_of_columns_needs_columns_and_rows(load: Any, write: Any) -> None
         load(columns(write, x=pa.int64(), text=pa.string(), y=pa.float64()))
     with pytest.raises(DataError, match="file has no columns"):
         load(columns(write))
-
-
-@for_each("name", ["person", "things"])
-def test_an_arrow_file_with_names_that_are_no_text_is_refused(name: str) -> None:
-    content = columns(arrow, person=pa.string(), things=pa.string())
-    with pytest.raises(DataError, match="Arrow file that cannot be read"):
-        load_relation(content.replace(name.encode(), b"\xff" + name[1:].encode()))
 
 
 @for_each("write", [plain_parquet, packed_parquet])
