@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
-import pytest
-from numba.core.dispatcher import Dispatcher
 
 from acvb_core.core.protocols import Posterior, Responsibilities
 from acvb_core.models.lda.cvb import CollapsedLda, CollapsedState, SweepBuffers, sum_counts
@@ -17,7 +13,6 @@ from acvb_core.models.lda.kernels import Counts
 from acvb_core.models.lda.model import LdaModel
 from acvb_core.models.lda.state import BlockPartition, Tokens, build_posterior
 from acvb_core.models.lda.vb import VariationalLda, VariationalState
-from tests.oracles.dense_irm import Array
 from tests.oracles.dense_lda import Statistics, Triplets, entropy, expected_counts
 from tests.oracles.lda_cases import LdaCase
 
@@ -90,34 +85,3 @@ def assert_counts(found: Counts, wanted: Statistics, **slack: float) -> None:
     np.testing.assert_allclose(found.by_document, wanted.documents, **slack)
     np.testing.assert_allclose(found.by_word, wanted.words, **slack)
     np.testing.assert_allclose(found.totals, wanted.topics, **slack)
-
-
-def with_gamma(case: LdaCase, gamma: Array) -> LdaCase:
-    """Return a case with other responsibilities."""
-    return case._replace(gamma=np.asarray(gamma, dtype=np.float64))
-
-
-#: What plain Python cannot call: fast functions in single precision, and a hint to the processor.
-_STAND_INS: dict[str, Any] = {
-    "log": np.log, "log_single": np.log, "exp_single": np.exp, "prefetch": lambda array, at: None,
-}  # fmt: skip
-
-
-class _DoubleNumpy:
-    """NumPy whose single precision is double."""
-
-    float32 = np.float64
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(np, name)
-
-
-def run_in_double(monkeypatch: pytest.MonkeyPatch, modules: Iterable[ModuleType]) -> None:
-    """Have the functions of some modules run uncompiled, and make arrays in double precision."""
-    for module in modules:
-        for name, value in list(vars(module).items()):
-            if name in _STAND_INS:
-                monkeypatch.setattr(module, name, _STAND_INS[name])
-            elif isinstance(value, Dispatcher):
-                monkeypatch.setattr(module, name, value.py_func)
-        monkeypatch.setattr(module, "np", _DoubleNumpy())

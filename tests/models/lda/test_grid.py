@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.history import Verdict
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import StopRun
-from acvb_core.models.lda.grid import COLUMNS, Grid, grid, grid_row, prepare_grid, settings_without_k
+from acvb_core.models.lda.grid import COLUMNS, Grid, grid, prepare_grid, settings_without_k
 from acvb_core.models.lda.topics import coherence, topic_diversity
 from acvb_core.samples.planted_mixtures import bars
-from tests.engine.fakes import small_relation
 from tests.loops import for_each
 
 PLANTED = bars()
@@ -65,20 +63,6 @@ def test_documents_are_held_out_in_place_of_words() -> None:
     assert prepared.train.n_documents == round(0.8 * CORPUS.n_documents)
 
 
-def test_nothing_held_out_is_not_known() -> None:
-    table = grid(CORPUS, [3], heldout=0.0, max_sweeps=2).table()
-    assert np.isnan(table["heldout_perplexity"][0])
-    assert np.isfinite(table["loo_perplexity"][0])
-
-
-def test_topics_of_one_word_have_no_coherence() -> None:
-    corpus = Corpus.build(np.array([[2], [1]]))
-    row = grid_row(fit(corpus, "cvb0", k=1, max_sweeps=2))
-    assert np.isnan(row["npmi"])
-    assert np.isnan(row["u_mass"])
-    assert row["diversity"] == 1.0
-
-
 def test_a_stopped_grid_keeps_what_it_has() -> None:
     sweeps = 0
 
@@ -93,14 +77,6 @@ def test_a_stopped_grid_keeps_what_it_has() -> None:
     found = grid(CORPUS, [2, 3, 4], max_sweeps=5, watch=watch, poll=poll)
     assert [result.verdict for result in found.results] == [Verdict.MAX_SWEEPS, Verdict.STOPPED]
     assert found.table()["k"].tolist() == [2, 3]
-
-
-def test_stopped_before_anything() -> None:
-    def poll() -> None:
-        raise StopRun
-
-    with pytest.raises(StopRun):
-        grid(CORPUS, [2], poll=poll)
 
 
 @for_each(
@@ -118,11 +94,6 @@ def test_stopped_before_anything() -> None:
 def test_what_is_refused(ks: list[int], options: dict[str, object], says: str) -> None:
     with pytest.raises(ParameterError, match=says):
         prepare_grid(CORPUS, ks, **options)  # type: ignore[arg-type]
-
-
-def test_a_relation_has_no_topics() -> None:
-    with pytest.raises(ParameterError, match="corpus"):
-        prepare_grid(small_relation(), [2])
 
 
 def test_runs_of_one_grid_share_all_but_topics_and_seed() -> None:

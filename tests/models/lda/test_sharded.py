@@ -1,0 +1,218 @@
+"""Runs over shards: one shard is the run without, and the number of shards alone decides what many give."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import acvb_core
+from acvb_core.core.errors import AcvbError, ParameterError
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.disk import DiskCorpus
+from acvb_core.engine.prepared import prepare_run
+from acvb_core.engine.run import StopRun, run
+from acvb_core.models.lda.documents import StoredRows, cut, lengthen, shorten
+from acvb_core.models.lda.hyper import Concentrations
+from acvb_core.models.lda.sharded import CollapsedShard, VariationalShard
+from acvb_core.models.lda.state import Tokens
+from acvb_core.registry import method_row, model_row
+from acvb_core.samples.planted_mixtures import planted_topics
+from acvb_core.shards.host import Host
+from acvb_core.shards.place import Place, shard_workers, use_place
+from tests.loops import for_each
+from tests.shards.outcomes import outcome
+from tests.shards.test_group import start_frail
+
+METHODS = ("cvb0", "acvb0", "vb")
+_RUN: dict[str, Any] = {"k": 8, "shards": 5, "max_sweeps": 12, "heldout_documents": 0.1}
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return planted_topics(300, 250, 8, 40, 0.2, 0.1, 4).corpus
+
+
+@pytest.fixture(scope="module")
+def on_disk(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> DiskCorpus:
+    folder = tmp_path_factory.mktemp("corpus") / "disk"
+    return acvb_core.write_disk_corpus([corpus], folder, vocabulary=corpus.vocabulary, shard_pairs=1_500)
+
+
+def course(corpus: Corpus, name: str, **given: Any) -> list[Any]:
+    """Return all that a run says, sweep by sweep: past drops of topics, steps of alpha and a rebuilding."""
+    row, model = method_row("lda", name), model_row("lda").build(corpus)
+    values = {"k": 12, "shrink": 0.06, "burn_in": 30} | given
+    algorithm = row.build(
+        corpus, row.values({n: v for n, v in values.items() if n in {p.name for p in row.parameters}})
+    )
+    state, said = algorithm.init(np.random.default_rng([3, 0])), []
+    for sweep in range(53):
+        state, info = algorithm.sweep(state, np.random.default_rng([3, sweep + 1]))
+        posterior, rows = algorithm.posterior(state), algorithm.responsibilities(state)
+        bound = model.lower_bound(posterior, rows) if sweep % 4 == 0 else None
+        order = None if info.cluster_permutation is None else info.cluster_permutation["topics"].tolist()
+        arrays = [posterior[array].tobytes() for array in ("words", "alpha")]
+        said.append(
+            (*arrays, info.pseudo_loo, info.change, algorithm.phase(state), bound, order, info.not_stationary)
+        )
+    return said
+
+
+@for_each("name", METHODS)
+def test_one_shard_gives_the_bits_of_a_run_without(name: str, corpus: Corpus) -> None:
+    serial, sharded = (course(corpus, name, shards=shards) for shards in (0, 1))
+    assert any(said[6] for said in serial)  # topics were dropped
+    if name == "vb":  # its change is added up in another order
+        for said in (serial, sharded):
+            for at, (*before, change, phase, bound, order, not_stationary) in enumerate(said):
+                said[at] = (*before, round(change, 12), phase, bound, order, not_stationary)
+    assert sharded == serial
+
+
+@for_each("name", METHODS)
+def test_neither_workers_nor_the_disk_change_a_bit(name: str, corpus: Corpus, on_disk: DiskCorpus) -> None:
+    with shard_workers(1):
+        wanted = outcome(corpus, name, **_RUN)
+    for workers, data in ((2, corpus), (3, on_disk), (8, on_disk)):
+        with shard_workers(workers):
+            assert outcome(data, name, **_RUN) == wanted
+
+
+def test_a_lost_worker_costs_nothing_but_time(corpus: Corpus, on_disk: DiskCorpus) -> None:
+    def lose(prepared: Any, snapshot: Any) -> None:
+        if snapshot.sweep in (2, 7):
+            snapshot.state.inner.group.workers[snapshot.sweep % 2].is_lost = True
+        if snapshot.moves:
+            assert snapshot.moves == {"lost": 1}
+            marked.append(snapshot.sweep)
+
+    marked: list[int] = []
+    wanted = outcome(corpus, "acvb0", burn_in=3, **_RUN)
+    with use_place(Place(2, start_frail, save_every=4)):
+        assert outcome(on_disk, "acvb0", burn_in=3, watch=lose, **_RUN) == wanted
+    assert marked == [3, 8]
+
+
+def test_many_shards_have_the_same_start_and_the_counts_of_their_responsibilities(corpus: Corpus) -> None:
+    """With an odd number of topics, some cut is between two numbers of one draw."""
+    row, starts = method_row("lda", "cvb0"), []
+    for shards in (1, 2, 3, 11):
+        algorithm = row.build(corpus, row.values({"k": 3, "shards": shards}))
+        state = algorithm.init(np.random.default_rng(5))
+        starts.append(state.by_word)
+        np.testing.assert_allclose(state.by_word, starts[0], rtol=1e-5)
+        for sweep in range(12):
+            state, _ = algorithm.sweep(state, np.random.default_rng(sweep))
+        np.testing.assert_allclose(state.by_word.sum(axis=1), corpus.frequencies, rtol=1e-5, atol=1e-4)
+        recounted = state.group.ask("recount")
+        np.testing.assert_allclose(state.by_word, sum(part.by_word for part in recounted), atol=2e-3)
+        np.testing.assert_allclose(state.totals, sum(part.totals for part in recounted), rtol=1e-6)
+
+
+def test_a_stopped_run_goes_on_with_the_sweep_that_was_under_way(
+    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acvb_core.shards.group._LOOK_EVERY", 0.0)
+    prepared = prepare_run(corpus, "acvb0", {"k": 200, "shards": 3, "max_sweeps": 9, "burn_in": 2})
+    wanted = list(run(prepared))[-1]
+    last: Any = None
+    busy = 0
+    for stop_at in (9, 2, 3, 2, 4, None):
+        calls = iter(range(1, 100_000))
+
+        def stop(calls: Any = calls, stop_at: int | None = stop_at) -> None:
+            if next(calls) == stop_at:
+                raise StopRun
+
+        last = list(run(prepared, resume=last, poll=stop))[-1]
+        busy += last.state.inner.group.is_busy
+    assert busy  # a sweep was under way when the run was stopped
+    assert last.sweep == wanted.sweep
+    assert last.posterior["words"].tobytes() == wanted.posterior["words"].tobytes()
+    assert (last.lower_bound, last.change, last.mean_change) == (
+        wanted.lower_bound,
+        wanted.change,
+        wanted.mean_change,
+    )
+
+
+def test_short_rows_hold_twelve_bits(corpus: Corpus) -> None:
+    rng = np.random.default_rng(0)
+    rows = np.exp(-rng.exponential(3.0, (500, 7))).astype(np.float32)
+    rows[0], rows[1] = 1.0, 0.0
+    short, back = np.zeros(rows.shape, np.uint16), np.zeros_like(rows)
+    shorten(rows, short)
+    lengthen(short, back)
+    np.testing.assert_allclose(back, rows, rtol=2.0**-12, atol=2.0**-31)
+    assert (back[0] == 1.0).all()
+
+
+def test_short_rows_are_read_and_written_piece_by_piece(corpus: Corpus) -> None:
+    tokens = Tokens.of(corpus)
+    whole, short = StoredRows(tokens, 4), StoredRows(tokens, 4, short=True)
+    whole.rows[...] = np.random.default_rng(0).dirichlet(np.ones(4), len(whole.rows))
+    for piece in short.pieces():
+        piece.q[...] = whole.rows[piece.pairs]
+        short.put(piece)
+    for rows in (whole, short):
+        rows.keep_topics(np.array([0, 2]))
+    for piece in short.pieces():
+        np.testing.assert_allclose(piece.q, whole.rows[piece.pairs], atol=1e-3)
+
+
+def test_short_rows_predict_as_well(corpus: Corpus) -> None:
+    scores = [
+        acvb_core.fit(corpus, "acvb0", k=8, shards=2, short=short, max_sweeps=60, heldout_documents=0.1)
+        for short in (False, True)
+    ]
+    one, other = (result.snapshot.heldout.perplexity for result in scores)
+    assert other == pytest.approx(one, rel=0.003)
+
+
+def test_a_corpus_on_disk_is_cut_as_its_size_asks_for(on_disk: DiskCorpus) -> None:
+    result = acvb_core.fit(on_disk, "cvb0", k=4, max_sweeps=3)
+    assert result.snapshot.state.group.n_shards == 1
+    with pytest.raises(ParameterError, match="cvb needs all the data in memory"):
+        acvb_core.fit(on_disk, "cvb", k=4)
+
+
+@for_each("name, short", [("acvb0", False), ("acvb0", True), ("vb", False)])
+def test_saved_shards_go_on_with_the_same_bits(
+    name: str, short: bool, corpus: Corpus, tmp_path: Path
+) -> None:
+    def steps(host: Host) -> None:
+        host.call("sweep", (*topics, hyper))
+        if name == "acvb0":
+            host.call("add_to_mean", (2,))
+
+    parts = cut(corpus, 2)
+    if name == "vb":
+        factories: dict[int, Any] = {part.number: partial(VariationalShard, part, 1) for part in parts}
+    else:
+        factories = {part.number: partial(CollapsedShard, part, short) for part in parts}
+    rng, hyper = np.random.default_rng(0), Concentrations.symmetric(4, 0.3, 0.1)
+    by_word = rng.gamma(3.0, size=(corpus.n_words, 4)).astype(np.float64 if name == "vb" else np.float32)
+    topics = by_word, by_word.sum(axis=0, dtype=np.float64)
+    hosts = [Host(), Host()]
+    hosts[0].build(factories)
+    draws = rng.bit_generator.state
+    hosts[0].call("begin", (4,) if name == "vb" else (4, draws, [0, len(parts[0].read().words)]))
+    if name == "acvb0":
+        hosts[0].call("start_mean", ())
+    steps(hosts[0])
+    hosts[0].save(str(tmp_path), "kept")
+    hosts[1].build(factories, str(tmp_path), "kept")
+    for host in hosts:
+        steps(host)
+    one, other = (host.call("save", ())[0] for host in hosts)
+    assert one.keys() == other.keys()
+    for before, after in zip(one.values(), other.values(), strict=True):
+        assert before.keys() == after.keys()
+        assert all((before[array] == after[array]).all() for array in before)
+    (tmp_path / "kept-shard-00001.npz").write_bytes(b"nothing")
+    with pytest.raises(AcvbError, match="The saved state of shard 1 cannot be read"):
+        hosts[1].build(factories, str(tmp_path), "kept")
