@@ -33,7 +33,7 @@ from playwright.sync_api import (
 )
 
 from acvb_core.store.runs import RunStore
-from tests.browser.steps import WAIT_MS, address_of, cards_that_say, run_example, settled, visit
+from tests.browser.steps import WAIT_MS, address_of, rows_that_say, run_example, settled, stop_run, visit
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "test-output"
@@ -295,10 +295,8 @@ def stop_runs(page: Page) -> None:
         page.mouse.up()  # a test may fail while it drags
         visit(page, "Run")
         settled(page)
-        while left := cards_that_say(page, "running").count():
-            stop = cards_that_say(page, "running").first.locator("[class*='st-key-stop_']")
-            stop.get_by_role("button").first.click()
-            expect(cards_that_say(page, "running")).to_have_count(left - 1, timeout=60_000)
+        while rows_that_say(page, "running").count():
+            stop_run(page, "running")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the tests of the app do in the browser: pages, fields, cards, figures, tables, files."""
+"""What the tests of the app do in the browser: pages, fields, runs, figures, tables, files."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ def run_example(page: Page, name: str) -> None:
     """Start an example on Home, and wait until its three runs have converged."""
     page.get_by_role("button", name="Try an example").click()
     page.get_by_role("button", name=name).click()
-    expect(cards(page)).to_have_count(3)
-    expect(cards_that_say(page, "converged")).to_have_count(3, timeout=LONG_MS)
+    expect(run_rows(page)).to_have_count(3)
+    expect(rows_that_say(page, "converged")).to_have_count(3, timeout=LONG_MS)
 
 
 def choose_methods(page: Page, *labels: str) -> None:
@@ -159,12 +159,32 @@ def choose(page: Page, label: str, beginning: str) -> None:
     settled(page)
 
 
-def cards(page: Page) -> Locator:
-    return page.locator("[class*='st-key-card_']")
+def run_rows(page: Page) -> Locator:
+    """The lines of the table of runs that are in sight: five, the newest first."""
+    rows = page.locator(".stMain").get_by_test_id("stDataFrame").first.locator("[role=row]")
+    return rows.filter(has=page.locator("[role=gridcell]"))
 
 
-def cards_that_say(page: Page, text: str) -> Locator:
-    return cards(page).filter(has_text=text)
+def rows_that_say(page: Page, text: str) -> Locator:
+    return run_rows(page).filter(has_text=text)
+
+
+def select_run(page: Page, text: str) -> None:
+    """Select the line of the table of runs that says so, or take the selection back; the table is painted."""
+    settled(page)
+    at = next(n for n, line in enumerate(run_rows(page).all_inner_texts()) if text in line)
+    box = page.locator(".stMain").get_by_test_id("stDataFrame").first.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 16, box["y"] + 36 + 28 * at + 14)
+    settled(page)
+
+
+def stop_run(page: Page, text: str) -> None:
+    """Stop the run whose line says so."""
+    select_run(page, text)
+    page.locator(".st-key-run_actions").get_by_role("button", name="Stop").click()
+    expect(rows_that_say(page, text)).to_contain_text("stopped")
+    select_run(page, text)
 
 
 def plot(page: Page, key: str) -> Locator:

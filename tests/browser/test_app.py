@@ -19,15 +19,17 @@ from tests.browser.steps import (
     OpenPage,
     StartApp,
     bring,
-    cards,
-    cards_that_say,
     choose_methods,
     fill,
     press,
+    rows_that_say,
     run_example,
+    run_rows,
     screenshot,
+    select_run,
     settled,
     start_runs,
+    stop_run,
     take,
     visit,
     wait_for,
@@ -75,15 +77,6 @@ def relation_file(folder: Path, rows: int = 300, columns: int = 200) -> Path:
     return path
 
 
-def stop(card: Locator) -> None:
-    card.locator("[class*='st-key-stop_']").get_by_role("button").first.click()
-    expect(card).to_contain_text("stopped")
-
-
-def cards_of(page: Page, method: str) -> Locator:
-    return cards(page).filter(has=page.get_by_text(method, exact=True))
-
-
 def upload(page: Page, file: Path) -> None:
     bring(page, file, "relation")
     page.get_by_role("button", name="Load", exact=True).click()
@@ -100,8 +93,8 @@ def start_endless(page: Page) -> None:
     # Nothing is judged before an average has begun.
     fill(page, "First sweeps left out (burn-in) (ACVB0, ACVB)", "1000000")
     start_runs(page, "Start ACVB0, ACVB, Gibbs")
-    expect(cards(page)).to_have_count(3)
-    expect(cards_that_say(page, "running")).to_have_count(3)
+    expect(run_rows(page)).to_have_count(3)
+    expect(rows_that_say(page, "running")).to_have_count(3)
     press(page, "Against sweeps")  # a sampler's sweeps are others: CPU time is the default
     wait_for(page, f"({POINTS})() > 5")
 
@@ -121,11 +114,11 @@ const until = (reached) => new Promise((done, fail) => {
 """
 PAUSE_OR_RESUME = f"""async ([verb, word]) => {{
   {WAIT}
-  const card = () => document.querySelector("[class*='st-key-card_']");
-  const button = () => card().querySelector(`[class*='st-key-${{verb}}_'] button`);
+  const line = () => document.querySelector(".stMain [data-testid=stDataFrame] [role=row][aria-rowindex='2']");
+  const button = () => document.querySelector(`.st-key-run_actions [class*='st-key-${{verb}}_'] button`);
   await until(button);
   button().click();
-  return await until(() => card().innerText.includes(word));
+  return await until(() => line().textContent.includes(word));
 }}"""
 SWITCH_AXIS = f"""async (n) => {{
   {WAIT}
@@ -172,11 +165,10 @@ def test_upload_run_zoom_click_stop_and_come_back(
     upload(page, relation_file(tmp_path, 600, 400))
     start_endless(page)
 
-    # The curves of the run whose name or card is pointed at stand out.
-    for name in (page.locator(".st-key-curves .legend .traces"), page.locator("[class*='st-key-card_']")):
-        hover_until_pale(page, name.first)
-        page.mouse.move(2, 2)
-        wait_for(page, f"() => ({PALE})() === 0")
+    # The curves of the run whose name is pointed at stand out.
+    hover_until_pale(page, page.locator(".st-key-curves .legend .traces").first)
+    page.mouse.move(2, 2)
+    wait_for(page, f"() => ({PALE})() === 0")
 
     # The curves grow, and the axis with them.
     before = page.evaluate(LAST_X)
@@ -201,10 +193,9 @@ def test_upload_run_zoom_click_stop_and_come_back(
     assert not any("hare" in title or "loud" in title for title in titles), titles
 
     times = click_times(page)
-    gibbs = cards(page).filter(has_text="Gibbs")
-    stop(gibbs)
-    stop(cards_of(page, "ACVB"))
-    expect(cards_that_say(page, "running")).to_have_count(1)
+    stop_run(page, "Gibbs")
+    stop_run(page, "ACVB ·")
+    expect(rows_that_say(page, "running")).to_have_count(1)
 
     # A tab closed and opened again.
     frames: list[object] = []
@@ -214,9 +205,9 @@ def test_upload_run_zoom_click_stop_and_come_back(
     )  # of those opened from now on
     page.goto(server)
     visit(page, "Run")
-    expect(cards(page)).to_have_count(3)
-    expect(gibbs).to_contain_text("stopped")
-    stop(cards_of(page, "ACVB0"))
+    expect(run_rows(page)).to_have_count(3)
+    expect(rows_that_say(page, "Gibbs")).to_contain_text("stopped")
+    stop_run(page, "ACVB0")
 
     assert frames
     # Nothing moves any more, so soon nothing is sent any more: there comes a second without a frame.
@@ -260,11 +251,10 @@ def test_runs_are_found_after_a_restart_and_by_their_own_browser_only(
             page.goto(url)
             visit(page, "Run")
             assert workspace in page.url  # by the cookie
-            expect(cards(page)).to_have_count(3)
-            expect(cards_that_say(page, "stopped")).to_have_count(3)
+            expect(run_rows(page)).to_have_count(3)
+            expect(rows_that_say(page, "stopped")).to_have_count(3)
             page.get_by_text("Also 3 runs on other data").click()
-            expect(cards(page)).to_have_count(6)
-            expect(cards_that_say(page, "converged")).to_have_count(3)
+            expect(rows_that_say(page, "les_miserables").first).to_be_visible()
             wait_for(page, f"({POINTS})() > 5")
             with open_page() as other:
                 other.goto(url)
@@ -285,26 +275,30 @@ def test_reload_and_direct_address_of_a_page(open_page: OpenPage, comparison: st
         expect(page.get_by_role("heading", name="Guide")).to_be_visible()
         expect(page.get_by_test_id("stSidebarNav").get_by_role("link")).to_have_count(11)
         visit(page, "Run")
-        expect(cards_that_say(page, "converged")).to_have_count(3)
+        expect(rows_that_say(page, "converged")).to_have_count(3)
         page.reload()
-        expect(cards_that_say(page, "converged")).to_have_count(3)
+        expect(rows_that_say(page, "converged")).to_have_count(3)
         wait_for(page, f"({POINTS})() > 5")
 
 
-def test_curves_are_paler_only_while_another_run_is_pointed_at(open_page: OpenPage, comparison: str) -> None:
+def test_curves_are_paler_only_while_another_run_is_pointed_at_or_selected(
+    open_page: OpenPage, comparison: str
+) -> None:
     with open_page() as page:
         page.goto(comparison)
         visit(page, "Run")
         wait_for(page, f"({POINTS})() > 5")
         settled(page)
-        card = cards(page).first
-        # The pointer may only be on its way over the card.
-        over = "card.dispatchEvent(new Event('pointerover', { bubbles: true }))"
-        assert card.evaluate(f"(card) => {{ {over}; return ({FAINTEST})(); }}") == 1
-        card.hover()
+        name = page.locator(".st-key-curves .legend .traces").first
+        # The pointer may only be on its way over the name.
+        over = "name.dispatchEvent(new Event('pointerover', { bubbles: true }))"
+        assert name.evaluate(f"(name) => {{ {over}; return ({FAINTEST})(); }}") == 1
         wait_for(page, f"() => ({FAINTEST})() === 0.4")
-        card.dispatch_event("pointerout", {"relatedTarget": None})  # the pointer leaves the window
+        name.dispatch_event("pointerout", {"relatedTarget": None})  # the pointer leaves the window
         wait_for(page, f"() => ({FAINTEST})() === 1")
+        for faintest in (0.4, 1):  # a run that is selected, and taken back
+            select_run(page, "VB ·")
+            wait_for(page, f"() => ({FAINTEST})() === {faintest}")
 
 
 def test_blocks_and_compare_show_the_runs_and_files_can_be_taken(

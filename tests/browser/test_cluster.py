@@ -12,10 +12,10 @@ from playwright.sync_api import Page, expect
 from acvb_core.cluster.local import start_cluster
 from tests.browser.steps import (
     LONG_MS,
-    cards,
-    cards_that_say,
     choose_methods,
+    rows_that_say,
     run_example,
+    run_rows,
     settled,
     start_runs,
     visit,
@@ -45,8 +45,8 @@ def test_runs_compute_where_the_workspace_chose(
             page.get_by_text("New runs", exact=True).click()
             choose_methods(page, "VB")
             start_runs(page, "Start VB")
-            expect(cards(page)).to_have_count(4)
-            expect(cards_that_say(page, "converged")).to_have_count(4, timeout=LONG_MS)
+            expect(run_rows(page)).to_have_count(4)
+            expect(rows_that_say(page, "converged")).to_have_count(4, timeout=LONG_MS)
             assert count_runs(cluster) == 3
 
 

@@ -14,13 +14,13 @@ from tests.browser.steps import (
     POINTS,
     WAIT_MS,
     bring,
-    cards,
-    cards_that_say,
     cells,
     choose,
     choose_methods,
     plot,
     press,
+    rows_that_say,
+    run_rows,
     screenshot,
     settled,
     table,
@@ -65,8 +65,8 @@ def run_methods(page: Page, *others: str) -> None:
     choose_methods(page, *names)
     n = len(names)
     page.get_by_role("button", name=f"Start {', '.join(names)}", exact=True).click()
-    expect(cards(page)).to_have_count(n)
-    expect(cards_that_say(page, "converged")).to_have_count(n, timeout=WAIT_MS)
+    expect(run_rows(page)).to_have_count(n)
+    expect(rows_that_say(page, "converged")).to_have_count(n, timeout=WAIT_MS)
     wait_for(page, f"({POINTS})() > 5")
 
 

@@ -17,7 +17,7 @@ from acvb_core.store.runs import RunStore
 from acvb_core.store.studies import ExperimentFolder, StudyStore
 from acvb_core.views.theme import DARK_PAPER, TEXT, dark_colour
 from tests.browser.conftest import running_app
-from tests.browser.steps import OpenPage, names_of_pages, settled, visit, wait_for
+from tests.browser.steps import OpenPage, names_of_pages, press, settled, visit, wait_for
 from tests.pages.lda import topics
 from tests.pages.lfm import tables
 from tests.pages.session import WORKSPACE
@@ -52,6 +52,7 @@ NOTE_SCROLLING = """() => {
     return scroll.apply(this, place);
   };
 }"""
+CURVES_TOP = "() => document.querySelector('.st-key-curves .js-plotly-plot')?.getBoundingClientRect().top"
 #: The map of weights has the table's columns one below another, as a phone reports its width.
 COLUMNS_DOWN = """() => document.querySelector('.st-key-feature_map .js-plotly-plot')
   ?._fullLayout?.yaxis?.ticktext?.includes('metres')"""
@@ -65,7 +66,11 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     results = [
         topics.fitted(),
         tables.fitted(),
-        *(fit(relation, method, heldout=0.1) for method in ("acvb0", "vb", "gibbs")),
+        *(
+            fit(relation, method, heldout=0.1, seed=seed)
+            for method in ("acvb0", "vb", "gibbs")
+            for seed in range(5)
+        ),
     ]
     store = RunStore(folder / "home")
     for number, result in enumerate(results):
@@ -108,6 +113,7 @@ def test_no_page_has_a_serious_fault_in_either_theme(open_page: OpenPage, addres
                     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
                 faults += [f"{scheme} {name}: {fault}" for fault in faults_of(page, *rules)]
                 if name == "Compare":
+                    press(page, "Agreement")
                     wait_for(page, f"() => ({INK})() === '{as_rgb(ink)}'")
         assert not faults, "\n".join(faults)
 
@@ -130,6 +136,7 @@ def test_a_phone_shows_each_panel_the_whole_legend_what_is_held_out_and_pages_fr
         assert seen["end"] < seen["panels"][0][0]
         assert seen["panels"][-1][1] < seen["height"]
         page.goto(address.replace("/?", "/features?"))
+        press(page, "All features")
         wait_for(page, COLUMNS_DOWN)
     with open_page(390, 844) as page:  # a browser that has not been here
         page.goto(address.replace("/?", "/data?"))
@@ -146,6 +153,27 @@ def test_a_phone_shows_each_panel_the_whole_legend_what_is_held_out_and_pages_fr
         settled(page)
         assert page.evaluate("window.scrolledTo") == [[0, 0]]
         assert page.evaluate("document.querySelector('.stMain').scrollTop") == 0
+
+
+def test_no_page_is_long_and_the_curves_of_fifteen_runs_are_on_the_first_screen(
+    open_page: OpenPage, address: str
+) -> None:
+    with open_page(1440, 900) as page:
+        page.goto(address)
+        long = {}
+        for name in names_of_pages(page):
+            page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
+            settled(page)
+            parts = page.locator(".stMain [class*='_part'] [role=radio]")
+            for part in range(parts.count() or 1):
+                if parts.count():
+                    parts.nth(part).click()
+                    settled(page)
+                long[name, part] = page.evaluate("document.querySelector('.stMain').scrollHeight")
+            if name == "Run":
+                top = wait_for(page, CURVES_TOP)
+                assert top < 500, top
+        assert max(long.values()) <= 2_500, long
 
 
 def test_a_deleted_experiment_is_off_the_page(open_page: OpenPage, address: str) -> None:

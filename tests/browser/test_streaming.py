@@ -14,14 +14,14 @@ from tests.browser.steps import (
     POINTS,
     WAIT_MS,
     bring,
-    cards,
-    cards_that_say,
     choose,
     choose_methods,
     fill,
     no_page_is_wider,
     plot,
     press,
+    rows_that_say,
+    run_rows,
     settled,
     start_runs,
     take,
@@ -65,16 +65,16 @@ def test_from_a_file_to_a_model_and_on(page: Page, lines: Path, tmp_path: Path) 
     fill(page, "Topics", "2")
     fill(page, "Epochs", "100000")
     start_runs(page, "Start SDM")
-    expect(cards_that_say(page, "running")).to_have_count(1, timeout=WAIT_MS)
+    expect(rows_that_say(page, "running")).to_have_count(1, timeout=WAIT_MS)
     plot(page, "curves")
     before = wait_for(page, f"() => {{ const n = ({POINTS})(); return n > 3 ? n : 0; }}")
     wait_for(page, f"before => ({POINTS})() > before || ({POINTS})() >= 380", arg=before)
-    expect(cards(page)).to_contain_text(re.compile(r"[\d,.]+ of 100,000 epochs"))
-    expect(cards(page)).to_contain_text("documents/s")
+    expect(run_rows(page)).to_contain_text(re.compile(r"[\d,.]+ of 100,000 epochs"))
+    expect(run_rows(page)).to_contain_text("documents/s")
     press(page, "Against documents")
     wait_for(page, f"() => ({AXES})().includes('documents seen')")
-    cards(page).locator("[class*='st-key-stop_']").get_by_role("button").first.click()
-    expect(cards_that_say(page, "stopped")).to_have_count(1, timeout=WAIT_MS)
+    page.locator(".st-key-run_actions").get_by_role("button", name="Stop").click()
+    expect(rows_that_say(page, "stopped")).to_have_count(1, timeout=WAIT_MS)
 
     page.get_by_role("link", name="See the topics").click()
     expect(page.get_by_role("heading", level=1, name="Topics", exact=True)).to_be_visible()
@@ -101,7 +101,7 @@ def test_from_a_file_to_a_model_and_on(page: Page, lines: Path, tmp_path: Path) 
     fill(page, "Epochs", "1")
     settled(page)
     start_runs(page, "Start SCVB0")
-    expect(cards_that_say(page, "complete")).to_have_count(1, timeout=WAIT_MS)
-    expect(cards_that_say(page, "continued from 2 topics of lines by sdm")).to_have_count(1)
+    expect(rows_that_say(page, "complete")).to_have_count(1, timeout=WAIT_MS)
+    expect(page.get_by_text("continued from 2 topics of lines by sdm")).to_be_visible()
     page.set_viewport_size({"width": 1024, "height": 768})
     no_page_is_wider(page, ["Run", "Topics"])

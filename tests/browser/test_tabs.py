@@ -10,13 +10,14 @@ from tests.browser.steps import (
     Example,
     OpenPage,
     address_of,
-    cards,
-    cards_that_say,
     choose,
     choose_methods,
     fill,
     no_wider_than_its_window,
     plot,
+    rows_that_say,
+    run_rows,
+    select_run,
     settled,
     start_runs,
     visit,
@@ -74,8 +75,9 @@ def test_figures_follow_another_tab_when_their_own_is_seen_again(
         other.goto(address)
         visit(other, "Run")
         expect(other.locator(".st-key-conclusion")).to_contain_text("Three methods")
-        cards(other).filter(has_text="VB").last.get_by_role("button", name="Delete").click()
-        expect(cards(other)).to_have_count(2)
+        select_run(other, "VB ·")
+        other.locator(".st-key-run_actions").get_by_role("button", name="Delete").click()
+        expect(run_rows(other)).to_have_count(2)
         expect(other.locator(".st-key-conclusion")).to_contain_text("Both methods")
     page.wait_for_timeout(2000)
     assert len(page.evaluate(NAMES)) == 3  # nobody looks
@@ -115,17 +117,17 @@ def test_each_tab_keeps_its_data(page: Page, open_page: OpenPage, server: str) -
     page.reload()
     uses(page, women)
     start_runs(page, "Start ACVB0")
-    expect(cards(page)).to_have_count(1)
+    expect(run_rows(page)).to_have_count(1)
     expect(page.get_by_test_id("stSidebar").get_by_text("18 × 14")).to_be_visible()
     visit(other, "Run")
     uses(other, karate)
-    expect(cards(other)).to_have_count(0)
+    expect(run_rows(other)).to_have_count(0)
 
     choose(other, "Data", women)
-    expect(cards(other)).to_have_count(1)
+    expect(run_rows(other)).to_have_count(1)
     other.go_back()
     uses(other, karate)
-    expect(cards(other)).to_have_count(0)
+    expect(run_rows(other)).to_have_count(0)
     other.go_forward()
     uses(other, women)
     visit(other, "Guide")
@@ -175,14 +177,14 @@ def test_an_address_opens_the_run_that_its_tab_showed(page: Page, open_page: Ope
     settled(page)
     fill(page, "Runs per method", "3")
     start_runs(page, "Start 3 runs of ACVB0")
-    expect(cards_that_say(page, "converged")).to_have_count(3)
+    expect(rows_that_say(page, "converged")).to_have_count(3)
     other = page.context.new_page()
     other.goto(address_of(page, server))
     use_sample(other, "Karate club", "Network")
     visit(other, "Run")
     settled(other)
     start_runs(other, "Start ACVB0")
-    expect(cards_that_say(other, "converged")).to_have_count(1)
+    expect(rows_that_say(other, "converged")).to_have_count(1)
     other.get_by_role("link", name="See the blocks").click()
     karate = run_shown(other)
 

@@ -17,14 +17,14 @@ from tests.browser.steps import (
     WAIT_MS,
     Example,
     bring,
-    cards,
-    cards_that_say,
     cells,
     choose,
     choose_methods,
     fill,
     plot,
     press,
+    rows_that_say,
+    run_rows,
     screenshot,
     settled,
     start_runs,
@@ -306,8 +306,8 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     choose_methods(page, "ACVB0", "VB")
     fill(page, "Topics", "3")
     start_runs(page, "Start ACVB0, VB")
-    expect(cards(page)).to_have_count(2)
-    expect(cards_that_say(page, "converged")).to_have_count(2, timeout=WAIT_MS)
+    expect(run_rows(page)).to_have_count(2)
+    expect(rows_that_say(page, "converged")).to_have_count(2, timeout=WAIT_MS)
 
     for method in ("VB", "ACVB0"):
         open_topics(page, method)

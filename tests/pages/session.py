@@ -112,3 +112,17 @@ def share_links(app: AppTest, page: str = "home") -> list[str]:
 def figures(app: AppTest) -> dict[str, str]:
     """What the metrics of a page say, by their label."""
     return {metric.label: metric.value for metric in app.metric}
+
+
+def show_part(app: AppTest, name: str) -> AppTest:
+    """Show the part of a page with this name."""
+    choice = next(group for group in app.get("button_group") if str(group.key).endswith("_part"))
+    choice.set_value(name).run()
+    assert not app.exception
+    return app
+
+
+def select_rows(app: AppTest, *rows: int, table: int = 0) -> AppTest:
+    """Select rows of a table of runs."""
+    app.session_state[str(app.dataframe[table].key)] = {"selection": {"rows": list(rows), "columns": []}}
+    return app.run()

@@ -17,13 +17,12 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
-from pages.ui.irm.words_relation import RELATION
 from pages.ui.running.compare_page import find_model
 from pages.ui.shared import model_pages, services
 from pages.ui.shared.format import describe_state, shorten_names
 from pages.ui.shared.model_pages import all_model_pages
 from pages.ui.shared.workspace import Workspace
-from tests.pages.session import WORKSPACE, Open
+from tests.pages.session import WORKSPACE, Open, show_part
 
 
 def opened(open_app: Open, *results: Result) -> AppTest:
@@ -58,8 +57,6 @@ def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> No
     assert "All of them: K 20 × 20 · seed 0 · on survey" in said(app)
     chosen = app.multiselect(key="compare_runs_irm").options
     assert chosen == [f"{method} · K 20 × 20 · seed 0" for method in ("ACVB0", "VB", "Gibbs")]
-    figure = json.loads(app.get("bidi_component")[-1].proto.json)["figure"]
-    assert {trace.get("name") for trace in json.loads(figure)["data"]} == {"ACVB0", "VB", "Gibbs"}
     jobs = Workspace(WORKSPACE).jobs
     assert scores["State"].tolist() == [describe_state(job.outline).text for job in jobs]
     assert "Scores as CSV" in [button.label for button in app.get("download_button")]
@@ -68,26 +65,21 @@ def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> No
     assert "Three methods agree well" in text
     assert "seed" not in text  # the methods tell these runs apart
     assert "skill" in text
-    headings = [element.value for element in app.subheader]
-    assert headings == [
-        "Curves",
-        "Scores",
-        "Combined",
-        "Blocks side by side",
-        "How well the runs agree",
-        "Where the objects go",
-    ]
-    # The loader of the live component, a matrix for each run, one agreement, the flow.
-    assert len(app.get("plotly_chart")) == 1 + 3 + 1 + 1
-    for tabs, tab, figure, place in (
-        ("agreement_measure", "Rand index", "agreement_ari", -2),
-        ("agreement_measure", "Mutual information", "agreement_nmi", -2),
-        ("pair_view", "Flow", "alluvial", -1),
-        ("pair_view", "Table", "contingency", -1),
+    show_part(app, "Curves")
+    figure = json.loads(app.get("bidi_component")[-1].proto.json)["figure"]
+    assert {trace.get("name") for trace in json.loads(figure)["data"]} == {"ACVB0", "VB", "Gibbs"}
+    assert len(show_part(app, "Blocks").get("plotly_chart")) == 3
+    for part, tabs, tab, figure in (
+        ("Agreement", "agreement_measure", "Rand index", "agreement_ari"),
+        ("Agreement", "agreement_measure", "Mutual information", "agreement_nmi"),
+        ("Where objects go", "pair_view", "Flow", "alluvial"),
+        ("Where objects go", "pair_view", "Table", "contingency"),
     ):
+        show_part(app, part)
         app.session_state[tabs] = tab
         app.run()
-        assert figure in app.get("plotly_chart")[place].proto.id
+        (drawn,) = app.get("plotly_chart")
+        assert figure in drawn.proto.id
 
 
 def test_runs_are_combined(open_app: Open, survey: list[Result]) -> None:
@@ -106,27 +98,9 @@ def test_runs_are_combined(open_app: Open, survey: list[Result]) -> None:
     assert any(f"below 0.5 for {unsure} of {len(table)} objects" in element.value for element in app.text)
 
 
-def test_it_says_which_method_reads_best_and_which_predicts_best(
-    open_app: Open, survey: list[Result]
-) -> None:
-    app = opened(open_app, *survey)
-    ((heading, text),) = RELATION.advice
-    assert heading in [element.label for element in app.expander]
-    assert text.strip() in said(app)
-    assert "| karate |" in text
-    assert "benchmarks.default_predictions" in text
-
-
 def test_runs_with_other_held_out_data_are_not_combined(open_app: Open, survey: list[Result]) -> None:
     app = opened(open_app, survey[1], fit(survey[0].prepared.data, "vb", heldout=0.2))
     assert "Combined" not in [element.value for element in app.subheader]
-
-
-def test_fewer_than_two_chosen_asks_for_more(open_app: Open, survey: list[Result]) -> None:
-    app = opened(open_app, *survey)
-    app.multiselect(key="compare_runs_irm").set_value([f"{0:012x}"]).run()
-    assert not app.exception
-    assert "Choose two runs" in said(app)
 
 
 def test_different_splits_are_named(open_app: Open, survey: list[Result]) -> None:
@@ -141,11 +115,12 @@ def test_different_data_are_named_and_not_compared(open_app: Open, survey: list[
     app = opened(open_app, survey[1], fit(load_sample("southern_women").relation, "vb"))
     assert not app.exception
     assert "different data" in said(app)
-    assert [element.value for element in app.subheader][-1] == "Blocks side by side"
+    parts = next(group for group in app.get("button_group") if group.key == "compare_part")
+    assert list(parts.options) == ["Scores", "Curves", "Blocks"]
 
 
 def test_domain_and_pair_can_be_switched(open_app: Open, survey: list[Result]) -> None:
-    app = opened(open_app, *survey)
+    app = show_part(opened(open_app, *survey), "Where objects go")
     app.selectbox(key="pair_other").set_value(2).run()
     assert not app.exception
     for group in app.get("button_group"):

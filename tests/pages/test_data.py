@@ -27,14 +27,6 @@ def test_no_more_is_promised_than_is_held_out(open_app: Open, monkeypatch: pytes
     assert "54,000,000" not in texts(app)
 
 
-def test_empty_page_says_what_to_do_next(open_app: Open) -> None:
-    app = open_app("data")
-    assert keys(app) == {"use_sample"}
-    app.segmented_control(key="source").set_value("Upload").run()
-    assert "Relation, Network" in texts(app)
-    assert "Any of them may be gzipped." in texts(app)
-
-
 @pytest.mark.parametrize("sample", ["southern_women", "survey", "synth1"])
 def test_a_sample_becomes_the_data_in_use(open_app: Open, sample: str) -> None:
     app = open_app("data")
@@ -96,18 +88,6 @@ def test_the_kind_of_any_file_is_recognised_with_the_reason_and_loaded(
     press(app, "load_and_run")
     assert Workspace(WORKSPACE).dataset is not None
     assert "start" in keys(app)
-
-
-def test_another_kind_can_be_chosen(open_app: Open) -> None:
-    app = bring(open_app("data"), "counts.csv", "doc,word,count\na,cat,2\na,dog,1\nb,cat,1\n")
-    assert "Counts" in [found.label for found in app.selectbox]
-    kind_switch(app).set_value("texts").run()
-    assert "Texts" in [found.label for found in app.selectbox]
-    kind_switch(app).set_value("relation").run()
-    press(app, "load")
-    dataset = Workspace(WORKSPACE).dataset
-    assert dataset is not None
-    assert (dataset.model, dataset.data.shape) == ("irm", (2, 2))
 
 
 def test_the_primary_button_is_the_next_step(open_app: Open) -> None:
@@ -180,15 +160,6 @@ def test_a_broken_line_is_named_and_never_rendered(open_app: Open) -> None:
     assert not any(REMOTE in str(m.value) for kind in (app.markdown, app.caption, app.error) for m in kind)
 
 
-def test_names_from_a_file_are_never_markdown(open_app: Open) -> None:
-    content = f"{REMOTE},event\n{REMOTE},Fair\nBob,{REMOTE}\n".encode()
-    app = press(bring(open_app("data"), f"{REMOTE[:9]}.csv", content), "load")
-    rendered = [str(m.value) for kind in (app.markdown, app.caption, app.title, app.subheader) for m in kind]
-    rendered += [str(element.label) for kind in (app.button, app.metric, app.expander) for element in kind]
-    assert Workspace(WORKSPACE).dataset is not None
-    assert not any("![x]" in text for text in rendered)
-
-
 def test_another_encoding_is_tried_shown_and_asked(open_app: Open) -> None:
     app = bring(open_app("data"), "fetes.csv", "person;event\nZoé;Fête\nBob;Fête\n".encode("cp1252"))
     assert "Do these words look right?" in texts(app)
@@ -201,23 +172,6 @@ def test_another_encoding_is_tried_shown_and_asked(open_app: Open) -> None:
     dataset = Workspace(WORKSPACE).dataset
     assert dataset is not None
     assert "Zoé" in dataset.data.row_labels
-
-
-def test_sizes_and_node_lists_bring_in_objects_without_links(open_app: Open) -> None:
-    app = bring(open_app("data"), "pairs.csv", b"person,event\n0,1\n2,0\n")
-    size = next(field for field in app.text_input if field.label == "Size, rows x columns")
-    size.set_value("5x4").run()
-    press(app, "load")
-    dataset = Workspace(WORKSPACE).dataset
-    assert dataset is not None
-    assert dataset.data.shape == (5, 4)
-
-    app = bring(open_app("data", "1" * 32), "outings.csv", EDGES)
-    next(f for f in app.file_uploader if "column" in f.label).upload("all.txt", b"Ball\nFair\nRace\n").run()
-    press(app, "load")
-    listed = Workspace("1" * 32).dataset
-    assert listed is not None
-    assert list(listed.data.column_labels) == ["Ball", "Fair", "Race"]
 
 
 def test_what_is_held_out_is_kept(open_app: Open) -> None:
@@ -233,53 +187,6 @@ def test_what_is_held_out_is_kept(open_app: Open) -> None:
     again = open_app("data")
     assert again.number_input(key="heldout_percent").value == 25.0
     assert again.number_input(key="heldout_seed").value == 7
-
-
-def test_input_outlives_leaving_the_page(open_app: Open) -> None:
-    app = bring(open_app("data"), "outings.csv", EDGES)
-    box(app, "Row objects").select(1)
-    box(app, "Column objects").select(0).run()
-    app.switch_page("pages/guide.py").run()
-    app.switch_page("pages/data.py").run()
-    assert app.segmented_control(key="source").value == "Upload"
-    assert box(app, "Row objects").value == 1
-    assert box(app, "Column objects").value == 0
-
-
-def test_the_first_column_of_a_matrix_may_hold_labels_or_not(open_app: Open) -> None:
-    app = bring(open_app("data"), "table.csv", b"name,Fair,Ball,Race\nAnn,1,0,1\nBob,0,1,0\nCyd,0,1,1\n")
-    assert box(app, "Row labels").value == 0
-    press(app, "load")
-    dataset = Workspace(WORKSPACE).dataset
-    assert dataset is not None
-    assert list(dataset.data.row_labels) == ["Ann", "Bob", "Cyd"]
-
-
-def test_a_column_at_the_left_may_hold_the_values(open_app: Open) -> None:
-    app = bring(open_app("data"), "turned.csv", b"times,person,event\n2,Ann,Fair\n0,Bob,Fair\n1,Bob,Ball\n")
-    box(app, "Row objects").select(1)
-    box(app, "Column objects").select(2)
-    box(app, "Values").select(0).run()
-    assert box(app, "Values").value == 0
-    press(app, "load")
-    dataset = Workspace(WORKSPACE).dataset
-    assert dataset is not None
-    assert (dataset.data.shape, dataset.data.n_ones) == ((2, 2), 2)
-
-
-def test_a_column_of_long_texts_is_warned_of(open_app: Open) -> None:
-    line = "The quick brown fox number {} jumps over a lazy dog by the river bank"
-    notes = "who,note\n" + "".join(f"p{n},{line.format(n)}\n" for n in range(12))
-    app = bring(open_app("data"), "notes.csv", notes, "relation")
-    assert "A column holds long texts" in texts(app)
-    press(app, "load")
-    assert Workspace(WORKSPACE).dataset is not None, "the columns on the page are a choice"
-
-
-def test_a_page_of_html_is_refused_by_name(open_app: Open) -> None:
-    page = b"<!DOCTYPE html><html><body><p>Some text</p>\n<p>And more</p></body></html>"
-    app = bring(open_app("data"), "page.txt", page)
-    assert "is an HTML page" in texts(app)
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,7 @@ from pages.ui.shared import services
 from pages.ui.shared.failures import contain_failure, show_crash
 from pages.ui.shared.model_pages import ModelPages
 from tests.pages.lda.topics import fitted, opened
-from tests.pages.lfm import tables
 from tests.pages.session import WORKSPACE, Open, box, bring, texts
-from tests.pages.test_compare_page import opened as compared
 
 HERE = "pages.ui.shared.failures"
 
@@ -51,60 +49,11 @@ def check_contained(app: Any, caplog: pytest.LogCaptureFixture, *still_there: st
     caplog.clear()
 
 
-def test_topics_without_their_map(
-    open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("acvb_core.models.lda.topics.topic_map", broken)
-    app = opened(open_app, fitted())
-    check_contained(app, caplog, "Download", "exclusivity")
-
-
-def test_blocks_without_their_matrix(
-    open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("pages.ui.irm.block_matrix.block_figure", broken)
-    compared(open_app, fit(load_sample("southern_women").relation, "vb"))
-    app = open_app("blocks")
-    check_contained(app, caplog, "Strength of the blocks", "Link prediction", "Download")
-
-
-def test_compare_without_its_flow(
-    open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("pages.ui.running.compare_page.alluvial_figure", broken)
-    relation = load_sample("southern_women").relation
-    app = compared(open_app, fit(relation, "vb"), fit(relation, "cvb0"))
-    check_contained(app, caplog, "Where the objects go")
-    app.session_state["pair_view"] = "Table"
-    app.run()
-    assert any("contingency" in chart.proto.id for chart in app.get("plotly_chart"))
-
-
-def test_features_without_their_weights(
-    open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("pages.ui.lfm.feature_detail.draw_weights", broken)
-    app = tables.opened(open_app, tables.fitted())
-    check_contained(app, caplog, "Who has it", "Download")
-
-
 def test_topics_without_the_list_of_all(
     open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("pages.ui.lda.topics_page.show_all_topics", broken)
     check_contained(opened(open_app, fitted()), caplog, "Topic 1")
-
-
-def test_data_without_their_picture(
-    open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("pages.ui.irm.overview_relation.thumbnail", broken)
-    st.cache_data.clear()  # an earlier test may have drawn it
-    app = open_app("data")
-    app.selectbox(key="sample").select("southern_women").run()
-    app.button(key="use_sample").click().run()
-    app.switch_page("pages/data.py").run()
-    check_contained(app, caplog, "Objects are in the order of the file.")
 
 
 @pytest.mark.parametrize("seconds", [float("inf"), float("nan"), -1.0, 1e300])
@@ -120,13 +69,13 @@ def test_a_run_with_times_that_cannot_be_takes_no_page_down(
     )
     services.store().save(WORKSPACE, "usual", 2.0, results[1])
     for page in ("home", "run", "runs", "compare", "experiments"):
-        said = texts(open_app(page))
-        assert "could not be drawn" not in said
+        app = open_app(page)
+        assert "could not be drawn" not in texts(app)
         if page == "run":
-            assert "CPU time</span>–" in said
+            assert "–" in set(app.dataframe[0].value["CPU time"])
 
 
-def test_one_card_and_one_row_that_fail_leave_the_others(
+def test_one_row_that_fails_leaves_the_others(
     open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     relation = load_sample("southern_women").relation
@@ -138,11 +87,7 @@ def test_one_card_and_one_row_that_fail_leave_the_others(
         return broken() if next(calls) % 2 else real(pages, effective_k)
 
     monkeypatch.setattr(ModelPages, "write_sizes", write_sizes)
-    calls = itertools.count()
-    app = open_app("run")
-    check_contained(app, caplog)
-    assert {"remove_vb", "remove_cvb0"} <= {button.key for button in app.button}
-    for page in ("home", "runs"):
+    for page in ("home", "run", "runs"):
         calls = itertools.count()
         app = open_app(page)
         assert sorted(app.dataframe[0].value["Status"])[0] == "cannot be shown"
@@ -182,7 +127,9 @@ def test_figures_suit_a_dark_page(open_app: Open) -> None:
         app.run()
         app.switch_page("pages/data.py").run()
         assert not app.exception
-        return str(json.loads(app.get("plotly_chart")[0].proto.spec)["layout"]["font"]["color"])
+        return str(
+            json.loads(app.get("plotly_chart")[0].proto.spec)["layout"]["template"]["layout"]["font"]["color"]
+        )
 
     st.cache_data.clear()  # an earlier test may have drawn it
     app = open_app("data")

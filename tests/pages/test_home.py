@@ -8,8 +8,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import empty, services
 from pages.ui.shared import format as say
-from pages.ui.shared.model_pages import all_model_pages
-from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, keys, press, texts, until
+from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, press, texts, until
 
 
 def test_empty_home_shows_a_result_and_where_to_begin(open_app: Open) -> None:
@@ -64,11 +63,6 @@ def test_upload_your_data_opens_the_upload(open_app: Open) -> None:
     assert app.get("file_uploader")
 
 
-def test_an_example_of_every_kind_of_data_can_be_tried(open_app: Open) -> None:
-    app = open_app()
-    assert {pages.demonstration.key for pages in all_model_pages().values()} <= keys(app)
-
-
 def test_two_browsers_have_workspaces_of_their_own(open_app: Open) -> None:
     one = press(open_app(), "sample_comparison")
     other = open_app(workspace=OTHER)
@@ -77,12 +71,6 @@ def test_two_browsers_have_workspaces_of_their_own(open_app: Open) -> None:
     assert "No data chosen yet" in texts(other)
     new = open_app(workspace=None)
     assert new.session_state["ws"] not in (WORKSPACE, OTHER)
-
-
-def test_a_name_that_is_no_workspace_is_not_taken(open_app: Open) -> None:
-    app = open_app(workspace="../../etc")
-    assert app.session_state["ws"] != "../../etc"
-    assert app.query_params["ws"] in (app.session_state["ws"], [app.session_state["ws"]])
 
 
 @pytest.mark.parametrize(

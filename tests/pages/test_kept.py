@@ -25,7 +25,7 @@ from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
 from pages.ui.workspace.kept_data import DataShelf, shelf_of
-from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, keys, press, texts, until
+from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, keys, press, select_rows, texts, until
 
 
 def no_room(*_: Any, **__: Any) -> None:
@@ -127,13 +127,13 @@ def test_stored_data_that_cannot_be_read_say_why(with_sample: AppTest, open_app:
 def test_a_deleted_run_comes_back_with_undo(with_sample: AppTest, open_app: Open) -> None:
     app = with_sample
     one, two = run_all(app, 2)
-    press(app, f"remove_{one.id}")
+    press(select_rows(app, 1), f"remove_{one.id}")
     assert "Deleted CVB0 · K 3 × 3 · seed 0." in texts(app)
     assert jobs_of(app) == [two]
     press(app, f"undo_{one.id}")
     assert jobs_of(app) == [one, two]
     assert "Deleted" not in texts(app)
-    press(app, f"remove_{one.id}")
+    press(select_rows(app, 1), f"remove_{one.id}")
     press(app, f"remove_{two.id}")
     app.run()
     assert "Deleted CVB0 · K 3 × 3 · seed 1." in texts(app), "also where no run is left"
@@ -248,15 +248,6 @@ def test_a_folder_that_others_can_read_is_refused(
     assert why in texts(app)
 
 
-def test_buttons_without_text_have_names(with_sample: AppTest) -> None:
-    one, _ = run_all(with_sample, 2)
-    named = labels(with_sample)
-    assert named[f"stop_{one.id}"] == "Stop CVB0 · K 3 × 3 · seed 0"
-    assert named[f"remove_{one.id}"] == "Delete CVB0 · K 3 × 3 · seed 0"
-    assert named[f"extend_{one.id}"] == "Continue with CVB0 · K 3 × 3 · seed 0"
-    assert "\u200b" not in named.values()
-
-
 def find_block(block: Any, key: str) -> Any:
     """The block of a page that holds the button with a key."""
     for child in block.children.values():
@@ -267,15 +258,6 @@ def find_block(block: Any, key: str) -> Any:
     return None
 
 
-def test_stopping_going_on_and_deleting_stand_apart(with_sample: AppTest) -> None:
-    one, _ = run_all(with_sample, 2)
-    stop, extend, row = (
-        find_block(with_sample.main, f"{key}_{one.id}") for key in ("stop", "extend", "remove")
-    )
-    assert list(row.children.values())[:2] == [stop, extend]  # and the button that deletes last
-    assert "SPACE_BETWEEN" in str(row.proto.flex_container)
-
-
 def test_interrupted_runs_say_so_and_are_continued(with_sample: AppTest, open_app: Open) -> None:
     workspace = Workspace(with_sample.session_state["ws"])
     assert workspace.dataset is not None
@@ -284,7 +266,8 @@ def test_interrupted_runs_say_so_and_are_continued(with_sample: AppTest, open_ap
         prepared = prepare_run(workspace.dataset.data, "cvb0", values, seed=seed)
         services.store().save(workspace.id, f"{seed:012x}", 1.0 + seed, prepared)
     app = restart(open_app)
-    assert texts(app).count("interrupted") >= 3
+    assert list(app.dataframe[0].value["Status"]) == ["interrupted"] * 3
+    select_rows(app, 2)
     assert "3 runs were interrupted when the app ended." in texts(app)
     assert f"continue_{0:012x}" in keys(app)
     assert f"stop_{0:012x}" not in keys(app)
@@ -292,13 +275,13 @@ def test_interrupted_runs_say_so_and_are_continued(with_sample: AppTest, open_ap
         app.switch_page(f"pages/{page}.py").run()
         assert not app.exception
     app.switch_page("pages/run.py").run()
-    press(app, f"continue_{0:012x}")
+    press(select_rows(app, 2), f"continue_{0:012x}")
     until(app, lambda: jobs_of(app)[0].inspect().verdict is not None)
     assert "2 runs were interrupted" in texts(app)
     press(app, "continue_all")
     until(app, lambda: all(job.inspect().verdict is not None for job in jobs_of(app)))
     app.run()
-    assert "interrupted" not in texts(app)
+    assert "were interrupted" not in texts(app)
     assert "continue_all" not in keys(app)
 
 

@@ -56,7 +56,10 @@ def test_an_empty_section_does_not_let_everybody_in() -> None:
 
 def test_named_providers_have_a_button_each() -> None:
     both = {"redirect_uri": AUTH["redirect_uri"], "cookie_secret": "x", "google": PROVIDER, "okta": PROVIDER}
-    assert labels(visit(NOBODY, auth=both)) == ["Sign in with Google to continue", "Sign in with Okta to continue"]
+    assert labels(visit(NOBODY, auth=both)) == [
+        "Sign in with Google to continue",
+        "Sign in with Okta to continue",
+    ]
 
 
 def test_a_server_without_authlib_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

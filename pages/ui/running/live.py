@@ -158,7 +158,7 @@ def live_plot(figure: Figure, *, key: str, lifted: Sequence[str] = ()) -> None:
     with st.container(height=1, border=False, key=f"{key}_loader"):
         st.plotly_chart(_FIRST, key=f"{key}_loader_chart", config={"staticPlot": True})
     parts = suit_page(figure.to_dict() | {"narrow": stack_panels(figure)})
-    drawn = json.dumps(parts)
+    drawn = json.dumps(parts, default=lambda values: values.tolist())  # arrays that Plotly does not encode
     _component(data={"figure": drawn, "lifted": [*lifted]}, key=key)
 
 

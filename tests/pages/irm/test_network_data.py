@@ -6,9 +6,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.relation import Relation
-from acvb_core.samples.catalogue import SAMPLES
 from pages.ui.shared.workspace import Workspace
-from tests.pages.irm.networks import FRIENDS, GRAPHML, HOUSES, NAMES, PAIRS, SORTED_FRIENDS, friends
+from tests.pages.irm.networks import FRIENDS, GRAPHML, HOUSES, SORTED_FRIENDS, friends
 from tests.pages.session import WORKSPACE, Open, bring, figures, kind_switch, press, texts
 
 OUTINGS = b"person,event\nAnn,Fair\nBob,Fair\nBob,Ball\nCyd,Ball\n"
@@ -122,20 +121,6 @@ def test_what_a_threshold_gives_up_is_said_before_loading(open_app: Open, thresh
     assert data().n_ones == links
 
 
-def test_the_names_of_a_crosstab_are_no_amounts(open_app: Open) -> None:
-    app = bring(
-        open_app("data"), "orders.csv", b"customer,7,8,9\n1001,0,4,0\n1002,2,0,0\n1003,0,0,3\n", "relation"
-    )
-    assert "The values are amounts, from 0 to 4 in the first lines." in texts(app)
-
-
-def test_a_threshold_that_is_no_number_is_refused_in_words(open_app: Open) -> None:
-    app = bring(open_app("data"), "orders.csv", b"person,event,amount\nAnn,Fair,3\nBob,Ball,4\n", "relation")
-    next(found for found in app.text_input if found.label == "Threshold").set_value("much").run()
-    assert "'much' is not a number, nor a share such as 90%." in texts(app)
-    assert app.button(key="load").disabled
-
-
 def test_two_kinds_of_objects_stay_two_and_can_be_made_one(open_app: Open) -> None:
     app = upload(open_app("data"), "outings.csv", OUTINGS)
     assert data().network is None
@@ -144,47 +129,6 @@ def test_two_kinds_of_objects_stay_two_and_can_be_made_one(open_app: Open) -> No
     choose_kind(app, "network")
     assert data().shape == (5, 5)
     assert "Links are" in labels(app)
-
-
-def test_a_reading_that_cannot_be_is_refused_and_the_data_stay(open_app: Open) -> None:
-    app = upload(open_app("data"), "table.csv", b"1,0,1,0,1\n0,1,0,1,0\n1,1,1,0,0\n")
-    before = data().fingerprint
-    choose_kind(app, "network")
-    assert "We couldn't read this file with these settings" in texts(app)
-    assert "3 x 5" in texts(app)
-    assert data().fingerprint == before
-    choose_kind(app, "relation")
-    assert "We couldn't read this file with these settings" not in texts(app)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "badge"),
-    [
-        ("friends.graphml", GRAPHML, "GraphML"),
-        (
-            "friends.gml",
-            ("graph [\n" + "".join(f'node [ id {i} label "{name}" ]\n' for i, name in enumerate(NAMES))
-             + "".join(f"edge [ source {NAMES.index(a)} target {NAMES.index(b)} ]\n" for a, b in PAIRS)
-             + "]\n").encode(),
-            "GML",
-        ),
-        (
-            "friends.net",
-            ("*Vertices 8\n" + "".join(f'{i + 1} "{name}"\n' for i, name in enumerate(NAMES)) + "*Edges\n"
-             + "".join(f"{NAMES.index(a) + 1} {NAMES.index(b) + 1}\n" for a, b in PAIRS)).encode(),
-            "Pajek",
-        ),
-    ],
-)  # fmt: skip
-def test_graph_files_are_networks(open_app: Open, name: str, content: bytes, badge: str) -> None:
-    app = bring(open_app("data"), name, content)
-    assert kind_switch(app).value == "network"
-    assert badge in texts(app)
-    press(app, "load")
-    assert data().network is not None
-    assert not data().network.directed
-    assert sorted(data().row_labels) == NAMES
-    assert data().n_links == len(PAIRS)
 
 
 def test_attributes_of_a_graph_file_are_known_labels(open_app: Open) -> None:
@@ -215,17 +159,6 @@ def test_labels_of_nobody_are_refused_in_words(open_app: Open) -> None:
     assert "We couldn't read this file with these settings" in texts(app)
     assert "Found: Zoe" in texts(app)
     assert not data().attributes
-
-
-@pytest.mark.parametrize("sample", [name for name, sample in SAMPLES.items() if sample.model == "network"])
-def test_every_sample_network_is_shown(open_app: Open, sample: str) -> None:
-    app = open_app("data")
-    app.selectbox(key="sample").select(sample).run()
-    press(app, "use_sample")
-    assert figures(app)["Nodes"] == f"{data().shape[0]:,}"
-    assert figures(app)["Links"] == f"{data().n_links:,}"
-    assert "Rows" not in figures(app)
-    assert "pairs hidden from each new run" in texts(app)
 
 
 def test_pairs_of_an_undirected_network_are_counted_once() -> None:

@@ -8,9 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
-from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.lda.grid import grid
-from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import bars
 from pages.ui.lda.how_many_page import max_topics, parse_numbers, propose_numbers
 from pages.ui.shared import services
@@ -44,11 +42,6 @@ def test_without_texts_it_says_what_to_do(open_app: Open) -> None:
     app = open_app("how_many")
     assert app.subheader[0].value == "Nothing to try yet"
     assert "Choose some first" in texts(app)
-
-
-def test_a_relation_has_no_number_to_choose(open_app: Open) -> None:
-    services.store().save_dataset(WORKSPACE, load_sample("southern_women").relation, [], {"name": "women"})
-    assert "Blocks page" in texts(open_app("how_many"))
 
 
 def test_a_grid_is_started_and_shown(open_app: Open) -> None:
@@ -110,12 +103,6 @@ def test_it_leads_to_the_topics_of_one_number(open_app: Open) -> None:
     assert chosen == min(of_two, key=perplexity.__getitem__)
 
 
-def test_nothing_held_out(open_app: Open) -> None:
-    app = started(opened(open_app, heldout=0.0), "2, 3", seeds=1)
-    assert "they have no held-out perplexity" in texts(app)
-    assert app.dataframe[0].value["Held-out perplexity"].isna().all()
-
-
 def test_a_grid_under_way_can_be_stopped(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACVB_RUNS", "4")  # all at once, on any machine
     app = opened(open_app)
@@ -155,13 +142,6 @@ def test_runs_that_do_not_fit_must_be_wanted(open_app: Open, monkeypatch: pytest
     assert not app.button(key="grid_start").disabled
 
 
-def test_a_wrong_number_is_told_on_the_page(open_app: Open) -> None:
-    app = opened(open_app)
-    app.text_input[0].set_value("5, five").run()
-    assert "'five' is not a whole number" in texts(app)
-    assert app.button(key="grid_start").disabled
-
-
 def test_numbers_are_sorted_and_unique() -> None:
     assert parse_numbers(" 10;5, 10\n 7 ", 25) == (5, 7, 10)
 
@@ -169,36 +149,3 @@ def test_numbers_are_sorted_and_unique() -> None:
 def test_usual_numbers_fit_the_corpus() -> None:
     assert propose_numbers(CORPUS) == (5, 10, 20)
     assert propose_numbers(Corpus.build(np.ones((3, 9)))) == (2, 3)
-
-
-def test_grids_that_read_the_same_are_told_apart(open_app: Open) -> None:
-    """They differ in a setting that their label does not name."""
-    app = opened(open_app)
-    for beta in (0.01, 0.5):
-        for k in (2, 3):
-            values = {"k": k, "beta": beta, "max_sweeps": 5}
-            assert services.job_manager().add(WORKSPACE, prepare_run(CORPUS, "cvb0", values)).wait(180)
-    app.run()
-    box = app.selectbox(key="grid")
-    assert len(set(box.options)) == 2
-    shown = app.dataframe[0].value["Leave-one-out perplexity"].tolist()
-    box.select_index(1).run()
-    assert app.dataframe[0].value["Leave-one-out perplexity"].tolist() != shown
-
-
-def test_two_runs_of_one_number_and_seed_have_a_line_each(open_app: Open) -> None:
-    app = opened(open_app)
-    jobs = []
-    for k in (2, 3, 3):
-        jobs.append(
-            services.job_manager().add(
-                WORKSPACE, prepare_run(CORPUS, "gibbs", {"k": k, "max_sweeps": 1_000_000})
-            )
-        )
-        until(app, lambda: jobs[-1].inspect().snapshot is not None)
-    for job in jobs[:2]:
-        job.stop()
-        assert job.wait(180)
-    app.run()
-    assert app.dataframe[0].value["Topics"].tolist() == [2, 3, 3]
-    assert app.dataframe[0].value["State"].tolist() == ["stopped", "stopped", "running"]

@@ -18,7 +18,7 @@ from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.topics import load_model, save_model
 from acvb_core.views.comparison_table import comparison_table, same_documents
 from acvb_core.views.convergence import live_figure
-from pages.ui.lda import storage_choice, topic_files
+from pages.ui.lda import topics_page, upload_texts
 from pages.ui.lda.start_from import FILE
 from pages.ui.lda.topic_view import build_view, open_topic_names
 from pages.ui.running.live import build_curves
@@ -139,7 +139,7 @@ def test_texts_are_read_to_disk_and_found_again(open_app: Open) -> None:
 def test_what_does_not_fit_into_memory_is_kept_on_disk(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storage_choice, "available_memory", lambda: 1000)
+    monkeypatch.setattr(upload_texts, "available_memory", lambda: 1000)
     app = upload(open_app("data"), "texts.txt", lines())
     assert "1 kB is free" in texts(app)
     press(app, "load")
@@ -289,7 +289,7 @@ def test_topics_of_data_on_disk(open_app: Open, streamed: Result) -> None:
     assert "Coherence is measured on 2,000 of the 3,000 documents." in texts(app)
     labels = [button.label for button in app.get("download_button")]
     assert {"Topics of the documents shown", "Topics of all documents", "The model"} <= set(labels)
-    *_, everything = topic_files.list_document_files(view)
+    *_, everything = topics_page.list_document_files(view)
     # Those that were held out have topics, too.
     open_topic_names().rename(view.run, view.identifying_words, 3, "sport")
     text = everything.make()
@@ -329,7 +329,7 @@ def test_held_out_documents_are_not_among_those_shown(open_app: Open, batch: Res
 
 
 def test_the_model_is_taken_away_as_it_is(streamed: Result) -> None:
-    found = load_model(io.BytesIO(topic_files.pack_model(streamed)))
+    found = load_model(io.BytesIO(topics_page.pack_model(streamed)))
     assert (found.posterior["words"] == streamed.snapshot.posterior["words"]).all()
 
 

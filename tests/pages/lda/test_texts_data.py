@@ -14,7 +14,7 @@ from pages.ui.lda import upload_texts
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
-from tests.pages.session import WORKSPACE, Open, box, bring, figures, keys, kind_switch, press, texts
+from tests.pages.session import WORKSPACE, Open, box, bring, figures, keys, press, texts
 
 TEXTS = [
     "The cat and the dog ran to the old house",
@@ -71,14 +71,6 @@ def test_a_table_is_recognised_previewed_and_loaded(open_app: Open) -> None:
     first = next(frame.value for frame in app.dataframe if "Text" in frame.value)
     assert list(first["Text"]) == TEXTS
     assert dataset.data.size_text in texts(open_app())  # in the sidebar
-
-
-def test_the_first_column_can_name_the_documents_or_not(open_app: Open) -> None:
-    app = upload(open_app("data"), "notes.csv", TABLE.encode())
-    assert box(app, "Names of the documents").value == 0
-    box(app, "Names of the documents").select(-1).run()
-    press(app, "load")
-    assert list(loaded().data.documents) == ["1", "2", "3", "4", "5"]
 
 
 def test_settings_show_their_effect_at_once_without_reading_again(
@@ -147,15 +139,6 @@ def test_nothing_left_says_which_setting_to_change(open_app: Open) -> None:
     assert {"load", "load_and_run"} <= keys(app)
 
 
-def test_a_pattern_that_is_none_is_refused_in_words(open_app: Open) -> None:
-    app = upload(open_app("data"), "notes.csv", TABLE.encode())
-    next(found for found in app.text_input if found.label == "Word pattern (regex)").set_value("(").run()
-    assert not app.exception
-    # As the field is called, and as Python calls it.
-    assert "The word pattern (token_pattern) is '(', which is not a regular expression" in texts(app)
-    assert app.button(key="load").disabled
-
-
 def test_a_pattern_that_would_never_end_is_refused_in_words(
     open_app: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,64 +159,11 @@ def archive() -> bytes:
     return packed.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "badge"),
-    [
-        ("lines.txt", "\n".join(TEXTS).encode(), "one document a line"),
-        ("texts.zip", archive(), "zip of .txt"),
-    ],
-)
-def test_other_forms_of_texts(open_app: Open, name: str, content: bytes, badge: str) -> None:
-    app = upload(open_app("data"), name, content)
-    assert badge in texts(app)
-    press(app, "load")
-    assert loaded().data.shape == (5, 6)
-
-
-def test_counts_need_no_tokeniser(open_app: Open) -> None:
-    app = upload(open_app("data"), "counts.csv", b"doc,word,count\na,cat,2\na,dog,1\nb,cat,1\n", "counts")
-    assert [box(app, label).value for label in ("Documents", "Words", "Counts")] == [0, 1, 2]
-    assert not app.multiselect
-    press(app, "load")
-    assert (loaded().data.shape, loaded().data.n_tokens) == ((2, 2), 4)
-    frame = next(frame.value for frame in app.dataframe if "Most frequent words" in frame.value)
-    assert list(frame["Most frequent words"]) == ["cat, dog", "cat"]
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [("docword.kos.txt", b"2\n3\n3\n1 1 2\n1 2 1\n2 3 1\n"), ("kos.ldac", b"2 0:2 1:1\n1 2:1\n")],
-)
-def test_a_list_of_words_may_go_with_counts(open_app: Open, name: str, content: bytes) -> None:
-    app = upload(open_app("data"), name, content, "counts")
-    words = next(f for f in app.file_uploader if f.label.startswith("List of words"))
-    words.upload("vocab.txt", b"cat\ndog\nsea\n").run()
-    press(app, "load")
-    assert list(loaded().data.vocabulary) == ["cat", "dog", "sea"]
-    assert loaded().data.n_tokens == 4
-
-
 def test_a_broken_record_is_named_before_loading(open_app: Open) -> None:
     app = upload(open_app("data"), "notes.csv", (TABLE + f"t9,short,a,{REMOTE}\n").encode())
     assert "We couldn't read this file with these settings" in texts(app)
     assert "Line: 7" in texts(app)
     assert app.button(key="load").disabled
-
-
-def test_names_and_words_are_never_markdown(open_app: Open) -> None:
-    pattern = r"\S+"
-    rows = "".join(f'{REMOTE}{i},"{REMOTE} word {REMOTE}",{REMOTE}\n' for i in range(3))
-    app = upload(open_app("data"), f"{REMOTE[:9]}.csv", f"title,body,{REMOTE}\n{rows}".encode())
-    next(found for found in app.text_input if found.label == "Word pattern (regex)").set_value(pattern).run()
-    number(app, "Ignore words in more than this share of documents").set_value(1.0).run()
-    kinds = (app.markdown, app.caption, app.title, app.subheader)
-    rendered = [str(m.value) for kind in kinds for m in kind]
-    assert REMOTE.lower() in words_shown(app)
-    press(app, "load")
-    assert REMOTE.lower() in loaded().data.vocabulary
-    rendered += [str(m.value) for kind in kinds for m in kind]
-    rendered += [str(e.label) for kind in (app.button, app.metric, app.expander) for e in kind]
-    assert not any("![x]" in text for text in rendered)
 
 
 @pytest.mark.parametrize("sample", ["bars", "bible"])
@@ -264,21 +194,6 @@ def test_texts_and_what_is_held_out_are_kept(open_app: Open) -> None:
     assert dataset.report.lines() == before.report.lines()
 
 
-def test_input_outlives_leaving_the_page(open_app: Open) -> None:
-    app = upload(open_app("data"), "notes.csv", TABLE.encode())
-    number(app, "Ignore words in fewer than N documents").set_value(3).run()
-    app.switch_page("pages/guide.py").run()
-    app.switch_page("pages/data.py").run()
-    assert not app.exception
-    assert kind_switch(app).value == "texts"
-    assert number(app, "Ignore words in fewer than N documents").value == 3
-    assert words_shown(app) == {"sea"}
-    assert "upload_draft" in app.session_state
-    press(app, "forget")
-    assert "upload_draft" not in app.session_state
-    assert "load" not in keys(app)
-
-
 def test_texts_that_are_not_cut_into_words_are_told_of(open_app: Open) -> None:
     chinese = ["机器学习是人工智能的一个分支", "今天天气很好", "机器学习是人工智能的一个分支", "我们去公园"]
     app = upload(open_app("data"), "talks.txt", "\n".join(chinese).encode())
@@ -292,13 +207,3 @@ def test_texts_that_are_not_cut_into_words_are_told_of(open_app: Open) -> None:
 
     app = upload(open_app("data"), "cut.txt", "\n".join(" ".join(line) for line in chinese * 2).encode())
     assert not any("not cut" in warning.value for warning in app.warning)
-
-
-def test_a_table_of_word_counts_is_recognised_and_loaded(open_app: Open) -> None:
-    table = "doc,sea,ship,corn,class\na,2,0,0,x\nb,0,1,0,y\nc,0,0,3,x\n"
-    app = upload(open_app("data"), "words.csv", table.encode(), "counts")
-    assert [box(app, label).value for label in ("Names of the documents", "Known groups")] == [0, 4]
-    press(app, "load")
-    data = loaded().data
-    assert (data.documents.tolist(), data.labels.tolist()) == (["a", "b", "c"], ["x", "y", "x"])
-    assert data.counts.toarray().tolist() == [[2, 0, 0], [0, 1, 0], [0, 0, 3]]

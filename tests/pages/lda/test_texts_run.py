@@ -11,13 +11,10 @@ from acvb_core.core.display import write_number
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.topics import ALIKE
-from acvb_core.registry import methods_of
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.views.convergence import live_figure
 from pages.ui.running.live import build_curves
-from pages.ui.shared import format as say
 from pages.ui.shared import services
-from pages.ui.shared.model_pages import group_by_model
 from tests.pages.session import WORKSPACE, Open, jobs_of, keys, of_data, press, texts, until
 
 
@@ -62,16 +59,6 @@ def compare(open_app: Open, *results: Result) -> AppTest:
     return app
 
 
-def test_the_form_is_that_of_the_model(with_texts: AppTest) -> None:
-    app = with_texts
-    assert app.pills(key=of_data(app, "methods_lda")).options == [row.label for row in methods_of("lda")]
-    labels = {field.label for field in app.number_input}
-    assert "Topics" in labels
-    assert {"Topics in a document (alpha)", "Words in a topic (beta)"} <= labels
-    assert not any("cluster" in label.lower() for label in labels)
-    assert "10 % held out" in texts(app)
-
-
 def test_what_is_entered_reaches_the_run(with_texts: AppTest) -> None:
     app = with_texts
     app.pills(key=of_data(app, "methods_lda")).set_value(["acvb0"]).run()
@@ -98,32 +85,19 @@ def test_memory_is_shown_with_what_can_be_saved(with_texts: AppTest) -> None:
     assert "without averaging every responsibility" not in texts(app)
 
 
-def test_each_model_keeps_its_own_input(with_texts: AppTest) -> None:
-    app = with_texts
-    app.pills(key=of_data(app, "methods_lda")).set_value(["cvb0"]).run()
-    app.switch_page("pages/data.py").run()
-    app.selectbox(key="sample").select("survey").run()
-    press(app, "use_sample")
-    app.switch_page("pages/run.py").run()
-    assert app.pills(key=of_data(app, "methods_irm")).value == ["acvb0"]
-    app.switch_page("pages/data.py").run()
-    app.selectbox(key="sample").select("bars").run()
-    press(app, "use_sample")
-    app.switch_page("pages/run.py").run()
-    assert app.pills(key=of_data(app, "methods_lda")).value == ["cvb0"]
-
-
-def test_cards_and_recent_runs_speak_of_topics(with_texts: AppTest, open_app: Open) -> None:
+def test_the_tables_of_runs_speak_of_topics(with_texts: AppTest, open_app: Open) -> None:
     app = with_texts
     app.pills(key=of_data(app, "methods_lda")).set_value(["cvb0"]).run()
     enter(app, k=10, max_sweeps=30)
     press(app, "start")
     finished(app)
-    said = texts(app)
     score = jobs_of(app)[0].inspect().snapshot.heldout
-    assert "<span>Topics</span>10" in said
-    assert f"<span>Held-out perplexity</span>{write_number(score.perplexity)}" in said
-    assert "Leave-one-out perplexity" in said  # what the curves show
+    line = app.dataframe[0].value.iloc[0]
+    assert (line["Result"], line["Held-out score"]) == (
+        "10 topics",
+        f"perplexity {write_number(score.perplexity)}",
+    )
+    assert "Leave-one-out perplexity" in texts(app)  # what the curves show
     app.switch_page("pages/home.py").run()
     recent = app.dataframe[0].value
     assert list(recent["Result"]) == ["10 topics"]
@@ -159,36 +133,6 @@ def test_the_curves_are_those_of_the_model(bars: list[Result], open_app: Open) -
     titles = " ".join(note["text"] for note in live_figure(runs)["layout"]["annotations"])
     for title in ("Leave-one-out perplexity", "Held-out perplexity", "Topics", "Alpha", "Beta"):
         assert title in titles
-
-
-def test_runs_on_two_data_sets_are_named_by_their_data(bars: list[Result], open_app: Open) -> None:
-    relation = fit(load_sample("survey").relation, "cvb0")
-    app = compare(open_app, bars[0], relation)
-    assert list(say.label_runs(jobs_of(app)).values()) == [
-        "CVB0 · K 10 · seed 0 · bars",
-        "CVB0 · K 20 × 20 · seed 0 · survey",
-    ]
-    assert list(group_by_model(jobs_of(app), "lda")) == ["lda", "irm"]
-    assert list(group_by_model(jobs_of(app), "irm")) == ["irm", "lda"]
-
-
-def test_blocks_page_leads_to_the_topics(with_texts: AppTest) -> None:
-    app = with_texts
-    app.switch_page("pages/blocks.py").run()
-    assert not app.exception
-    assert "Runs on texts find topics, and the Topics page shows" in texts(app)
-
-
-def test_the_second_sample_button_finds_topics(open_app: Open) -> None:
-    app = press(open_app(), "sample_topics")
-    jobs = jobs_of(app)
-    assert [job.prepared.row.name for job in jobs] == ["acvb0", "cvb0", "vb"]
-    assert {job.prepared.spec.values["k"] for job in jobs} == {20}
-    assert {job.prepared.data.name for job in jobs} == {"World English Bible, by chapter"}
-    assert all(job.prepared.heldout is not None for job in jobs)
-    for job in jobs:
-        job.stop()
-    finished(app)
 
 
 def test_topics_of_runs_are_aligned(open_app: Open, bars: list[Result]) -> None:
@@ -232,23 +176,3 @@ def test_the_page_counts_the_topics_that_come_back_in_one_way(open_app: Open, ba
     # It stays so whichever pair is looked at.
     app.selectbox(key="topics_one").set_value(2).run()
     assert counted[0] in texts(app)
-
-
-def test_runs_of_the_model_in_use_are_compared(open_app: Open, bars: list[Result]) -> None:
-    survey = [fit(load_sample("survey").relation, method, heldout=0.1) for method in ("vb", "cvb0")]
-    app = compare(open_app, *survey, *bars[:2])
-    # No data are in use: the newest runs are of texts.
-    assert len(app.multiselect(key="compare_runs_lda").options) == 2
-    app.switch_page("pages/data.py").run()
-    app.selectbox(key="sample").select("survey").run()
-    press(app, "use_sample")
-    app.switch_page("pages/compare.py").run()
-    assert not app.exception
-    assert len(app.multiselect(key="compare_runs_irm").options) == 2
-    assert "Blocks side by side" in [element.value for element in app.subheader]
-
-
-def test_too_few_runs_of_texts_offer_the_sample_of_texts(open_app: Open, bars: list[Result]) -> None:
-    app = compare(open_app, bars[0])
-    assert "Nothing to compare yet" in texts(app)
-    assert "sample_topics" in keys(app)

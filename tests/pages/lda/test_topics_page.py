@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 from typing import Any
@@ -12,24 +11,17 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.data.corpora.tokenise import Tokeniser
-from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.history import Verdict
-from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
-from acvb_core.evaluate.ranking import ranked_words, top_words
-from acvb_core.models.lda.topics import IDENTIFYING, Topics
-from acvb_core.samples.catalogue import load_sample
+from acvb_core.evaluate.ranking import ranked_words
 from pages.ui.lda.topic_documents import OPENED
-from pages.ui.lda.topic_list import describe_word
-from pages.ui.lda.topic_view import TopicView, build_view, open_topic_names
-from pages.ui.lda.topics_page import list_document_files, list_words
-from pages.ui.shared import services
+from pages.ui.lda.topic_view import build_view
+from pages.ui.lda.topics_page import list_words
 from pages.ui.shared.picking import read_answer
 from pages.ui.shared.workspace import Workspace
 from tests.pages.lda.topics import EVIL, fitted, opened, part, small_corpus
-from tests.pages.session import WORKSPACE, Open, press, texts, until
+from tests.pages.session import WORKSPACE, Open, texts
 
 
 @pytest.fixture(scope="module")
@@ -61,13 +53,6 @@ def send_stale(app: AppTest, key: str, text: str) -> None:
     assert not app.exception
 
 
-def test_before_any_run_it_says_what_to_do(open_app: Open) -> None:
-    app = opened(open_app)
-    assert app.subheader[0].value == "No topics yet"
-    assert "Choose texts first" in texts(app)
-    assert app.button(key="sample_topics")
-
-
 def test_only_what_is_visible_is_worked_out_and_only_once(
     open_app: Open, found: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,27 +74,6 @@ def test_only_what_is_visible_is_worked_out_and_only_once(
     assert ranked == [(0,), (0, 1), (1,)]
     part(app, "Known labels")
     assert "label_shares" in view.__dict__
-
-
-def test_the_table_of_documents_carries_names_and_labels(open_app: Open, found: Result) -> None:
-    opened(open_app, found)
-    view = build_view(Workspace(WORKSPACE).jobs[0], found)
-    open_topic_names().rename(view.run, view.identifying_words, 2, "night, sky")
-    (offer,) = list_document_files(view)
-    table = pd.read_csv(io.StringIO(str(offer.make())))
-    assert list(table.columns) == ["document", "label", "tokens", "topic_1", "topic_2: night, sky"]
-    assert table["label"].tolist() == found.prepared.data.labels.tolist()
-
-
-def test_a_corpus_without_a_run(open_app: Open, found: Result) -> None:
-    services.store().save_dataset(WORKSPACE, found.prepared.data, [], {"name": "small"})
-    assert "Start one on the Run page" in texts(opened(open_app))
-
-
-def test_a_run_on_a_relation_is_on_another_page(open_app: Open) -> None:
-    app = opened(open_app, fit(load_sample("southern_women").relation, "vb", max_sweeps=5))
-    assert app.subheader[0].value == "No topics yet"
-    assert "Blocks page" in texts(app)
 
 
 def test_topics_of_one_run_are_said_to_be_those_of_one_seed(open_app: Open, found: Result) -> None:
@@ -156,19 +120,6 @@ def test_an_empty_topic_has_no_words_and_no_bar(open_app: Open) -> None:
     assert len(app.dataframe[0].value) == used
 
 
-def test_topics_with_the_same_words_are_said_to_be_so(open_app: Open) -> None:
-    texts_ = [
-        "river lake water",
-        "water river boat",
-        "lake boat river",
-        "bank money loan",
-        "loan bank",
-        "money bank",
-    ]
-    app = opened(open_app, fit(texts_, "cvb0", k=4))
-    assert "4 topics, 3 with the same words as a larger one" in texts(app)
-
-
 def test_a_run_is_shown(open_app: Open, found: Result) -> None:
     app = opened(open_app, found)
     assert "small · 25 documents · " in texts(app)
@@ -194,14 +145,6 @@ def test_words_are_put_in_another_order(open_app: Open, found: Result) -> None:
     assert cards(app)["cards"][0]["words"] == table["word"].head(12).tolist()
 
 
-def test_another_topic_is_chosen(open_app: Open, found: Result) -> None:
-    app = opened(open_app, found)
-    app.selectbox(key="topics_topic").set_value(2).run()
-    assert cards(app)["selected"] == 2
-    press(app, "topic_step_1")
-    assert cards(app)["selected"] == 1
-
-
 def test_a_topic_is_renamed_and_stays_chosen(open_app: Open, found: Result) -> None:
     app = opened(open_app, found)
     app.selectbox(key="topics_topic").set_value(2).run()
@@ -215,17 +158,6 @@ def test_a_topic_is_renamed_and_stays_chosen(open_app: Open, found: Result) -> N
     marked = [*app.markdown, *app.caption, *app.subheader, *app.title]
     assert not any("example.org" in str(element.value) for element in marked)
     assert "<b>x</b>" not in "".join(element.proto.body for element in app.get("html"))
-
-
-def test_a_topic_that_is_renamed_elsewhere_stays_chosen(open_app: Open, found: Result) -> None:
-    app = opened(open_app, found)
-    app.selectbox(key="topics_topic").set_value(2).run()
-    probability = found.prepared.model.topics(found.posterior).word_probability  # type: ignore[attr-defined]
-    open_topic_names().rename(f"{0:012x}", top_words(probability, IDENTIFYING), 2, "sky")
-    app.run()
-    send_stale(app, "topics_topic", "topic 2")
-    assert cards(app)["selected"] == 2
-    assert app.selectbox(key="topics_topic").options == ["topic 1", "2 · sky"]
 
 
 def test_a_word_is_looked_up(open_app: Open, found: Result) -> None:
@@ -250,18 +182,6 @@ def test_a_word_is_looked_up(open_app: Open, found: Result) -> None:
     assert "No word of the vocabulary" in texts(app)
     assert len(cards(app)["cards"]) == 2
     assert not app.exception
-
-
-def test_a_words_tokens_are_divided_by_the_sizes_of_the_topics(three: Result) -> None:
-    topics = Topics(
-        np.array([[0.1, 0.9], [0.5, 0.5], [1e-4, 1.0]]), np.ones((1, 3)) / 3, np.array([0.8, 0.1, 0.1])
-    )
-    view = TopicView(topics, three.prepared.data, three.prepared.data, ("run", 1, ""), three)
-    # 0.08 and 0.05 of 0.13001; the third has less than one in a hundred.
-    assert describe_word(view, 0) == {
-        1: "61.5 % of its occurrences; 10 % of the topic",
-        2: "38.5 % of its occurrences; 50 % of the topic",
-    }
 
 
 def test_documents_of_a_topic(open_app: Open, found: Result) -> None:
@@ -316,49 +236,3 @@ def test_quality_and_labels(open_app: Open, found: Result) -> None:
     pets, sky = table["pets"].to_numpy(), table["sky"].to_numpy()
     assert pets.argmax() != sky.argmax()
     assert min(pets.max(), sky.max()) > 0.8
-
-
-def test_another_run_can_be_chosen(open_app: Open, found: Result, three: Result) -> None:
-    app = opened(open_app, found, three)
-    assert len(cards(app)["cards"]) == 3
-    app.selectbox(key="topics_topic").set_value(3).run()
-    app.selectbox(key="topics_run").set_value(f"{0:012x}").run()
-    assert not app.exception
-    assert len(cards(app)["cards"]) == 2
-    assert cards(app)["selected"] == 1
-
-
-def test_a_run_under_way_is_shown_as_it_stands(open_app: Open, found: Result, three: Result) -> None:
-    workspace = Workspace(WORKSPACE)
-    services.store().save(WORKSPACE, f"{0:012x}", 4e9, three)
-    job = workspace.add(prepare_run(found.prepared.data, "gibbs", {"k": 2, "max_sweeps": 1_000_000}))
-    app = open_app("topics")
-    until(app, lambda: len(app.selectbox(key="topics_run").options) == 2)
-    app.selectbox(key="topics_run").set_value(job.id).run()
-    assert app.button(key="topics_refresh").label == "Refresh"
-    job.stop()
-    assert job.wait(180)
-    app.run()
-    # The run is called otherwise now, and is still the one that is shown.
-    send_stale(app, "topics_run", "Gibbs · 2 topics (running)")
-    assert app.selectbox(key="topics_run").value == job.id
-    assert "(stopped)" in app.selectbox(key="topics_run").options[1]
-
-
-def test_names_and_words_never_become_markup(open_app: Open) -> None:
-    corpus = Corpus.build(
-        [[2, 1, 0], [0, 1, 2], [1, 1, 1]],
-        vocabulary=[EVIL, "=1+1", "c"],
-        documents=[EVIL, "b", "c"],
-        labels=[EVIL, "topic", ""],
-        texts=[EVIL, "b", "c"],
-        tokeniser=Tokeniser(min_documents=1, max_share=1.0),
-        name=EVIL,
-    )
-    app = opened(open_app, fit(corpus, "cvb0", k=2, max_sweeps=5))
-    for name in ("Documents", "Quality", "Known labels", "All topics"):
-        part(app, name)
-        marked = [*app.markdown, *app.caption, *app.subheader, *app.title]
-        assert not any("example.org" in str(element.value) for element in marked)
-        assert "<b>x" not in "".join(element.proto.body for element in app.get("html"))
-        assert not any("<b>x" in element.proto.spec for element in app.get("plotly_chart"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -13,7 +12,7 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from pages.ui.lda.topic_documents import TEXT
-from tests.pages.lda.topics import EVIL, fitted, opened, part, small_corpus
+from tests.pages.lda.topics import fitted, opened, part, small_corpus
 from tests.pages.session import Open, texts
 
 TRY = "Try a text"
@@ -89,44 +88,12 @@ def test_where_nothing_can_be_said_that_is_said(open_app: Open, found: Result, t
     assert "background:rgba" not in texts(app)
 
 
-def test_the_text_stays_while_other_parts_are_looked_at(open_app: Open, found: Result) -> None:
-    app = tried(part(opened(open_app, found), TRY), MIXED)
-    part(app, "Quality")
-    part(app, TRY)
-    assert app.text_area(key=TEXT).value == MIXED
-    app.selectbox(key="topics_topic").set_value(2).run()
-    assert app.text_area(key=TEXT).value == MIXED
-    np.testing.assert_allclose(sum(bars(app).values()), 1.0)
-
-
 def test_counts_do_not_say_how_to_cut_a_text(open_app: Open) -> None:
     counted = fit(small_corpus(), "vb", k=3, hyper="fixed")
     app = part(opened(open_app, counted), TRY)
     assert "it is not known how to split a text into such words" in texts(app)
     assert not app.text_area
     assert part(app, "Quality")
-
-
-def test_phrases_are_told_of(open_app: Open) -> None:
-    pairs = fitted(Tokeniser(ngrams=2, min_documents=1, max_share=1.0))
-    app = tried(part(opened(open_app, pairs), TRY), "dog cat")
-    assert "3 words and phrases that the topics know, 0 that they do not" in texts(app)
-
-
-def test_a_text_never_becomes_markup(open_app: Open, found: Result) -> None:
-    app = tried(part(opened(open_app, found), TRY), f"{EVIL} <script>dog</script> $cat$ :red[star]")
-    marked = [*app.markdown, *app.caption, *app.subheader, *app.title, *app.info]
-    assert not any("example.org" in str(element.value) or ":red" in str(element.value) for element in marked)
-    body = "".join(element.proto.body for element in app.get("html"))
-    assert "&lt;b&gt;x&lt;/b&gt;" in body
-    assert "<b>x" not in body
-    assert "<script" not in body
-
-
-def test_a_very_long_text(open_app: Open, found: Result) -> None:
-    app = tried(part(opened(open_app, found), TRY), "dog star " * 5000)
-    assert "10,000 words that the topics know, 0 that they do not" in texts(app)
-    assert "cut after" in texts(app)
 
 
 def test_a_pattern_that_takes_too_long_is_said(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:

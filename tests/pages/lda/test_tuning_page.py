@@ -10,7 +10,7 @@ from acvb_core.engine.tuning import Tuning, plan_search
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace, view_id
 from pages.ui.workspace.dataset import Dataset
-from tests.pages.session import SECONDS, WORKSPACE, Open, keys, of_data, press, texts, until
+from tests.pages.session import SECONDS, WORKSPACE, Open, keys, press, texts, until
 
 
 @pytest.fixture
@@ -57,18 +57,6 @@ def test_a_viewer_sees_the_search_and_cannot_continue_it(open_app: Open, killed:
     assert not [key for key in keys(app) if key.startswith("tune_")]
 
 
-def test_searches_stand_beside_each_other(open_app: Open, killed: tuple[str, Tuning]) -> None:
-    app = open_app("run")
-    app.number_input(key=of_data(app, "tune_k")).set_value(3).run()
-    app.number_input(key=of_data(app, "tune_trials")).set_value(1).run()
-    press(app, "tune_start")
-    until(app, lambda: not any(job.inspect().status.active for job in services.searches().jobs(WORKSPACE)))
-    app.run()
-    newest, oldest = bars_of(app).splitlines()
-    assert newest.startswith("SCVB0: 1 trial of 1 done")
-    assert oldest.startswith("Interrupted")
-
-
 @pytest.mark.parametrize("sample", ["southern_women", None])
 def test_a_search_is_shown_whatever_the_data_in_use(
     open_app: Open, killed: tuple[str, Tuning], sample: str | None
@@ -95,12 +83,3 @@ def test_a_damaged_search_leaves_the_others(open_app: Open, killed: tuple[str, T
     press(app, "tune_drop_broken")
     assert "could not be read" not in texts(app)
     assert "2 trials of 5 done" in bars_of(app)
-
-
-def test_a_full_workspace_takes_no_search(
-    open_app: Open, killed: tuple[str, Tuning], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ACVB_WORKSPACE_MB", "0")
-    app = press(open_app("run"), "tune_start")
-    assert "Delete experiments or searches" in texts(app)
-    assert len(services.searches().jobs(WORKSPACE)) == 1

@@ -16,15 +16,12 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lfm import answer
-from acvb_core.samples.catalogue import load_sample
-from acvb_core.samples.planted_mixtures import planted_features
-from pages.ui.lfm.feature_detail import draw_weights, list_carriers, list_features
-from pages.ui.lfm.feature_parts import are_in_order, list_steps
+from pages.ui.lfm.feature_detail import draw_weights, list_carriers
+from pages.ui.lfm.feature_parts import are_in_order
 from pages.ui.lfm.feature_view import FeatureView
 from pages.ui.lfm.features_page import list_files, list_spread, pack_everything
-from pages.ui.shared import services
-from tests.pages.lfm.tables import EVIL, N, fitted, opened, part, pictures, small_table
-from tests.pages.session import WORKSPACE, Open, chart, press, texts
+from tests.pages.lfm.tables import EVIL, N, fitted, opened, part, pictures
+from tests.pages.session import Open, chart, texts
 
 
 def view(result: Result) -> FeatureView:
@@ -51,36 +48,6 @@ def frames(app: AppTest, *columns: str) -> pd.DataFrame:
 def figure(app: AppTest, said: str) -> dict[str, Any]:
     """The figure that says something."""
     return next(json.loads(one.proto.spec) for one in app.get("plotly_chart") if said in one.proto.spec)
-
-
-def test_before_any_run_it_says_what_to_do(open_app: Open) -> None:
-    app = opened(open_app)
-    assert app.subheader[0].value == "No features yet"
-    assert "Choose a table first" in texts(app)
-    assert app.button(key="sample_features")
-
-
-def test_a_table_without_a_run(open_app: Open) -> None:
-    services.store().save_dataset(WORKSPACE, small_table(), [], {"name": "small"})
-    assert "Start one on the Run page" in texts(opened(open_app))
-
-
-def test_runs_on_other_data_are_on_other_pages(open_app: Open) -> None:
-    relation = load_sample("southern_women").relation
-    services.store().save_dataset(WORKSPACE, relation, [], {"name": "women"})
-    app = opened(open_app, fit(relation, "vb", max_sweeps=5))
-    assert app.subheader[0].value == "No features yet"
-    assert "This page is for tables" in texts(app)
-    assert "Blocks page" in texts(app)
-
-
-@pytest.mark.parametrize("page", ["blocks", "topics", "how_many"])
-def test_other_pages_lead_from_a_table_to_its_features(open_app: Open, page: str) -> None:
-    services.store().save_dataset(WORKSPACE, small_table(), [], {"name": "small"})
-    app = opened(open_app, fitted(), page=page)
-    assert "features" in texts(app)
-    assert "cluster" not in texts(app).replace("into clusters", "")
-    assert not list(app.get("plotly_chart"))
 
 
 def test_a_run_is_shown(open_app: Open) -> None:
@@ -113,23 +80,6 @@ def test_strongest_columns_are_in_their_units() -> None:
         assert float(in_sd) == pytest.approx(weights[k - 1, first] / sd[first], rel=0.01)
 
 
-def test_another_feature_is_chosen(open_app: Open) -> None:
-    app = opened(open_app, fitted())
-    app.selectbox(key="features_feature").set_value(2).run()
-    assert not app.exception
-    assert "Feature 2" in texts(app)
-    press(app, "feature_step_1")
-    assert app.selectbox(key="features_feature").value == 1
-
-
-def test_units_are_switched(open_app: Open) -> None:
-    app = opened(open_app, fitted())
-    shown = view(fitted())
-    assert frames(app, "feature", "share")["columns"][0] == ", ".join(shown.strongest(1))
-    app.segmented_control(key="features_units").set_value("sd").run()
-    assert frames(app, "feature", "share")["columns"][0] == ", ".join(shown.strongest(1, own=False))
-
-
 def test_who_has_a_feature() -> None:
     shown = view(fitted())
     listed = list_carriers(shown, 1)
@@ -138,44 +88,6 @@ def test_who_has_a_feature() -> None:
     by_name = dict(zip(shown.data.rows, probability, strict=True))
     assert [by_name[name] for name in listed["object"]] == listed["probability"].tolist()
     assert set(listed.columns) == {"object", "probability", "strength", "group"}
-
-
-@pytest.mark.parametrize("having", [True, False])
-def test_strength_is_the_multiple_that_fits_best(having: bool) -> None:
-    shown = view(fitted())
-    posterior = shown.result.posterior
-    n = int(np.flatnonzero((shown.objects[:, 0] > 0.5) == having)[0])
-    x = shown.fitted.scale.apply(shown.data.values)[n]
-    z = posterior["objects"][n].copy()
-    precision = posterior["precision"]
-
-    def left(multiple: float) -> float:
-        z[0] = multiple
-        known = ~np.isnan(x)
-        miss = (x - z @ posterior["weights"] - posterior["bias"])[known]
-        return float((miss**2 * precision[known]).sum())
-
-    strength = shown.strength(1)
-    assert strength is not None
-    best = strength[n]
-    assert left(best) < min(left(best - 0.01), left(best + 0.01))
-
-
-def test_weights_of_next_to_nothing_are_nothing() -> None:
-    found = fitted()
-    posterior = found.snapshot.posterior
-    weights = posterior.arrays["weights"].copy()
-    weights[0] *= 1e-17
-    arrays = dict(posterior.arrays) | {"weights": weights}
-    shown = view(
-        found.with_state(snapshot=replace(found.snapshot, posterior=replace(posterior, arrays=arrays)))
-    )
-    assert not shown.weights[0].any()
-    assert np.array_equal(shown.weights[1:], weights[1:])
-    strength = shown.strength(1)
-    assert strength is not None
-    assert np.isnan(strength).all()
-    assert draw_weights(shown, 1, "table")["layout"]["xaxis"]["range"] == [-1, 1]
 
 
 def test_groups_are_told_by_their_share() -> None:
@@ -222,16 +134,6 @@ def test_one_object_step_by_step(open_app: Open) -> None:
     posterior, scale = shown.result.posterior, shown.fitted.scale
     expected = scale.undo(posterior["objects"][7] @ posterior["weights"] + posterior["bias"])
     np.testing.assert_allclose(table["reconstruction"], expected)
-
-
-def test_hidden_cells_are_shown_and_named() -> None:
-    shown = view(fitted())
-    hidden = fitted().prepared.heldout
-    row = int(hidden.rows[0])
-    table = list_steps(shown, shown.steps(row), row)
-    at = hidden.columns[hidden.rows == row]
-    assert np.flatnonzero(table["hidden"]).tolist() == at.tolist()
-    np.testing.assert_allclose(table["value"].to_numpy()[at], hidden.values[hidden.rows == row])
 
 
 def test_pictures_are_shown_as_such(open_app: Open) -> None:
@@ -283,14 +185,6 @@ def test_files() -> None:
         archive.namelist()
     )
     assert archive.read("features.csv").decode() == made["features.csv"]
-
-
-def test_a_run_that_overfits_says_so(open_app: Open) -> None:
-    app = opened(open_app, fit(planted_features(200, 14, 3, seed=0).table, "em", heldout=0.3))
-    said = texts(app)
-    assert "The run overfits: held-out cells were predicted best after sweep " in said
-    assert "To predict, try IBP or fewer features." in said
-    assert "no better than the column means (-1." in said
 
 
 def test_features_of_one_run_are_said_to_be_those_of_one_seed(open_app: Open) -> None:
@@ -345,11 +239,6 @@ def test_features_are_shown_with_their_range_over_seeds(open_app: Open) -> None:
     assert strongest["Lowest"] <= strongest["Weight"] <= strongest["Highest"]
 
 
-def test_the_list_has_a_line_for_each_feature() -> None:
-    listed = list_features(view(fitted()), "table")
-    assert listed["columns"].str.count(", ").tolist() == [2, 2]
-
-
 def test_a_phone_has_columns_below_each_other_and_few_pictures_side_by_side(open_app: Open) -> None:
     app = opened(open_app, fitted(), fit(pictures(), "fab", seed=0))
     app.selectbox(key="features_run").set_value(f"{0:012x}").run()
@@ -363,18 +252,3 @@ def test_a_phone_has_columns_below_each_other_and_few_pictures_side_by_side(open
     across, down = ({picture[axis] for picture in layout["images"]} for axis in "xy")
     assert 1 < len(across) <= 3
     assert layout["height"] <= max(200, 130 * len(down) + 50)  # as high as a phone is wide, for three rows
-
-
-def test_a_phone_shows_an_object_and_the_history_of_a_run_with_the_whole_legend(open_app: Open) -> None:
-    app = part(opened(open_app, fitted()), "One object")
-    wide = chart(app, "feature_reconstruction")
-    app.session_state["is_narrow"] = True  # as the browser reports it
-    narrow = chart(app.run(), "feature_reconstruction")["layout"]
-    # The legend has a line for each name, none of which it takes from the bars.
-    more = narrow["height"] - wide["layout"]["height"]
-    assert more == narrow["margin"]["b"] - wide["layout"]["margin"]["b"]
-    assert more > 20 * sum("name" in bars for bars in wide["data"])
-    course = chart(part(app, "History of the run"), "feature_course")["layout"]
-    assert course["xaxis"]["domain"] == course["xaxis2"]["domain"] == [0, 1]
-    assert (course["legend"]["yref"], course["legend"]["yanchor"]) == ("paper", "bottom")
-    assert course["legend"]["y"] > 1

@@ -11,11 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.table import Table
-from acvb_core.data.table_build import load_table
-from acvb_core.samples.catalogue import SAMPLES
 from pages.ui.lfm import upload_table
-from pages.ui.lfm.overview_table import list_first_rows
-from pages.ui.shared.model_pages import pages_of_model
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
 from tests.pages.session import WORKSPACE, Open, box, bring, figures, keys, press, texts
@@ -30,18 +26,6 @@ NUMBERS = "a;b\n1,5;2\n2,5;7\n-4;1,25\n"
 def upload(app: AppTest, name: str, content: bytes | str) -> AppTest:
     """Bring a file as a table."""
     return bring(app, name, content, "table")
-
-
-@pytest.mark.parametrize(
-    ("index", "said"), [(99_999_999, "indices must be < 2"), (-1, "indices must be >= 0")]
-)
-def test_a_sparse_file_whose_index_points_outside_is_refused(open_app: Open, index: int, said: str) -> None:
-    out = io.BytesIO()
-    parts = {"shape": [2, 2], "data": [1.0, 1.0], "indices": [0, index], "indptr": [0, 1, 2]}
-    np.savez(out, format=np.array("csr"), **{name: np.array(part) for name, part in parts.items()})
-    app = upload(open_app("data"), "broken.npz", out.getvalue())
-    assert "We couldn't read this file with these settings" in texts(app)
-    assert said in texts(app)
 
 
 def field(app: AppTest, label: str) -> Any:
@@ -146,34 +130,6 @@ def test_columns_are_left_out_and_numbers_are_categories(open_app: Open) -> None
     assert table.columns.tolist() == ["b", "c=1", "c=2"]
 
 
-def test_rows_can_be_numbered(open_app: Open) -> None:
-    app = code_and_leave_out(upload(open_app("data"), "pets.csv", PETS))
-    assert "Columns that hold text: kind." in texts(app)
-    box(app, "Names of the rows").select(-1).run()
-    assert "Columns that hold text: name, kind." in texts(app)
-    press(app, "load")
-    table = loaded().data
-    assert isinstance(table, Table)
-    assert table.rows.tolist() == ["0", "1", "2", "3"]
-    assert "name=Rex" in table.columns.tolist()
-
-
-def test_decimal_commas(open_app: Open) -> None:
-    app = upload(open_app("data"), "n.csv", NUMBERS)
-    press(app, "load")
-    table = loaded().data
-    assert isinstance(table, Table)
-    np.testing.assert_allclose(table.values, [[1.5, 2], [2.5, 7], [-4, 1.25]])
-
-
-def test_a_wrong_decimal_sign_names_line_and_column(open_app: Open) -> None:
-    app = upload(open_app("data"), "n.csv", NUMBERS)
-    box(app, "Decimal sign").select(".").run()
-    assert "couldn't read this file" in texts(app)
-    names = {element.value.partition(": ")[0] for element in app.text}
-    assert {"File", "Line", "Column"} <= names
-
-
 def test_pictures_and_their_size(open_app: Open) -> None:
     rng = np.random.default_rng(0)
     out = io.BytesIO()
@@ -212,50 +168,6 @@ def test_a_file_is_read_once_for_each_way_to_read_it(open_app: Open, monkeypatch
     assert len(read) == 2
 
 
-def test_names_are_never_markup(open_app: Open) -> None:
-    evil = "![x](http://example.invalid/x.png)"
-    content = f'{evil},b,k\n1,2,"{evil}"\n3,7,z\n2,2,z\n'
-    app = upload(open_app("data"), "e.csv", content)
-    box(app, "Columns of text").select("one-hot").run()
-    press(app, "load")
-    marked = [*app.markdown, *app.caption, *app.subheader, *app.title]
-    assert not any("example.invalid" in str(element.value) for element in marked)
-
-
-@pytest.mark.parametrize("name", [name for name, sample in SAMPLES.items() if sample.model == "lfm"])
-def test_samples_are_shown(open_app: Open, name: str) -> None:
-    app = open_app("data")
-    app.selectbox(key="sample").select(name).run()
-    press(app, "use_sample")
-    dataset = loaded()
-    assert dataset.heldout == pages_of_model("lfm").held_out.usual_share
-    table = dataset.data
-    assert isinstance(table, Table)
-    assert figures(app)["Rows"] == f"{table.n_rows:,}"
-    assert ("Pictures" in figures(app)) == (table.image is not None)
-    hidden = round(0.3 * table.n_observed)
-    assert f"About {hidden:,} cells hidden from each new run." in texts(app)
-    # Distributions and correlations, and three about what is missing where something is.
-    assert len(app.get("plotly_chart")) == (5 if table.n_missing else 2)
-    first = next(frame.value for frame in app.dataframe if frame.value.index.name == "row")
-    assert first.index.tolist() == table.rows[:50].tolist()
-
-
-@pytest.mark.parametrize(
-    ("columns", "said"), [(1, "one column only"), (201, "up to 200 columns; there are 201")]
-)
-def test_tables_without_a_map_of_correlations(open_app: Open, columns: int, said: str) -> None:
-    cells = np.random.default_rng(0).normal(size=(5, columns)).round(3)
-    lines = ["name," + ",".join(f"c{j}" for j in range(columns))]
-    lines += [f"r{i}," + ",".join(map(str, row)) for i, row in enumerate(cells.tolist())]
-    app = upload(open_app("data"), "t.csv", "\n".join(lines))
-    press(app, "load")
-    app.number_input(key="heldout_percent").set_value(0.0).run()
-    assert not app.exception
-    assert any(said in chart.proto.spec for chart in app.get("plotly_chart"))
-    assert "No cell is hidden from new runs" in texts(app)
-
-
 def test_the_usual_share_follows_the_kind_of_data_and_a_chosen_one_stays(open_app: Open) -> None:
     relation, table = Dataset.of_sample("southern_women"), Dataset.of_sample("planted_features")
     assert (relation.heldout, table.heldout) == (0.1, 0.3)
@@ -264,11 +176,3 @@ def test_the_usual_share_follows_the_kind_of_data_and_a_chosen_one_stays(open_ap
     assert table.like(replace(relation, heldout=0.25)).heldout == 0.25
     assert relation.like(replace(table, heldout=0.0)).heldout == 0.0
     assert table.like(replace(table, heldout=0.1, heldout_seed=4)).heldout_seed == 4
-
-
-def test_the_first_rows_show_what_is_kept_beside_the_cells() -> None:
-    text = "n,a,known group,kind,date,g\nx,1,2,u,2020-01-01,p\ny,2,5,v,2021-01-01,q\n"
-    table = load_table(text.encode(), categories="leave-out", label_column="g").data
-    frame = list_first_rows(table)
-    assert frame.columns.tolist() == ["known group*", "a", "known group", "known kind", "known date"]
-    assert frame["known kind"].tolist() == ["u", "v"]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.core.display import write_number
-from acvb_core.engine.fitting import fit
 from acvb_core.models.lfm.answer import match_features
-from acvb_core.registry import methods_of
 from acvb_core.views.convergence import live_figure
 from pages.ui.lfm.compare_features import list_pairs
 from pages.ui.lfm.feature_view import FeatureView
@@ -40,15 +36,6 @@ def finished(app: AppTest) -> AppTest:
     return app.run()
 
 
-def test_methods_are_those_of_tables(open_app: Open) -> None:
-    app = run_page(open_app)
-    group = app.pills(key=of_data(app, "methods_lfm"))
-    assert list(group.options) == [row.label for row in methods_of("lfm")]
-    assert chosen(app) == ["fab"]
-    assert "**FAB** :green-badge[Recommended]" in texts(app)
-    assert "20 % held out, seed 0" in texts(app)
-
-
 def test_runs_are_started_and_told_on_cards(open_app: Open) -> None:
     app = run_page(open_app)
     app.pills(key=of_data(app, "methods_lfm")).set_value(["fab", "em", "vb"])
@@ -75,16 +62,6 @@ def test_restarts_need_hidden_cells(open_app: Open) -> None:
     assert not [one for one in app.number_input if str(one.key).startswith("restarts")]
     press(app, "start")
     assert all(job.prepared.spec.restarts == 1 for job in jobs_of(app))
-
-
-def test_restarts_race_by_hidden_cells(open_app: Open) -> None:
-    app = run_page(open_app)
-    field = app.number_input(key=of_data(app, "restarts"))
-    assert "worse held-out log likelihood" in field.help
-    app.pills(key=of_data(app, "methods_lfm")).set_value(["fab"]).run()
-    app.number_input(key=of_data(app, "restarts")).set_value(3).run()
-    app = finished(press(app, "start"))
-    assert "the race of 3 starts by the held-out log likelihood" in texts(app)
 
 
 def test_curves_are_by_the_object_and_the_cell(open_app: Open) -> None:
@@ -116,25 +93,6 @@ def test_without_hidden_cells_there_is_no_such_curve(open_app: Open) -> None:
     assert f"<span>Bound per object</span>{write_number(first.lower_bound / N)}<" in texts(app)
 
 
-def test_scores_are_compared_and_bounds_are_not(open_app: Open) -> None:
-    app = opened(open_app, fitted(), fitted("em"), page="compare")
-    said = texts(app)
-    table = next(frame.value for frame in app.dataframe if "State" in frame.value)
-    for column in (
-        "Lower bound",
-        "Held-out log likelihood",
-        "RMSE",
-        "Explained",
-        "Training log likelihood",
-        "Features",
-    ):
-        assert column in table.columns
-    assert table["Features"].tolist() == [2, 6]
-    assert "Lower bounds are never shaded" in said
-    headings = [element.value for element in app.subheader]
-    assert headings == ["Curves", "Scores", "Combined", "Which feature is which"]
-
-
 def test_features_of_two_runs_are_paired(open_app: Open) -> None:
     app = opened(open_app, fitted(), fitted(seed=1), page="compare")
     assert "All matched." in texts(app)
@@ -163,23 +121,3 @@ def test_pairs_tell_what_each_weighs() -> None:
 def test_a_run_without_features_can_be_compared(open_app: Open) -> None:
     app = opened(open_app, fitted(), without_features(), page="compare")
     assert "found no feature" in texts(app)
-
-
-def test_runs_on_other_tables_are_told_apart(open_app: Open) -> None:
-    other = fit(replace(small_table(seed=3), name="other"), "fab", heldout=0.2)
-    app = opened(open_app, fitted(), other, page="compare")
-    app.multiselect(key="compare_runs_lfm").set_value([f"{0:012x}", f"{1:012x}"]).run()
-    assert not app.exception
-    assert "These runs are on different data: no value is marked as the best." in texts(app)
-
-
-def test_runs_that_hid_other_cells_are_not_compared(open_app: Open) -> None:
-    other = fit(small_table(), "fab", heldout=0.3)
-    app = opened(open_app, fitted(), other, page="compare")
-    assert "held out different cells" in texts(app)
-
-
-@pytest.mark.parametrize("page", ["home", "run", "data", "compare", "guide", "features", "how_many"])
-def test_every_page_opens_with_a_table_in_use(open_app: Open, page: str) -> None:
-    services.store().save_dataset(WORKSPACE, small_table(), [], {"name": "small"})
-    assert not open_app(page).exception

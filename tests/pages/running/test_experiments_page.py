@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 
 import pytest
@@ -14,7 +13,6 @@ from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.study import StudyJob
 from acvb_core.store.studies import ExperimentFolder, StudyStore
 from pages.ui.shared import services
-from pages.ui.shared.sidebar import count_moving_jobs
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
 from tests.pages.session import SECONDS, WORKSPACE, Open, of_data, press, texts, until
@@ -29,11 +27,6 @@ def experiments() -> list[StudyJob[Experiment]]:
 @pytest.fixture
 def women() -> None:
     Workspace(WORKSPACE).set_dataset(Dataset.of_sample("southern_women"))
-
-
-def test_without_data_the_page_says_where_to_get_them(open_app: Open) -> None:
-    app = open_app(PAGE)
-    assert "Choose data first" in texts(app)
 
 
 def test_from_the_form_to_the_starred_table(open_app: Open, women: None) -> None:
@@ -67,23 +60,6 @@ def test_from_the_form_to_the_starred_table(open_app: Open, women: None) -> None
     assert not experiments()
     assert not (services.store().folder / "experiments" / job_id).exists()
     assert services.store().load_dataset(f"experiment {job_id}") is None
-
-
-def test_the_sidebar_counts_an_experiment_that_computes(open_app: Open, women: None) -> None:
-    gate, executor = threading.Event(), services.places().here
-    for number in range(executor.limit):  # what waits for its turn has not ended before the page is drawn
-        executor.submit(gate.wait, f"gate {number}")
-    try:
-        app = open_app(PAGE)
-        assert "Nothing is running" in texts(app)
-        press(app, "experiment_start")
-        app.run()
-        assert count_moving_jobs(Workspace(WORKSPACE)) == {"experiment": 1}
-    finally:
-        gate.set()
-    job = experiments()[0]
-    job.stop()
-    until(app, lambda: not job.inspect().status.active)
 
 
 def test_a_stopped_experiment_continues(open_app: Open, women: None) -> None:

@@ -1,4 +1,4 @@
-"""What the card of a run says while it runs, and after it was stopped."""
+"""What the table of the Run page says while it runs, and after it was stopped."""
 
 from __future__ import annotations
 
@@ -10,64 +10,47 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.engine.executor import Status
 from acvb_core.engine.job import Job
-from pages.ui.running.live import MOST_WAITING
 from pages.ui.shared import services
 from pages.ui.shared.format import ordinal
 from tests.engine.fakes import small_run
 from tests.engine.jobs import gated
-from tests.pages.session import OTHER, SECONDS, WORKSPACE, Open, press, texts, until
+from tests.pages.session import OTHER, SECONDS, WORKSPACE, Open, press, select_rows, until
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def bars(app: object) -> list[tuple[str, int]]:
-    return [(bar.proto.text, bar.proto.value) for bar in app.get("progress")]  # type: ignore[attr-defined]
+def progress(app: AppTest) -> list[str]:
+    """What the table of the runs says of how far they are, the newest first."""
+    return list(app.dataframe[0].value["Progress"])
 
 
-def test_a_run_says_about_how_long_it_will_take_and_its_bar_is_full_at_its_end_only(open_app: Open) -> None:
+def test_a_run_says_about_how_long_it_will_take(open_app: Open) -> None:
     prepared, gate = gated(small_run("vb", tol=1e-12, max_sweeps=1_000_000))
     job = services.job_manager().add(WORKSPACE, prepared)
     gate.tickets.release(6)
     app = open_app("run")
     until(app, lambda: len(job.history) == 6)
     app.run()
-    assert re.search(r"title='Estimated from the last sweeps. At most [^']+'>about \d", texts(app))
-    ((text, value),) = bars(app)
+    assert app.dataframe[0].value["Time left"][0].startswith("about ")
+    (text,) = progress(app)
     assert re.fullmatch(r"6 sweeps, bound moves by \S+ \(goal 1e-12\)", text)
-    assert 0 < value < 100
     press(app, f"stop_{job.id}")
     gate.tickets.release(1)
     until(app, lambda: not job.inspect().status.active)
     app.run()
-    ((text, value),) = bars(app)
-    assert text == "6 sweeps done"
-    assert 0 < value < 100
+    assert progress(app) == ["6 sweeps done"]
+    assert "Time left" not in app.dataframe[0].value
 
 
-def test_compiling_is_said_on_the_card(open_app: Open) -> None:
+def test_compiling_is_said(open_app: Open) -> None:
     prepared, gate = gated(small_run("vb", max_sweeps=5))
     job: Job = services.job_manager().add(WORKSPACE, prepared)
     assert gate.waiting.wait(180)
     job._publish(Status.COMPILING)
     app = open_app("run")
-    assert bars(app) == [("Compiling: takes seconds, only once", 0)]
-    assert "compiling, once" in texts(app)
+    assert progress(app) == ["Compiling: takes seconds, only once"]
+    assert list(app.dataframe[0].value["Status"]) == ["compiling, once"]
     gate.tickets.release(5)
-
-
-def test_a_long_line_of_waiting_runs_has_few_cards(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services.places().here, "_limit", 1)
-    prepared, gate = gated(small_run("vb", max_sweeps=3))
-    book = services.job_manager()
-    jobs = [book.add(WORKSPACE, prepared)]
-    assert gate.waiting.wait(180)
-    jobs += [book.add(WORKSPACE, prepared) for _ in range(MOST_WAITING + 2)]
-    app = open_app("run")
-    assert len(bars(app)) == 1 + MOST_WAITING
-    assert "2 more runs wait for a place" in texts(app)
-    for job in jobs:
-        job.stop()
-    gate.tickets.release(3)
 
 
 def test_a_run_that_waits_says_where_it_is_in_line(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,16 +62,16 @@ def test_a_run_that_waits_says_where_it_is_in_line(open_app: Open, monkeypatch: 
     first, second, third = (book.add(WORKSPACE, small_run("cvb0", seed=seed)) for seed in range(3))
     book.add(OTHER, small_run("cvb0"))  # it waits until this workspace has had its turn
     app = open_app("run")
-    assert sorted(text for text, _ in bars(app)) == [
+    assert sorted(progress(app)) == [
         "Waiting: 1st in line",
         "Waiting: 3rd in line",
         "Waiting: 4th in line",
     ]
-    press(app, f"stop_{first.id}")
+    press(select_rows(app, 2), f"stop_{first.id}")
     until(app, lambda: not first.inspect().status.active)
     app.run()
     assert (second.position, third.position) == (1, 3)
-    assert "Waiting: 1st in line" in dict(bars(app))
+    assert "Waiting: 1st in line" in progress(app)
     gate.tickets.release(5)
     assert foreign.wait(180)
 

@@ -8,17 +8,15 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.data.relation import Network, Relation
+from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job
-from acvb_core.engine.prepared import RunLabel, prepare_run
 from acvb_core.engine.result import Result
-from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.picking import order_runs
 from pages.ui.shared.workspace import Workspace
-from tests.pages.session import WORKSPACE, Open, jobs_of, press, texts, until
+from tests.pages.session import WORKSPACE, Open, press, select_rows, texts
 
 EXECUTOR = Executor(1)
 
@@ -102,46 +100,6 @@ def test_without_scores_the_best_bound_of_the_newest_method_comes_first() -> Non
     assert reason == "Shown first: the newest of 2 runs on same."
 
 
-def test_no_two_runs_share_a_name(open_app: Open, runs: list[Result]) -> None:
-    network = relation(2, network=Network())
-    results = [
-        *runs,
-        found(relation(3)),
-        fit(network, "vb", k_rows=3),
-        found(relation(0), seed=0, init="random"),
-    ]
-    results.append(found(relation(4, "<b>*x*</b> ![i](http://a.example/i.png)")))
-    stored(open_app, relation(0), *results)
-    jobs = services.job_manager().jobs(WORKSPACE)
-    names = list(say.label_runs(jobs).values())
-    assert len(set(names)) == len(results)
-    assert names[3] == "VB · K 3 × 3 · seed 0 · other"
-    letters = relation(3).fingerprint[:4]
-    assert names[4] == f"VB · K 3 × 3 · seed 0 · same ({letters})", "data of one name are told apart"
-    assert names[6].startswith(f"{jobs[0].label.name} (2) · same (")
-    assert not any(set("<>*![]:/") & set(name) for name in names)
-    assert say.label_runs(jobs[::-1]) == say.label_runs(jobs)  # whatever the order on a page
-
-
-def test_a_name_stays_whatever_comes_and_goes(open_app: Open, runs: list[Result]) -> None:
-    app = stored(open_app, relation(0), runs[0], runs[0], runs[0])
-    names = [job.label.name for job in jobs_of(app)]
-    assert names[1:] == [f"{names[0]} (2)", f"{names[0]} (3)"]
-    services.job_manager().remove(WORKSPACE, f"{0:012x}")
-    services.job_manager().delete_for_good(WORKSPACE)
-    services.job_manager().relabel(
-        WORKSPACE, f"{1:012x}", name="the *best*", note="for the paper", tags=("a",)
-    )
-    services.job_manager.clear()
-    services.store.clear()
-    again = jobs_of(open_app("home"))
-    assert [job.label.name for job in again] == ["the best", names[2]]
-    assert again[0].label == RunLabel("the best", "for the paper", ("a",))
-    services.job_manager().relabel(WORKSPACE, f"{2:012x}", name="the best", pinned=True)
-    assert again[1].label == RunLabel("the best (2)", pinned=True)
-    assert services.store().label(f"{0:012x}") is None, "a name goes with its run"
-
-
 def test_the_page_says_why_it_shows_a_run(open_app: Open, runs: list[Result]) -> None:
     app = go(stored(open_app, relation(0), *runs), "blocks")
     assert shown(app) == f"{1:012x}"
@@ -174,24 +132,9 @@ def test_a_run_shown_by_itself_gives_way_to_a_better_one(open_app: Open, runs: l
 def test_the_run_that_was_clicked_is_shown(open_app: Open, runs: list[Result]) -> None:
     app = go(stored(open_app, relation(0), *runs), "blocks")
     go(app, "run")
-    press(app, f"open_{0:012x}")
+    press(select_rows(app, len(app.dataframe[0].value) - 1), f"open_{0:012x}")
     assert app.title[0].value == "Blocks"
     assert shown(app) == f"{0:012x}"
-
-
-def test_the_list_has_runs_that_began_while_the_page_was_open(open_app: Open, runs: list[Result]) -> None:
-    app = go(stored(open_app, relation(0), runs[0], runs[2]), "blocks")
-    job = services.job_manager().add(WORKSPACE, prepare_run(relation(0), "gibbs", {"max_sweeps": 1_000_000}))
-    until(app, lambda: (seen := job.inspect().snapshot) is not None and seen.sweep > 0)
-    app.run()
-    assert len(app.selectbox(key="blocks_run").options) == 3
-    assert shown(app) == f"{1:012x}"
-
-
-def test_cards_and_results_say_whether_the_sweeps_have_settled(open_app: Open) -> None:
-    app = go(stored(open_app, relation(0), found(relation(0), "acvb0", tol=1e-3)), "run")
-    assert "sweeps done, settled" in " ".join(bar.proto.text for bar in app.get("progress"))
-    assert "settled · same · " in texts(go(app, "blocks"))
 
 
 def test_the_promise_is_the_smaller_of_limit_and_worst_case(open_app: Open) -> None:

@@ -59,35 +59,6 @@ def people() -> list[str]:
     return dataset.data.row_labels.tolist()
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [("outings.parquet", parquet(LINKS)), ("outings.jsonl", json_lines(LINKS))],
-)
-def test_what_a_file_cannot_vary_is_not_asked(open_app: Open, name: str, content: bytes) -> None:
-    app = bring(open_app("data"), name, content)
-    assert labels(app).isdisjoint({"Encoding", "Delimiter", "First line", "First row", "Sheet", "Table"})
-    assert len(box(app, "Format").options) == 3
-    assert box(app, "Row objects").options == ["person", "event"]
-    app = press(app, "load")
-    dataset = Workspace(WORKSPACE).dataset
-    assert dataset is not None
-    assert (dataset.name, dataset.data.shape, people()) == ("outings", (3, 2), ["Ann", "Bob", "Cyd"])
-
-
-@pytest.mark.parametrize(("threshold", "links"), [(None, 4), ("1", 2)])
-def test_counts_in_typed_columns_are_compared_with_the_threshold_shown(
-    open_app: Open, threshold: str | None, links: int
-) -> None:
-    app = bring(open_app("data"), "outings.parquet", parquet(LINKS.assign(times=[1, 1, 2, 3])))
-    assert box(app, "Values").value == 2
-    if threshold is not None:
-        next(found for found in app.text_input if found.label == "Threshold").set_value(threshold).run()
-    press(app, "load")
-    dataset = Workspace(WORKSPACE).dataset
-    assert dataset is not None
-    assert dataset.data.n_ones == links
-
-
 def test_a_sheet_is_chosen_and_asks_its_own_columns(open_app: Open) -> None:
     about = pd.DataFrame({"Read me": ["Who went where.", "By Ann."]})
     app = bring(open_app("data"), "book.xlsx", workbook(about=about, links=LINKS, more=OTHER))
@@ -102,15 +73,6 @@ def test_a_sheet_is_chosen_and_asks_its_own_columns(open_app: Open) -> None:
     press(app, "load")
     assert people() == ["Dan", "Eve"]
     assert "The sheet with most rows is open." not in texts(app)
-
-
-def test_an_empty_sheet_is_named_and_another_can_be_chosen(open_app: Open) -> None:
-    app = bring(open_app("data"), "book.xlsx", workbook(notes=pd.DataFrame(), links=LINKS, more=OTHER))
-    box(app, "Sheet").select("notes").run()
-    assert "empty" in texts(app)
-    box(app, "Sheet").select("links").run()
-    press(app, "load")
-    assert people() == ["Ann", "Bob", "Cyd"]
 
 
 def test_a_table_or_a_query_is_read(open_app: Open, tmp_path: Path) -> None:
@@ -141,27 +103,6 @@ def test_files_of_the_server_go_the_same_way(
     box(app, "Sheet").select("more").run()
     press(app, "load")
     assert people() == ["Dan", "Eve"]
-
-
-def test_a_table_of_numbers_is_chosen_among_sheets(open_app: Open) -> None:
-    numbers = pd.DataFrame({"city": ["Bari", "Rome", "Bonn"], "rain": [1.5, 2, 4], "sun": [3, 5, 9]})
-    app = open_app("data")
-    app.segmented_control(key="source").set_value("Upload").run()
-    app.file_uploader(key="upload").upload("book.xlsx", workbook(links=LINKS, rain=numbers)).run()
-    assert kind_switch(app).value == "relation"
-    box(app, "Sheet").select("rain").run()
-    assert not app.exception
-    assert kind_switch(app).value == "table"
-    assert labels(app).isdisjoint({"Encoding", "Delimiter"})
-    assert box(app, "Known groups").options == ["none", "city", "rain", "sun"]
-    press(app, "load")
-    dataset = Workspace(WORKSPACE).dataset
-    assert dataset is not None
-    assert dataset.data.rows.tolist() == ["Bari", "Rome", "Bonn"]
-    app.file_uploader(key="upload").upload("rain.parquet", parquet(numbers)).run()
-    assert not app.exception
-    press(app, "load")
-    assert Workspace(WORKSPACE).dataset.data.columns.tolist() == ["rain", "sun"]
 
 
 @pytest.mark.parametrize("name", ["texts.jsonl", "book.xlsx"])
@@ -196,19 +137,6 @@ def test_a_fault_is_named_by_row_and_column(open_app: Open) -> None:
     assert "Row: 3\nColumn: times\nFound: much" in texts(app)
     app = bring(open_app("data"), "outings.jsonl", json_lines(LINKS) + b"{oops\n")
     assert "Line: 5\nFound: {oops" in texts(app)
-
-
-def test_a_table_of_numbers_in_a_sheet(open_app: Open) -> None:
-    sheet = pd.DataFrame({"city": ["Bari", "Oslo", "Rome"], "rain": [588, None, 799], "sky": ["u", "v", "u"]})
-    app = bring(open_app("data"), "book.xlsx", workbook(links=LINKS, numbers=sheet))
-    box(app, "Sheet").select("numbers").run()
-    kind_switch(app).set_value("table").run()
-    box(app, "Known groups").select(2).run()
-    press(app, "load")
-    dataset = Workspace(WORKSPACE).dataset
-    assert dataset is not None
-    assert (dataset.data.rows.tolist(), dataset.data.columns.tolist()) == (["Bari", "Oslo", "Rome"], ["rain"])
-    assert (dataset.data.n_missing, dataset.data.labels.tolist()) == (1, ["u", "v", "u"])
 
 
 def test_a_first_line_that_may_hold_names_can_be_read_as_names(open_app: Open) -> None:
@@ -259,21 +187,6 @@ def test_a_file_is_read_as_what_it_says(
     assert people() == wanted
 
 
-@pytest.mark.parametrize("sheet", [False, True])
-def test_first_lines_have_the_numbers_of_the_file(open_app: Open, sheet: bool) -> None:
-    lines = ["Outings of 2020", "", "person,event", "Ann,Fair", "", "Bob,Fair", "Bob,Ball"]
-    content: bytes | str = "\n".join(lines)
-    if sheet:
-        out = io.BytesIO()
-        cells = [[*line.split(","), None][:2] for line in lines]
-        pd.DataFrame(cells).replace("", None).to_excel(out, header=False, index=False)
-        content = out.getvalue()
-    app = bring(open_app("data"), "outings.xlsx" if sheet else "outings.csv", content)
-    shown = app.dataframe[0].value
-    assert shown.columns.tolist() == ["person", "event"]
-    assert (shown.index.name, shown.index.tolist()) == ("row" if sheet else "line", [4, 6, 7])
-
-
 @pytest.mark.parametrize(("sign", "rain"), [(",", 1.234), (".", 1234)])
 def test_a_number_that_may_be_two_is_asked_about_with_a_button_for_each(
     open_app: Open, sign: str, rain: float
@@ -306,53 +219,6 @@ def wide_frame() -> pd.DataFrame:
 
 
 WIDE = wide_frame()
-
-
-@pytest.mark.parametrize(
-    ("name", "write"),
-    [
-        ("wide.csv", lambda: WIDE.to_csv(index=False).encode()),
-        ("wide.xlsx", lambda: workbook(wide=WIDE)),
-        ("wide.parquet", lambda: parquet(WIDE)),
-    ],
-)
-def test_a_column_far_to_the_right_is_chosen_and_read(
-    open_app: Open, name: str, write: Callable[[], bytes]
-) -> None:
-    app = bring(open_app("data"), name, write(), "texts")
-    assert (box(app, "Texts").value, box(app, "Known groups").value) == (40, 35)
-    assert "review" in app.dataframe[0].value.columns
-    kind_switch(app).set_value("relation").run()
-    assert not app.exception
-    box(app, "Row objects").select(42).run()
-    box(app, "Column objects").select(43).run()
-    box(app, "Values").select(-1).run()
-    press(app, "load")
-    assert set(people()) == {"Ann", "Bob", "Cyd"}
-    kind_switch(app).set_value("table").run()
-    assert not app.exception
-    assert "Columns that hold text: date, review, person, event." in texts(app)
-    assert box(app, "Known groups").value == 35
-    app.switch_page("pages/home.py").run()
-    app.switch_page("pages/data.py").run()
-    assert not app.exception
-
-
-def test_columns_of_the_same_name_can_be_told_apart(open_app: Open) -> None:
-    content = "id,none,name,name,,rain\na,1,x,u,5,1\nb,1,y,v,6,2\nc,1,x,w,7,4\n"
-    app = bring(open_app("data"), "links.csv", content, "table")
-    columns = ["id", "none", "name", "name (2)", "column 5", "rain"]
-    assert box(app, "Names of the rows").options[2:] == columns
-    assert box(app, "Known groups").options == ["none", "id", "none (2)", *columns[2:]]
-    kind_switch(app).set_value("relation").run()
-    box(app, "First line").select(True).run()
-    assert box(app, "Row objects").options == columns
-    assert app.dataframe[0].value.columns.tolist() == columns
-    box(app, "Column objects").select(2).run()
-    press(app, "load")
-    dataset = Workspace(WORKSPACE).dataset
-    assert dataset is not None
-    assert dataset.data.column_labels.tolist() == ["x", "y"]
 
 
 def sheet_with_merged_cells() -> bytes:
