@@ -162,58 +162,15 @@ def vb_posterior(
     return VBPosterior(stick_posterior(q1, alpha1), stick_posterior(q2, alpha2), theta)
 
 
-def lower_bound_explicit(
-    data: DenseData,
-    q1: Array,
-    q2: Array,
-    a: PerBlock,
-    b: PerBlock,
-    alpha1: float,
-    alpha2: float,
-    posterior: VBPosterior | None = None,
-) -> float:
-    """E log p(X, Z, v, theta) - E log q(Z, v, theta), term by term (IRM14 eqs. 39-49).
-
-    ``posterior`` may be any Beta q(v), q(theta); by default the conjugate ones of the current q(Z).
-    """
-    posterior = posterior or vb_posterior(data, q1, q2, a, b, alpha1, alpha2)
-    bound = entropy(q1) + entropy(q2)
-    for q, alpha, sticks in ((q1, alpha1, posterior.sticks1), (q2, alpha2, posterior.sticks2)):
-        bound += float(q.sum(axis=0) @ expected_log_pi(sticks))  # E log p(Z | v)
-        bound += _expected_log_beta(1.0, alpha, sticks) + _beta_entropy(sticks)  # E log p(v) - E log q(v)
-    log_theta, log_rest = expected_logs(posterior.theta)
-    for i, j in np.argwhere(data.observed):  # E log p(X | Z, theta)
-        log_likelihood = log_theta if data.x[i, j] > 0.5 else log_rest
-        bound += float(q1[i] @ log_likelihood @ q2[j])
-    return bound + _expected_log_beta(a, b, posterior.theta) + _beta_entropy(posterior.theta)
-
-
 def expected_logs(parameters: BetaParameters) -> tuple[Array, Array]:
     """E log t and E log(1 - t) for t ~ Beta(parameters)."""
     s, t = parameters
     return digamma(s) - digamma(s + t), digamma(t) - digamma(s + t)
 
 
-def _expected_log_beta(a: PerBlock, b: PerBlock, parameters: BetaParameters) -> float:
-    """Sum of E log Beta(t | a, b) for t ~ Beta(parameters)."""
-    log_t, log_rest = expected_logs(parameters)
-    return float(np.sum((np.asarray(a) - 1) * log_t + (np.asarray(b) - 1) * log_rest - betaln(a, b)))
-
-
-def _beta_entropy(parameters: BetaParameters) -> float:
-    """Sum of the differential entropies of Beta(parameters)."""
-    s, t = parameters
-    moments = (s - 1) * digamma(s) + (t - 1) * digamma(t) - (s + t - 2) * digamma(s + t)
-    return float(np.sum(betaln(s, t) - moments))
-
-
 def update_alpha(q: Array, alpha: float) -> float:
     """alpha <- (K - 1) / sum_{k<K} [psi(m_k + M_k + alpha + 1) - psi(M_k + alpha)] (IRM14 section 5.6)."""
-    return vb_update_alpha(stick_posterior(q, alpha))
-
-
-def vb_update_alpha(sticks: BetaParameters) -> float:
-    """argmax over alpha of E log p(v | alpha): (K - 1) / -sum E log(1 - v_k) (IRM14 eqs. 58-61)."""
+    sticks = stick_posterior(q, alpha)
     return len(sticks[0]) / -float(expected_logs(sticks)[1].sum())
 
 
@@ -223,14 +180,9 @@ def update_ab_tied(data: DenseData, q1: Array, q2: Array, a: float, b: float) ->
     a <- a sum_kl [psi(a + n) - psi(a)] / sum_kl [psi(a + b + T) - psi(a + b)], b likewise with the zeros.
     """
     n, total, _, _ = counts(data, q1, q2)
-    return vb_update_ab_tied((a + n, b + total - n), a, b)
-
-
-def vb_update_ab_tied(theta: BetaParameters, a: float, b: float) -> tuple[float, float]:
-    """The same step with q(theta) = Beta(theta) held as it is (IRM14 eqs. 58-61, tied over blocks)."""
-    scale = float(np.sum(digamma(theta[0] + theta[1]) - digamma(a + b)))
-    new_a = a * float(np.sum(digamma(theta[0]) - digamma(a))) / scale
-    return new_a, b * float(np.sum(digamma(theta[1]) - digamma(b))) / scale
+    scale = float(np.sum(digamma(a + b + total) - digamma(a + b)))
+    new_a = a * float(np.sum(digamma(a + n) - digamma(a))) / scale
+    return new_a, b * float(np.sum(digamma(b + total - n) - digamma(b))) / scale
 
 
 def update_ab_per_block(

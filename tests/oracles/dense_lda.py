@@ -233,24 +233,6 @@ def collapsed_bound_second_order(triplets: Triplets, gamma: Array, alpha: Array,
     return expected_log_joint_second_order(triplets, gamma, alpha, beta) + entropy(triplets, gamma)
 
 
-def lower_bound_explicit(
-    triplets: Triplets, gamma: Array, alpha: Array, beta: float, theta: Array, phi: Array
-) -> float:
-    """The variational bound term by term for q(theta_d) = Dirichlet(theta[d]), q(phi_k) = Dirichlet(phi[:, k])."""
-    log_theta = digamma(theta) - digamma(theta.sum(axis=1, keepdims=True))
-    log_phi = digamma(phi) - digamma(phi.sum(axis=0))
-    total = entropy(triplets, gamma)
-    for d, w, c, row in zip(triplets.documents, triplets.words, triplets.counts, gamma, strict=True):
-        total += c * float(row @ (log_theta[d] + log_phi[w]))
-    for prior, posterior, log_mean in (
-        *((alpha, theta[d], log_theta[d]) for d in range(triplets.shape[0])),
-        *((np.full(len(phi), beta), phi[:, k], log_phi[:, k]) for k in range(len(alpha))),
-    ):
-        total += float((prior - posterior) @ log_mean)
-        total += log_multivariate_beta(posterior) - log_multivariate_beta(prior)
-    return total
-
-
 def _normalise(log_weights: Array) -> Array:
     return np.exp(log_weights - logsumexp(log_weights))
 

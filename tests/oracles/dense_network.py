@@ -174,35 +174,6 @@ def vb_posterior(data: NetworkData, q: Array, a: PerBlock, b: PerBlock, alpha: f
     return NetworkPosterior(stick_posterior(q, alpha), theta)
 
 
-def lower_bound_explicit(
-    data: NetworkData,
-    q: Array,
-    a: PerBlock,
-    b: PerBlock,
-    alpha: float,
-    posterior: NetworkPosterior | None = None,
-) -> float:
-    """E log p(X, Z, v, theta) - E log q(Z, v, theta), entry by entry, for any Beta q(v), q(theta)."""
-    posterior = posterior or vb_posterior(data, q, a, b, alpha)
-    bound = entropy(q) + float(q.sum(axis=0) @ expected_log_pi(posterior.sticks))
-    bound -= _divergence(posterior.sticks, np.ones(q.shape[1] - 1), np.full(q.shape[1] - 1, alpha))
-    log_theta, log_rest = expected_logs(posterior.theta)
-    for i, j in np.argwhere(data.entries):
-        log_likelihood = log_theta if data.x[i, j] > 0.5 else log_rest
-        bound += float(q[i] @ np.diag(log_likelihood) if i == j else q[i] @ log_likelihood @ q[j])
-    shape = log_theta.shape
-    theta = tuple(each_block(part, data.directed) for part in posterior.theta)
-    prior = tuple(each_block(np.broadcast_to(part, shape), data.directed) for part in (a, b))
-    return bound - _divergence((theta[0], theta[1]), *prior)
-
-
-def _divergence(parameters: BetaParameters, a: Array, b: Array) -> float:
-    """Sum of KL(Beta(parameters) || Beta(a, b))."""
-    log_t, log_rest = expected_logs(parameters)
-    s, t = parameters
-    return float(np.sum(betaln(a, b) - betaln(s, t) + (s - a) * log_t + (t - b) * log_rest))
-
-
 def update_ab_tied(data: NetworkData, q: Array, a: float, b: float) -> tuple[float, float]:
     """One fixed-point step for a, b shared by all blocks, each block once; both use the old a and b."""
     n, total, _ = counts(data, q)
