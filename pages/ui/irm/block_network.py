@@ -8,7 +8,7 @@ from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.group_graph import group_graph_figure
 from acvb_core.models.irm.figures.network_layout import GroupGraph, group_graph, why_too_large
 from acvb_core.models.irm.figures.node_link import node_link_figure
-from acvb_core.views.theme import Figure
+from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
@@ -56,9 +56,11 @@ def show_network(key: Key, result: Result) -> None:
             alt = "The nodes as dots in the colours of their clusters, joined by their links."
             text = (
                 "Nodes of one cluster are drawn together. Hover over a node to see its name, cluster and number of "
-                "links."
+                "links. Scroll to zoom, and drag to move."
             )
-        show_figure(figure, f"network_chart_{shown}", alt)
+        # The wheel, two fingers or the buttons zoom; dragging moves the picture.
+        config = {**CHART_CONFIG, "scrollZoom": True} if shown == "nodes" else STILL_CONFIG
+        show_figure(figure, f"network_chart_{shown}", alt, config=config)
     st.caption(text)
 
 
