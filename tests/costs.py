@@ -1,4 +1,4 @@
-"""Processor time in units of a loop that is timed beside it: slow or busy processors slow both. And all kernels."""
+"""Processor time in units of a loop that is timed with it: slow or busy processors slow both. And all kernels."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Gaps:
         self.restart()
 
     def restart(self) -> None:
-        """Begin to count anew: what was done since the last call does not matter."""
+        """Start counting again: work since the last call does not matter."""
         self._last = time.thread_time()
 
     def __call__(self) -> None:

@@ -153,7 +153,7 @@ def docstring_starts(source: str) -> list[str]:
 #: What is looked for in every module of the package and of the app.
 EVERYWHERE: dict[str, Callable[[str], list[str]]] = {
     f"a module has at most {MOST_LINES} lines": long_module,
-    f"a function has at most {MOST_FUNCTION_LINES} lines beside its docstring": long_functions,
+    f"a function has at most {MOST_FUNCTION_LINES} lines without its docstring": long_functions,
     f"a public function has at most {MOST_PARAMETERS} parameters": many_parameters,
     "a function is named by a verb, a class by a noun": bare_participles,
     "a docstring begins with what the thing is or does": docstring_starts,

@@ -336,7 +336,7 @@ def test_pins_are_complete() -> None:
     assert not loose
 
 
-def test_what_the_package_needs_is_pinned() -> None:
+def test_requirements_of_the_package_are_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = [
         *project["dependencies"],
@@ -346,7 +346,7 @@ def test_what_the_package_needs_is_pinned() -> None:
     assert {canonical(line) for line in declared} <= pinned
 
 
-def test_what_is_imported_is_declared() -> None:
+def test_imported_libraries_are_declared() -> None:
     """A library that comes only because another needs it can leave with the other."""
     distribution = {"bayes_opt": "bayesian-optimization", "sklearn": "scikit-learn", "PIL": "pillow"}
     distribution |= {"python_calamine": "python-calamine"}

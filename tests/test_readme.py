@@ -17,7 +17,7 @@ from tests.loops import for_each
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
-# The change log tells of what was.
+# The change log describes the past.
 PAGES = {
     path: path.read_text()
     for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))

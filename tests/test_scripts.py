@@ -144,7 +144,7 @@ def test_server_hands_its_arguments_to_the_command(bare_checkout: Path) -> None:
     assert "warmup" not in asked.read_text()
 
 
-def test_kernels_are_compiled_after_a_change_and_anew_after_one_of_kernels(bare_checkout: Path) -> None:
+def test_kernels_are_compiled_after_a_change_and_deleted_after_one_of_kernels(bare_checkout: Path) -> None:
     asked = put_stand_in(bare_checkout, 'case "$*" in *warmup*) touch acvb_core/kernels.nbi ;; esac')
     package = bare_checkout / "acvb_core"
     (package / "kernels.py").write_text("@nb.njit\n")

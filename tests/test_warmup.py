@@ -1,4 +1,4 @@
-"""The warm-up compiles what runs will use, beside the app where something is missing."""
+"""The warm-up compiles what runs will use, in other processes if something is missing."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_missing_kernels_are_compiled_by_other_processes(
 
 
 def run_beside(steps: list[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> list[str]:
-    """Return what a process beside this one does."""
+    """Return the steps of a process that compiles next to this one."""
     monkeypatch.setattr(sys, "argv", ["warmup", "--beside", str(os.getppid()), *arguments])
     monkeypatch.setattr(os, "nice", steps.append)
     monkeypatch.setattr(warmup, "_end_with", lambda parent: steps.append(f"ends with {parent}"))

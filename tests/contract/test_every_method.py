@@ -107,7 +107,7 @@ def check_any_data(row: MethodSpec, values: dict[str, Any], name: str) -> None:
             bound = model.lower_bound(posterior, given)
             assert bound is None or np.isfinite(bound)
             loos = [model.pseudo_loo(posterior, responsibilities=one) for one in (given, None)]
-            if row.streams:  # which tell it themselves: what they leave knows nothing of documents
+            if row.streams:  # they report it themselves: their posterior has no documents
                 assert loos == [None, None]
                 loos = [None if info is None else info.pseudo_loo]
             assert all(loo is None or np.isfinite(loo) for loo in loos)
@@ -247,9 +247,7 @@ class Enough(Exception):  # noqa: N818 - a signal
 
 
 @every_method
-def test_sweep_cut_short_anywhere_can_be_gone_on_with(
-    row: MethodSpec, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_sweep_can_be_repeated(row: MethodSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut short anywhere, in moves too, a sweep leaves what there was, and in the end gives the same bits."""
     for place in CASES[row.model].pieces:
         monkeypatch.setattr(place, lambda *_: 9)
@@ -288,9 +286,7 @@ def test_sweep_cut_short_anywhere_can_be_gone_on_with(
 
 
 @every_method
-def test_run_cut_short_and_resumed_gives_the_bits_of_one_that_was_not(
-    row: MethodSpec, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_run_resumes_bit_for_bit(row: MethodSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in CASES[row.model].pieces:
         monkeypatch.setattr(place, lambda *_: 40)
     data = usual(row)

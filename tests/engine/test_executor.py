@@ -91,7 +91,7 @@ def test_the_owner_with_fewer_running_jobs_goes_first() -> None:
     end_all(works)
 
 
-def test_what_leaves_the_line_is_done_at_once_and_the_others_move_up() -> None:
+def test_a_task_that_leaves_the_queue_runs_at_once_and_the_others_move_up() -> None:
     works = make_works(1, "a1", "a2", "a3", "b1")
     assert works.line == ["b1", "a2", "a3"]
     works.ends["a2"].set()

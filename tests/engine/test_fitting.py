@@ -216,7 +216,7 @@ def test_a_stream_says_how_much_it_saw_and_how_fast() -> None:
     assert at_once.summary()["documents_per_second"] is None
 
 
-def test_what_a_model_has_not_is_named(result: Result) -> None:
+def test_an_absent_part_of_a_model_is_named(result: Result) -> None:
     with pytest.raises(ParameterError, match="no features that make up an object"):
         result.reconstruction(0)
     with pytest.raises(ParameterError, match="no documents to transform"):

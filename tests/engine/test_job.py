@@ -145,7 +145,7 @@ def test_stopped_while_queued_never_sweeps(jobs: list[Job]) -> None:
         job.result()
 
 
-def test_stopped_in_the_first_sweep_can_go_on(jobs: list[Job]) -> None:
+def test_stopped_in_the_first_sweep_can_continue(jobs: list[Job]) -> None:
     whole = small_run("gibbs")
     prepared, gate = gated(whole)
     job = started(jobs, prepared)
@@ -260,7 +260,7 @@ def test_readers_see_a_consistent_job(jobs: list[Job]) -> None:
     assert seen[-1] > seen[0]
 
 
-def test_restored_job_is_finished_and_can_go_on(jobs: list[Job]) -> None:
+def test_restored_job_is_finished_and_can_continue(jobs: list[Job]) -> None:
     job = started(jobs, small_run("cvb0", max_sweeps=5))
     assert job.wait(PATIENCE)
     again = Job.restore(job.result(), Executor(1), job_id="old", created=12.0)
@@ -273,7 +273,7 @@ def test_restored_job_is_finished_and_can_go_on(jobs: list[Job]) -> None:
     assert bits(again.inspect().snapshot) == bits(all_snapshots(small_run("cvb0"))[-1])
 
 
-def test_restored_without_its_state_cannot_go_on() -> None:
+def test_restored_without_its_state_cannot_continue() -> None:
     job = Job(small_run("cvb0", max_sweeps=5), Executor(1)).start()
     assert job.wait(PATIENCE)
     result = job.result()

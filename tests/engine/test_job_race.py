@@ -47,7 +47,7 @@ def test_a_race_is_one_job_and_ends_as_its_winner(jobs: list[Job]) -> None:
     assert again.label.name.endswith("seeds 3 to 6")
 
 
-def test_a_race_is_paused_and_stopped_and_its_leader_goes_on(jobs: list[Job]) -> None:
+def test_a_race_is_paused_and_stopped_and_its_leader_continues(jobs: list[Job]) -> None:
     prepared, gate = gated(race_of(4))
     executor = Executor(1)
     job = started(jobs, prepared, executor)

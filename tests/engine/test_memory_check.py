@@ -52,7 +52,7 @@ def free(monkeypatch: pytest.MonkeyPatch, amount: int) -> None:
 
 
 @for_each("start", STARTS)
-def test_what_does_not_fit_is_refused_unless_the_check_is_off(start, monkeypatch):
+def test_a_run_that_does_not_fit_is_refused_unless_the_check_is_off(start, monkeypatch):
     free(monkeypatch, 100)
     with pytest.raises(
         ParameterError, match=r"needs about \S+ GB of memory, and 9.31e-08 GB is free. Choose fewer"

@@ -1,4 +1,4 @@
-"""Data of which nothing is known, or nothing is left once a share is held out, are refused before a run."""
+"""Data without known entries, or without any left after a share is held out, are refused before a run."""
 
 from __future__ import annotations
 

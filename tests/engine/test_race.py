@@ -53,7 +53,7 @@ def alone_to(prepared: PreparedRun, seed: int, rung: int) -> SweepRecord:
 
 
 def slow_starts(method: str = "cvb0", restarts: int = 5, **values: Any) -> PreparedRun:
-    """Return a race from random starts, which differ more from each other, and sweeps enough to tell them apart."""
+    """Return a race from random starts, which differ more from each other, with enough sweeps to distinguish them."""
     values = {"init": "random", "k_rows": 9, "k_cols": 9, "max_sweeps": 60} | values
     if method != "gibbs":
         values = {"tol": 1e-12} | values
@@ -74,7 +74,7 @@ def bounds_at(prepared: PreparedRun, rung: int) -> dict[int, float]:
 
 
 @for_each("method", ["acvb0", "vb", "gibbs"])
-def test_the_better_half_goes_on_at_each_rung(method: str) -> None:
+def test_the_better_half_continues_at_each_rung(method: str) -> None:
     prepared = seldom(slow_starts(method, restarts=7))
     race_report = updates(prepared, first_rung=3)[-1].race_report
     left = list(range(3, 10))
@@ -144,7 +144,7 @@ def test_without_a_bound_the_leave_one_out_decides() -> None:
     assert result.snapshot.pseudo_loo == table["pseudo_loo"].max()
 
 
-def test_the_race_tells_what_all_of_it_cost() -> None:
+def test_the_race_reports_the_cost_of_all_its_runs() -> None:
     values = {"init": "random", "k_rows": 9, "k_cols": 9, "max_sweeps": 45}
     result = fit(small_relation(), "gibbs", restarts=4, **values)  # which never ends before its cap
     table = result.race
@@ -317,7 +317,7 @@ def test_runs_that_end_before_the_rung_are_still_in() -> None:
     assert bits(more) == bits(list(run(prepared.with_seed(race_report.leader), max_sweeps=9))[-1])
 
 
-def test_what_is_published_is_one_runs_own() -> None:
+def test_a_published_state_is_of_one_run() -> None:
     for update in race(slow_starts("cvb0", 5), first_rung=4):
         assert update.history.column("sweep").tolist() == list(range(1, update.snapshot.sweep + 1))
         assert update.prepared.spec.seed == update.race_report.leader

@@ -32,7 +32,7 @@ PAIRS = [(ROWS[i], COLUMNS[j]) for i, j in zip(*CELLS.nonzero(), strict=True)]
 @for_each(
     "given", [CELLS, sparse.csr_array(CELLS), FRAME, PAIRS, pd.DataFrame(PAIRS, columns=["source", "target"])]
 )
-def test_what_is_read_is_fitted(given: Any) -> None:
+def test_data_in_any_form_are_fitted(given: Any) -> None:
     result = fit(given, "vb", k_rows=2, k_cols=2, max_sweeps=3)
     assert result.prepared.fingerprint == Relation.build(CELLS).fingerprint
     unnamed = isinstance(given, np.ndarray) or sparse.issparse(given)
@@ -86,13 +86,13 @@ def test_a_graph_whose_nodes_are_texts_is_a_relation(graph: Any, size: str) -> N
             learn()
 
 
-def test_parallel_links_of_a_graph_are_merged_and_told() -> None:
+def test_parallel_links_of_a_graph_are_merged_and_reported() -> None:
     graph = nx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c")])
     with pytest.warns(DataChangedWarning, match="1 entry repeats a pair"):
         assert fit(graph, "vb", k_rows=2, max_sweeps=1).prepared.data.n_ones == 4
 
 
-def test_what_a_reader_returns_is_taken_everywhere(tmp_path: Path) -> None:
+def test_every_function_takes_the_result_of_a_reader(tmp_path: Path) -> None:
     (tmp_path / "links.csv").write_text("person,event\n" + "".join(f"{a},{b}\n" for a, b in PAIRS))
     links: Any = acvb_core.load_relation(tmp_path / "links.csv")
     result = fit(links, "vb", k_rows=2, k_cols=2, max_sweeps=2)
@@ -144,7 +144,7 @@ def test_a_model_says_what_kind_of_data_are_meant(tmp_path: Path) -> None:
         fit(relation, model="lda")
 
 
-def test_what_cannot_be_read_so_says_who_reads_it() -> None:
+def test_unreadable_data_name_the_reader_to_use() -> None:
     with pytest.raises(DataError, match=r"row 1, column 1 is neither 0 .*threshold=0.*load_relation\(…\)"):
         fit(CELLS * 3)
     with pytest.raises(DataError, match=r"no.csv: the file cannot be opened .*right to read it\.$"):

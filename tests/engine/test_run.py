@@ -196,7 +196,7 @@ def test_non_finite_numbers_are_divergence(method: str, heldout: float, bad: flo
     assert snapshots[-1].heldout is None
 
 
-def test_divergence_shows_where_only_the_change_tells() -> None:
+def test_divergence_is_found_by_the_change_alone() -> None:
     """Nothing is evaluated in this sweep but the change of the responsibilities."""
     prepared = small_run("gibbs", heldout=0.0)
 

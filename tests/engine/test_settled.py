@@ -37,7 +37,7 @@ def test_a_run_that_comes_to_rest_has_settled(still: Result) -> None:
 
 
 @for_each("verdict", [None, Verdict.MAX_SWEEPS, Verdict.STOPPED, Verdict.DIVERGED])
-def test_only_a_converged_mean_says_so(still: Result, verdict: Verdict | None) -> None:
+def test_only_a_converged_mean_has_settled(still: Result, verdict: Verdict | None) -> None:
     assert replace(still.snapshot, verdict=verdict).has_settled is None
     assert replace(still.snapshot, scaled_change=None).has_settled is None
 
@@ -87,7 +87,7 @@ def test_a_run_says_which_rule_ended_it_while_assignments_still_change(
 
 
 @for_each("values", [{}, {"max_sweeps": 3}])
-def test_only_a_run_that_can_go_on_keeps_its_state(values: dict[str, int]) -> None:
+def test_only_a_run_that_can_continue_keeps_its_state(values: dict[str, int]) -> None:
     """It may be by far the largest part."""
     prepared = small_run("vb", **values)
     job = Job(prepared, Executor(1)).start()

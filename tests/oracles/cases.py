@@ -56,7 +56,7 @@ def hard_rows(rng: np.random.Generator, n: int, size: int) -> Array:
 
 
 def blocks_apart(n_rows: int, n_columns: int) -> Array:
-    """Strengths that tell any two clusters apart: nearly all links on the diagonal, and nearly none beside it."""
+    """Strengths that distinguish any two clusters: nearly all links on the diagonal, nearly none elsewhere."""
     return 0.01 + 0.98 * np.eye(n_rows, n_columns)
 
 

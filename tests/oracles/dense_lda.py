@@ -243,7 +243,7 @@ def cvb0_update(
     """CVB0 of one token of entry ``p`` (AWST09): the new row, and the predictive probability of the token.
 
     The predictive is sum_k (alpha_k + n_dk) / (n_d + sum alpha) (beta + n_wk) / (V beta + n_k), all without this one
-    token. ``totals_from`` is the gamma of which n_k is taken (default: ``gamma``).
+    token. ``totals_from`` is the gamma that gives n_k (default: ``gamma``).
     """
     rest = triplets.without_token(p)
     d, w = rest.documents[p], rest.words[p]
@@ -258,7 +258,7 @@ def cvb_update(
 ) -> tuple[Array, float]:
     """Second-order CVB of one token of entry ``p`` (TNW07 eq. 18), and the predictive probability of CVB0.
 
-    ``totals_from`` is the gamma of which both n_k and v_k are taken (default: ``gamma``).
+    ``totals_from`` is the gamma that gives n_k and v_k (default: ``gamma``).
     """
     rest = triplets.without_token(p)
     d, w = rest.documents[p], rest.words[p]

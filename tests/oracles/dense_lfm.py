@@ -145,7 +145,7 @@ def likelihood_gain(x: Array, state: Features, n: int, k: int) -> float:
 
 
 def shift(x: Array, pi: Array, mode: str) -> Array:
-    """What stands beside c_nk in an update: logit(pi_k) - D / (2 N pi_k), or logit(pi_k) alone for EM."""
+    """The term that is added to c_nk in an update: logit(pi_k) - D / (2 N pi_k), or logit(pi_k) alone for EM."""
     n, d = x.shape
     return logit(pi) - (0.0 if mode == "em" else d / (2 * n * pi))
 

@@ -1,6 +1,6 @@
 """Plain reference of the methods for LDA that stream: loops over documents and words in double precision.
 
-Nothing is put off, scaled lazily or kept beside what it follows from: totals are summed afresh for every document, and
+Nothing is put off, scaled lazily or stored twice: totals are summed afresh for every document, and
 a minibatch moves every count. Documents are lists of (word, count); ``words`` is (V, K), the counts n_wk without beta.
 Papers: SN15 = Sato, Nakagawa, KDD 2015; FBDSW13 = Foulds et al., KDD 2013; HBWP13 = Hoffman et al., JMLR 14 (2013).
 """
@@ -130,7 +130,7 @@ def left_to_right(counts: Array, p: Array, alpha: Array, seen: int) -> tuple[Arr
 
 @dataclass
 class Sums:
-    """What a window tells beside the topics."""
+    """The results of a window besides the topics."""
 
     loo: float = 0.0
     tokens: float = 0.0

@@ -105,7 +105,7 @@ def test_races_share_no_seed(women: Any) -> None:
     assert plan_experiment(women, ["vb"], splits=3, restarts=4, seed=1).seeds == (1, 5, 9)
 
 
-def test_it_goes_on_where_it_was_stopped(women: Any, experiment: Experiment) -> None:
+def test_a_stopped_experiment_continues(women: Any, experiment: Experiment) -> None:
     plan = plan_experiment(women, ["cvb0", "vb"], k=[2, 4], seed=7, **SHORT)
     *_, part = islice(make_runs(plan, Experiment(plan)), 5)
     assert not part.is_complete
@@ -182,9 +182,7 @@ def test_few_splits_conclude_nothing(women: Any) -> None:
         ({"heldout_documents": 0.1}, "no documents to hold out"),
     ],
 )
-def test_what_makes_no_experiment_is_refused_at_once(
-    women: Any, options: dict[str, Any], message: str
-) -> None:
+def test_wrong_plans_are_refused_at_once(women: Any, options: dict[str, Any], message: str) -> None:
     methods = options.pop("methods", ["acvb0", "cvb0", "vb"])
     with pytest.raises(ParameterError, match=message):
         plan_experiment(women, methods, model="irm", **options)
@@ -259,7 +257,7 @@ def test_five_lines_of_the_documentation_give_the_table_again(
     assert table["cpu_seconds"].notna().all()
 
 
-def test_the_score_of_the_column_means_is_told_and_is_no_score_of_a_run() -> None:
+def test_the_score_of_the_column_means_is_reported_apart_from_runs() -> None:
     table = planted_features(60, 8, 2, noise=0.3, seed=0).table
     made = acvb_core.experiment(table, ["fab"], splits=2, heldout=0.3)
     assert made.scores == ["heldout_log_likelihood", "heldout_rmse", "heldout_explained"]

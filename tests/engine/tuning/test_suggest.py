@@ -52,7 +52,7 @@ def test_the_point_is_where_the_expected_improvement_is_largest() -> None:
 
 
 @for_each("nothing", [math.inf, math.nan])
-def test_what_failed_counts_as_the_worst(nothing: float) -> None:
+def test_a_failed_trial_counts_as_the_worst(nothing: float) -> None:
     points = np.array([sobol_point(n, 2, 0) for n in range(5)])
     losses = np.array([bowl(point) for point in points])
     losses[2] = nothing

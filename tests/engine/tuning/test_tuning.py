@@ -70,7 +70,7 @@ def test_the_best_steps_are_found() -> None:
     assert evenly > 103
 
 
-def test_a_search_goes_on_as_if_it_had_not_been_interrupted(found: Tuning) -> None:
+def test_an_interrupted_search_continues_with_the_same_trials(found: Tuning) -> None:
     for at in (2, 6):
         first = all_of(small_search(at))
         whole = finish_study(small_search(8), first)
@@ -169,7 +169,7 @@ def test_documents_are_held_out_unless_words_are() -> None:
         ({"heldout": 0.0, "heldout_documents": 0.0}, "share above 0"),
     ],
 )
-def test_what_is_refused_before_anything_is_run(options: dict[str, Any], says: str) -> None:
+def test_wrong_options_are_refused_before_the_first_run(options: dict[str, Any], says: str) -> None:
     with pytest.raises(ParameterError, match=says):
         plan_search(CORPUS, **{"method": "cvb0", **OPTIONS, **options})
 

@@ -60,7 +60,7 @@ def sweeps(job: StudyJob[Tuning]) -> int:
     return 2 * len(seen.study.trials) + (0 if seen.snapshot is None else seen.snapshot.sweep)
 
 
-def test_a_search_tells_how_far_it_is(searches: list[StudyJob[Tuning]]) -> None:
+def test_a_search_shows_its_progress(searches: list[StudyJob[Tuning]]) -> None:
     what, gate = gated()
     executor, begin = Executor(1), threading.Event()
     executor.submit(lambda: begin.wait(PATIENCE) and None, "before")
@@ -126,7 +126,7 @@ def test_a_stop_keeps_the_trials_that_are_over(searches: list[StudyJob[Tuning]])
     assert seen.done == 1 / 3
 
 
-def test_a_stopped_search_goes_on_as_if_it_had_not_been(searches: list[StudyJob[Tuning]]) -> None:
+def test_a_stopped_search_continues_with_the_same_trials(searches: list[StudyJob[Tuning]]) -> None:
     whole = all_of(small_search(7))
     for made in (0, 2, 6):
         kept: list[Trial] = []
