@@ -23,8 +23,8 @@ settings.register_profile(
 settings.register_profile("explore", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
-# Tests that run in several processes (pytest -n) write to Numba's cache on disk one after another: what only tests compile is
-# compiled once, not by every process of every run.
+# Tests that run in several processes (pytest -n) write to Numba's cache on disk one after another: functions that only
+# tests compile are compiled once, not by every process of every run.
 lock_cache()
 
 
