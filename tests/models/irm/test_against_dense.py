@@ -12,6 +12,7 @@ from acvb_core.models.irm.model import IrmModel
 from acvb_core.models.irm.second_order import count_variances
 from acvb_core.models.irm.state import posterior_of
 from acvb_core.models.irm.vb import update_domain
+from tests.loops import for_each
 from tests.models.irm.adapters import ORACLE_UPDATES, collapsed, hyper_of, oracle_sweep, relation_of, state_of
 from tests.oracles.cases import Case, random_case
 from tests.oracles.dense_irm import (
@@ -27,19 +28,15 @@ from tests.oracles.dense_irm import (
     vb_update,
 )
 
-CASES = [
-    pytest.param({"seed": 1, "shape": (9, 7), "sizes": (4, 3), "missing": 0.0}, id="complete"),
-    pytest.param({"seed": 2, "shape": (12, 10), "sizes": (3, 5), "missing": 0.3}, id="missing"),
-    pytest.param({"seed": 3, "shape": (8, 14), "sizes": (5, 2), "missing": 0.2, "hard": True}, id="hard"),
-    pytest.param(
-        {"seed": 4, "shape": (10, 9), "sizes": (3, 3), "missing": 0.2, "per_block": True}, id="per-block"
-    ),
-    pytest.param({"seed": 5, "shape": (6, 11), "sizes": (1, 4), "missing": 0.1}, id="one row cluster"),
-    pytest.param({"seed": 6, "shape": (13, 8), "sizes": (4, 4), "missing": 0.9}, id="mostly missing"),
-    pytest.param(
-        {"seed": 7, "shape": (20, 30), "sizes": (3, 3), "missing": 0.1, "decided": True}, id="decided"
-    ),
-]
+CASES = {
+    "complete": {"seed": 1, "shape": (9, 7), "sizes": (4, 3), "missing": 0.0},
+    "missing": {"seed": 2, "shape": (12, 10), "sizes": (3, 5), "missing": 0.3},
+    "hard": {"seed": 3, "shape": (8, 14), "sizes": (5, 2), "missing": 0.2, "hard": True},
+    "per-block": {"seed": 4, "shape": (10, 9), "sizes": (3, 3), "missing": 0.2, "per_block": True},
+    "one row cluster": {"seed": 5, "shape": (6, 11), "sizes": (1, 4), "missing": 0.1},
+    "mostly missing": {"seed": 6, "shape": (13, 8), "sizes": (4, 4), "missing": 0.9},
+    "decided": {"seed": 7, "shape": (20, 30), "sizes": (3, 3), "missing": 0.1, "decided": True},
+}
 
 
 def in_state_order(q: np.ndarray) -> np.ndarray:
@@ -48,7 +45,7 @@ def in_state_order(q: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("order", ORACLE_UPDATES)
-@pytest.mark.parametrize("options", CASES)
+@for_each("options", CASES)
 def test_sweep_equals_dense_sweep(options: dict, order: str) -> None:
     case = random_case(**options)
     q1, q2, pseudo_loo = oracle_sweep(case, order, seed=11)
@@ -58,7 +55,7 @@ def test_sweep_equals_dense_sweep(options: dict, order: str) -> None:
     assert info.pseudo_loo == pytest.approx(pseudo_loo, rel=1e-10)
 
 
-@pytest.mark.parametrize("order", ORACLE_UPDATES)
+@for_each("order", list(ORACLE_UPDATES))
 def test_counts_follow_the_responsibilities(order: str) -> None:
     case = random_case(21, (15, 12), (4, 3), 0.25)
     method = collapsed(case, order)
@@ -70,7 +67,7 @@ def test_counts_follow_the_responsibilities(order: str) -> None:
     np.testing.assert_allclose(state.entries, total, atol=1e-9)
 
 
-@pytest.mark.parametrize("options", CASES)
+@for_each("options", CASES)
 def test_vb_update_equals_dense_update(options: dict) -> None:
     case = random_case(**options)
     state = state_of(case)
@@ -83,7 +80,7 @@ def test_vb_update_equals_dense_update(options: dict) -> None:
     )
 
 
-@pytest.mark.parametrize("options", CASES)
+@for_each("options", CASES)
 def test_bound_prediction_and_pseudo_loo(options: dict) -> None:
     case = random_case(**options)
     model = IrmModel(relation_of(case.data))
@@ -113,7 +110,7 @@ def _dense_pseudo_loo(case: Case) -> float:
     )
 
 
-@pytest.mark.parametrize("exact", [False, True])
+@for_each("exact", [False, True])
 def test_count_variances(exact: bool) -> None:
     case = random_case(31, (9, 8), (3, 4), 0.3)
     found = count_variances(relation_of(case.data), case.q1, case.q2, exact=exact)
@@ -122,7 +119,7 @@ def test_count_variances(exact: bool) -> None:
         np.testing.assert_allclose(part, oracle(pattern, case.q1, case.q2), atol=1e-11)
 
 
-@pytest.mark.parametrize("options", CASES)
+@for_each("options", CASES)
 def test_hyper_parameter_steps(options: dict) -> None:
     case = random_case(**options)
     state = state_of(case)

@@ -1,4 +1,4 @@
-"""What must not matter does not: names of objects, names of clusters, which side is called rows."""
+"""Names of objects and clusters do not matter, nor which side is called rows."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.sweep import CoordinateSweep
 from acvb_core.models.irm.vb import VariationalIrm
 from acvb_core.samples.planted_relations import planted_relation, synth1
+from tests.loops import for_each
 from tests.models.irm.adapters import NO_MOVES, collapsed, counted, hyper_of, relation_of, state_of
 from tests.oracles.cases import random_case
 
 ORDERS = ["zeroth", "paper", "exact"]
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_permuting_objects_permutes_the_pass(order: str) -> None:
+@for_each("order", ORDERS)
+def test_permuting_objects_permutes_the_sweep(order: str) -> None:
     case = random_case(5, (12, 9), (3, 4), 0.2)
     relation, state = relation_of(case.data), state_of(case)
     a, b = state.hyper.blocks(state.ones.shape)
@@ -36,7 +37,7 @@ def test_permuting_objects_permutes_the_pass(order: str) -> None:
     assert one == pytest.approx(other, abs=1e-9)
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@for_each("order", ORDERS)
 def test_relabelling_the_other_domain_changes_nothing(order: str) -> None:
     case = random_case(6, (10, 11), (3, 4), 0.2)
     relation, state = relation_of(case.data), state_of(case)
@@ -48,7 +49,7 @@ def test_relabelling_the_other_domain_changes_nothing(order: str) -> None:
     np.testing.assert_allclose(renamed.own, plain.own, atol=1e-12)
 
 
-@pytest.mark.parametrize("order", [*ORDERS, "vb"])
+@for_each("order", [*ORDERS, "vb"])
 def test_transposing_swaps_the_domains_of_a_fixed_point(order: str) -> None:
     """Rows are swept first, so sweeps differ; where they lead on clear data does not."""
     rng = np.random.default_rng(0)
@@ -84,7 +85,7 @@ def test_prior_sums_to_one() -> None:
             assert np.exp(out).sum() == pytest.approx(1.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("method", ["cvb0", "cvb", "acvb", "acvb0", "vb"])
+@for_each("method", ["cvb0", "cvb", "acvb", "acvb0", "vb"])
 def test_synth1_is_recovered(method: str) -> None:
     truth = synth1(0)
     found = fit(truth.relation, method, k_rows=10, k_cols=10)

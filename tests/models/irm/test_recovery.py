@@ -1,4 +1,4 @@
-"""Groups planted in a relation are found whatever number of clusters a run begins with."""
+"""Groups planted in a relation are found from any starting number of clusters."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm import spec as schedule
 from acvb_core.samples.planted_relations import large_relation
+from tests.loops import for_each
 from tests.models.irm.moves.adapters import VARIATIONAL, directed_network, mixed_network, two_domains
 
 CASES = {"mixed": (mixed_network, 0.97), "directed": (directed_network, 0.99), "two": (two_domains, 0.99)}
@@ -24,55 +25,31 @@ def check(case: str, method: str, k: int, **options: object) -> None:
         assert agreement(labels, found.labels(domain))["ari"] > enough
 
 
-@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("method", VARIATIONAL)
-def test_from_half_the_groups_splits_find_the_rest(method: str, case: str) -> None:
-    check(case, method, N_GROUPS[case] // 2, init="spectral")
-    # It is the splits: without them there are no more than at first.
-    relation, truth = CASES[case][0](1)
-    sizes = {f"k_{domain}": N_GROUPS[case] // 2 for domain in truth}
-    alone = fit(relation, method, **sizes, split=False, init="spectral")
-    assert max(alone.snapshot.effective_k.values()) <= N_GROUPS[case] // 2
-
-
-@pytest.mark.parametrize("init", ["spectral", "gibbs"])
-def test_splits_find_the_groups_from_a_third_of_them(init: str) -> None:
-    """Twice the starting number would be too few; all that the run may have are far from used."""
-    check("mixed", "cvb0", N_GROUPS["mixed"] // 3, init=init)
-
-
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("method", VARIATIONAL)
-def test_from_too_many_clusters_merges_find_the_groups(method: str, case: str) -> None:
-    check(case, method, 15, init="spectral")
-
-
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(("method", "k"), [(method, 15) for method in VARIATIONAL] + [("cvb0", 3)])
-def test_from_a_chain_the_groups_are_found(method: str, case: str, k: int) -> None:
-    """The chain is the same for all methods: one of them shows that it finds more clusters than it begins with."""
-    check(case, method, k)
-
-
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("method", VARIATIONAL)
-def test_from_a_random_start_the_groups_are_found(method: str, case: str) -> None:
+@for_each("case", list(CASES))
+def test_groups_are_found_from_fewer_clusters_from_more_and_from_a_chain(method: str, case: str) -> None:
+    few = N_GROUPS[case] // 2
+    check(case, method, few, init="spectral")  # splits find the rest
+    check(case, method, 15, init="spectral")  # merges
     check(case, method, 10, init="random")
+    check(case, method, 15)
+    relation, truth = CASES[case][0](1)
+    alone = fit(relation, method, **{f"k_{domain}": few for domain in truth}, split=False, init="spectral")
+    assert max(alone.snapshot.effective_k.values()) <= few
 
 
-def test_without_moves_too_many_clusters_stay_too_many() -> None:
+def test_splits_go_beyond_twice_the_starting_number_and_merges_remove_the_rest() -> None:
+    for init in ("spectral", "gibbs"):
+        check("mixed", "cvb0", N_GROUPS["mixed"] // 3, init=init)
+    for case in CASES:
+        check(case, "cvb0", 3)
     relation, _ = mixed_network(1)
-    assert (
-        fit(relation, "cvb0", k_rows=15, init="spectral", merge=False, split=False).snapshot.effective_k[
-            "rows"
-        ]
-        > 8
-    )
+    whole = fit(relation, "cvb0", k_rows=15, init="spectral", merge=False, split=False)
+    assert whole.snapshot.effective_k["rows"] > 8
 
 
-@pytest.mark.parametrize("init", ["spectral", "gibbs"])
-@pytest.mark.parametrize("method", ["cvb0", "vb"])
-def test_where_sweeps_are_long_splits_only_double_the_clusters(
+@for_each("method, init", [("cvb0", "spectral"), ("vb", "gibbs")])
+def test_splits_only_double_the_clusters_if_sweeps_are_long(
     method: str, init: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(schedule, "_WORK", 0.0)

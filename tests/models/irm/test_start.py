@@ -9,6 +9,7 @@ from sklearn.cluster import KMeans
 
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm import start
+from tests.loops import for_each
 
 
 def test_of_many_points_k_means_looks_at_a_sample_and_the_others_join(
@@ -27,7 +28,7 @@ def test_of_many_points_k_means_looks_at_a_sample_and_the_others_join(
     np.testing.assert_array_equal(start._k_means(points, 3, seed=1), labels)
 
 
-@pytest.mark.parametrize("n_points", [start._FEW, start._FEW + 1])
+@for_each("n_points", [start._FEW, start._FEW + 1])
 def test_planted_groups_of_few_and_of_many_points_are_found(n_points: int) -> None:
     rng = np.random.default_rng(n_points)
     groups = rng.integers(4, size=n_points)
@@ -37,7 +38,7 @@ def test_planted_groups_of_few_and_of_many_points_are_found(n_points: int) -> No
     assert agreement(labels, groups)["ari"] == 1.0
 
 
-@pytest.mark.parametrize("n_clusters", [1, 3, 17, 40])
+@for_each("n_clusters", [1, 3, 17, 40])
 def test_the_hierarchy_is_scipys(n_clusters: int) -> None:
     points = np.random.default_rng(n_clusters).normal(size=(40, 5)) ** 3
     ours = start._cut_hierarchy(points, n_clusters)

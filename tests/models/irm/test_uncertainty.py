@@ -1,4 +1,4 @@
-"""How sure answers are: the chain against enumeration, and what is said from its samples against dense computations."""
+"""Uncertainty: the chain against enumeration, and results from its samples against dense computations."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import TWO_DOMAINS, Layout, network_layout
 from acvb_core.models.irm.scores import SampledStrengths, count_sampled_clusters, share_company
 from acvb_core.models.irm.start import Start
+from tests.loops import for_each
 from tests.models.irm.evaluate.test_links import NETWORKS, case
 from tests.oracles.enumeration import Partition, canonical_partition, partitions
 
@@ -108,9 +109,9 @@ def with_samples(kind: str) -> tuple[Relation, Posterior, Layout]:
     return relation, Posterior(arrays, axes, layout.domains), layout
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
+@for_each("kind", list(NETWORKS))
 def test_strengths_from_samples_average_the_pairs_of_each_block(kind: str) -> None:
-    """Against the mean over every pair, one by one, of what each sample's own blocks have as posterior mean."""
+    """They equal the mean over every pair of the posterior means of each sample's own blocks."""
     relation, posterior, layout = with_samples(kind)
     hyper = Hyper.single_prior(1.0, 50.0, 80.0, layout.domains)
     found = SampledStrengths.of(relation, posterior, hyper, layout)
@@ -147,7 +148,7 @@ def test_company_is_counted_over_samples_and_members() -> None:
     }
 
 
-def test_results_say_what_comes_from_samples_and_what_is_given_these_clusters() -> None:
+def test_intervals_from_samples_are_wider_than_those_given_the_clusters() -> None:
     relation = Relation.build(np.random.default_rng(0).random((20, 15)) < 0.4)
     sampled, alone = (acvb_core.fit(relation, "acvb0", init=init, seed=1) for init in ("gibbs", "random"))
     for frame in (sampled.rows, sampled.columns):

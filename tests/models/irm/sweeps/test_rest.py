@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from acvb_core.models.irm.network import NetworkPass
 from acvb_core.models.irm.state import ACTIVE_CHANGE, ActiveSet, IrmState, block_counts, lower_bound
 from acvb_core.models.irm.sweep import CoordinateSweep
 from acvb_core.store.states import decode_state, encode_state
+from tests.loops import for_each
 from tests.models.irm.moves.adapters import RELATIONS, small_relation
 
 CALM = {"merge": False, "split": False, "init": "spectral"}
@@ -35,12 +37,11 @@ def sweeps_of(algorithm: Any, n: int, **changes: Any) -> list[IrmState]:
     return states
 
 
-@pytest.mark.parametrize("order", ["cvb0", "cvb"])
-@pytest.mark.parametrize("kind", RELATIONS)
-def test_only_restless_objects_are_updated_between_whole_sweeps(kind: str, order: str) -> None:
+@for_each("kind, order", list(product(RELATIONS, ["cvb0", "cvb"])))
+def test_only_active_objects_are_updated_between_whole_sweeps(kind: str, order: str) -> None:
     prepared = run_of(kind, order)
     states = sweeps_of(prepared.algorithm, 12)
-    passed_over = 0
+    skipped = 0
     for sweep, (before, after) in enumerate(zip(states, states[1:], strict=False)):
         assert after.active is not None
         assert after.active.is_whole == (sweep % 4 == 0)
@@ -57,15 +58,15 @@ def test_only_restless_objects_are_updated_between_whole_sweeps(kind: str, order
                 continue
             calm = before.active.moved[domain] < ACTIVE_CHANGE
             assert same[calm].all()
-            passed_over += int(calm.sum())
+            skipped += int(calm.sum())
             assert not same[~calm].all() or not (~calm).any()
         if not after.active.is_whole:
             assert after.active.pseudo_loo == states[sweep].active.pseudo_loo
-    assert passed_over > 0
+    assert skipped > 0
 
 
-@pytest.mark.parametrize("kind", RELATIONS)
-def test_passing_over_ends_where_updating_everybody_does(kind: str) -> None:
+@for_each("kind", RELATIONS)
+def test_partial_sweeps_end_where_whole_ones_do(kind: str) -> None:
     algorithm = run_of(kind).algorithm
     every = sweeps_of(algorithm, 40, active_change=0.0)
     assert all(state.active is not None and state.active.is_whole for state in every[1:])
@@ -74,7 +75,7 @@ def test_passing_over_ends_where_updating_everybody_does(kind: str) -> None:
     assert lower_bound(some[-1]) > lower_bound(some[1]) + 1.0
 
 
-@pytest.mark.parametrize("method", ["cvb0", "acvb0"])
+@for_each("method", ["cvb0", "acvb0"])
 def test_a_run_ends_in_a_whole_sweep(method: str) -> None:
     *snapshots, last = run(run_of("undirected", method))
     assert str(last.verdict) == "CONVERGED"
@@ -83,9 +84,9 @@ def test_a_run_ends_in_a_whole_sweep(method: str) -> None:
     assert not all(state.active.is_whole for state in states)
 
 
-@pytest.mark.parametrize("kind", RELATIONS)
-def test_between_whole_sweeps_an_object_stays_within_the_clusters_that_hold_some_of_it(kind: str) -> None:
-    """Its share of them is divided as all of it would be; one that a single cluster holds is left alone."""
+@for_each("kind", RELATIONS)
+def test_partial_sweeps_keep_an_object_within_its_clusters(kind: str) -> None:
+    """Its share of them is divided as all of it would be; an object of a single cluster is left alone."""
     state = sweeps_of(run_of(kind).algorithm, 3)[-1]
     relation = run_of(kind).train
     domain = state.layout.domains[0]
@@ -97,7 +98,7 @@ def test_between_whole_sweeps_an_object_stays_within_the_clusters_that_hold_some
     for i in range(8):
         found = {}
         for least in (-1.0, 0.05):
-            part = pass_over(relation, state)
+            part = sweep_of(relation, state)
             limits = {"least": least} if state.layout.one_domain else {"limits": Limits(least)}
             part.run("zeroth", np.array([i]), **limits)
             found[least] = part.own if hasattr(part, "own") else part.q
@@ -108,10 +109,12 @@ def test_between_whole_sweeps_an_object_stays_within_the_clusters_that_hold_some
         np.testing.assert_array_equal(np.delete(found[0.05], i, axis=0), np.delete(q, i, axis=0))
 
 
-@pytest.mark.parametrize("kind", RELATIONS)
-@pytest.mark.parametrize("when", ["moves over", "whole sweep", "moves to come", "no moves", "more is held"])
-def test_objects_stay_among_plausible_clusters_only_once_moves_are_over(kind: str, when: str) -> None:
-    """Not in the whole sweeps, which alone can end a run, nor where moves are made later or never."""
+@for_each(
+    "kind, when",
+    list(product(RELATIONS, ["moves over", "whole sweep", "moves to come", "no moves", "more is held"])),
+)
+def test_objects_stay_within_their_clusters_only_after_the_moves(kind: str, when: str) -> None:
+    """They do not in whole sweeps, which alone can end a run, nor if moves are made later or never."""
     algorithm = run_of(kind).algorithm
     if when != "no moves":
         algorithm = replace(algorithm, moves=MOVES)
@@ -139,8 +142,8 @@ def test_objects_stay_among_plausible_clusters_only_once_moves_are_over(kind: st
     assert stayed.all() if when == "moves over" else not stayed.any()
 
 
-def pass_over(relation: Any, state: IrmState) -> CoordinateSweep | NetworkPass:
-    """Return a pass over the first domain's objects."""
+def sweep_of(relation: Any, state: IrmState) -> CoordinateSweep | NetworkPass:
+    """Return a sweep over the first domain's objects."""
     if state.layout.one_domain:
         return NetworkPass(relation, state)
     rows, cols = (state.q[domain].copy() for domain in state.layout.axes)
