@@ -1,13 +1,32 @@
-"""The rules that end a run."""
+"""The rules that end a run, and estimates of how far it is."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
-from acvb_core.engine.history import Verdict
-from acvb_core.engine.stopping import judge, monitored_change, worst_case_sweeps
+import numpy as np
+import pytest
+
+from acvb_core.engine.executor import Status
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.history import History, SweepRecord, Verdict
+from acvb_core.engine.job import JobSnapshot
+from acvb_core.engine.prepared import PreparedRun
+from acvb_core.engine.result import Result
+from acvb_core.engine.run import run
+from acvb_core.engine.stopping import (
+    estimate_sweeps_left,
+    judge,
+    monitored_change,
+    share_done,
+    worst_case_sweeps,
+)
+from acvb_core.samples.catalogue import load_sample
 from tests.loops import for_each
+
+from .fakes import small_run
 
 NOTHING: dict[str, float | None] = {"lower_bound": None, "pseudo_loo": None, "mean_change": None}
 
@@ -106,3 +125,125 @@ def test_worst_case_is_the_first_sweep_that_is_certain(tolerance: float) -> None
     assert 2.0 / sweeps <= tolerance
     assert 2.0 / (sweeps - 1) > tolerance if sweeps > 1 else tolerance >= 2
     assert worst_case_sweeps(1e-5) == 200_000
+
+
+def history_of(**columns: np.ndarray) -> History:
+    """A history with these columns, and NaN for all others that a run has."""
+    import pandas as pd
+
+    n = len(next(iter(columns.values())))
+    usual = {
+        "sweep": np.arange(1.0, n + 1), "samples": np.zeros(n), "burn_in": np.zeros(n),
+        **dict.fromkeys(("lower_bound", "pseudo_loo", "mean_change", "change"), np.full(n, np.nan)),
+    }  # fmt: skip
+    return History.from_frame(pd.DataFrame(usual | columns))
+
+
+def mean_over(samples: np.ndarray, power: float) -> History:
+    return history_of(samples=samples, mean_change=0.5 * samples**-power, change=np.full(len(samples), 0.1))
+
+
+@for_each("power", [1.0, 1.5, 2.0])
+def test_a_mean_that_falls_as_a_power_is_followed_to_its_tolerance(power: float) -> None:
+    prepared = small_run("acvb0", tol=1e-4)
+    last = (0.5 / 1e-4) ** (1 / power)
+    left = estimate_sweeps_left(prepared, mean_over(np.arange(1.0, 41.0), power), 1e9)
+    assert left == pytest.approx(last - 40, rel=0.02)
+
+
+def test_a_mean_that_began_again_is_followed_from_there() -> None:
+    prepared = small_run("acvb0", tol=1e-4)
+    again = np.concatenate([np.arange(1.0, 30.0), [0.0, 0.0], np.arange(1.0, 21.0)])
+    history = history_of(
+        samples=again, mean_change=np.where(again > 0, 0.5 / np.maximum(again, 1) ** 2, np.nan)
+    )
+    assert estimate_sweeps_left(prepared, history, 1e9) == pytest.approx(5000**0.5 - 20, rel=0.02)
+
+
+def test_a_bound_that_rises_ever_less_is_followed_to_its_tolerance() -> None:
+    prepared = small_run("vb", tol=1e-9)
+    sweeps = np.arange(1.0, 31.0)
+    history = history_of(lower_bound=-1000.0 - 100 * 0.8**sweeps)
+    # The relative change after sweep t is about 100 (1 / .8 - 1) .8^t / 1000.
+    ends = np.log(1e-9 / (0.1 * (1 / 0.8 - 1))) / np.log(0.8)
+    assert estimate_sweeps_left(prepared, history, 1e9) == pytest.approx(ends - 30, abs=1)
+
+
+def test_no_estimate_is_longer_than_the_worst_case() -> None:
+    prepared = small_run("vb", tol=1e-9)
+    slow = history_of(lower_bound=-1000.0 + np.cumsum(0.99 ** np.arange(1.0, 31.0)))
+    assert estimate_sweeps_left(prepared, slow, 70.0) == 70.0
+    assert estimate_sweeps_left(prepared, history_of(lower_bound=np.array([-5.0, -4.0])), 70.0) is None
+    assert estimate_sweeps_left(small_run("gibbs"), slow, 70.0) == 70.0
+
+
+def test_half_way_is_half_way_on_a_logarithmic_scale() -> None:
+    prepared = small_run("acvb0", tol=2e-4)
+    for change, share in ((2.0, 0.0), (0.2, 0.25), (0.02, 0.5), (0.002, 0.75), (1e-5, 0.99)):
+        burning = history_of(change=np.array([change]))
+        averaged = history_of(change=np.array([1.0]), mean_change=np.array([change]), samples=np.ones(1))
+        assert share_done(prepared, burning, 10**6) == pytest.approx(share, abs=1e-3)
+        assert share_done(prepared, averaged, 10**6) == pytest.approx(share, abs=1e-3)
+
+
+def test_sweeps_count_where_they_run_out_first() -> None:
+    sweeps = history_of(change=np.full(30, 1.0))
+    assert share_done(small_run("acvb0"), sweeps, 40) == 0.75
+    assert share_done(small_run("gibbs"), sweeps, 40) == 0.75
+    assert share_done(small_run("gibbs"), History(), 40) == 0.0
+
+
+@pytest.fixture(scope="module")
+def bars() -> Result:
+    return fit(load_sample("bars").corpus, "acvb0", k=8)
+
+
+def inspect_after(prepared: PreparedRun, sweeps: int) -> JobSnapshot:
+    history, last = History(), None
+    for last in run(prepared, max_sweeps=sweeps):
+        history.append(last)
+    assert isinstance(last, SweepRecord)
+    return JobSnapshot(
+        status=Status.FINISHED,
+        prepared=prepared,
+        history=history,
+        max_sweeps=prepared.max_sweeps,
+        snapshot=last,
+    )
+
+
+def test_the_bar_of_a_stopped_run_is_not_full() -> None:
+    # From a chain the run would be almost at its end by then.
+    seen: Any = inspect_after(small_run("acvb0", tol=1e-5, init="spectral"), 8)
+    stopped = replace(seen, snapshot=replace(seen.snapshot, verdict=Verdict.STOPPED))
+    assert 0 < stopped.done < 0.9
+    converged = replace(seen, snapshot=replace(seen.snapshot, verdict=Verdict.CONVERGED))
+    assert converged.done == 1.0
+
+
+def test_a_run_after_a_merge_is_not_followed_through_it() -> None:
+    """The merge, at the 20th sweep, changes more than any sweep around it."""
+    change = 0.5 ** np.arange(40.0)
+    change[19:] = 0.9 * 0.5 ** np.arange(21.0)
+    bound = -1e6 + np.cumsum(1000 * change)
+    prepared, sweeps = small_run("vb", tol=1e-9), np.arange(1, 41)
+    for n, expected in ((20, None), (22, None), (30, 9)):
+        left = estimate_sweeps_left(prepared, history_of(lower_bound=bound[sweeps <= n]), 1e9)
+        assert left == (None if expected is None else pytest.approx(expected, abs=2))
+
+
+def test_a_burn_in_that_calms_down_is_expected_to_end() -> None:
+    prepared = small_run("acvb0", tol=1e-5)
+    calm = history_of(change=0.5 ** np.arange(6.0))
+    assert estimate_sweeps_left(prepared, calm, 1e9) == pytest.approx(np.log2(1e3) - 5 + 10, abs=0.1)
+    assert estimate_sweeps_left(prepared, history_of(change=np.full(20, 0.1)), 1e9) is None
+
+
+@for_each("share", [0.5, 0.75, 0.9])
+def test_a_real_run_is_expected_to_end_about_when_it_does(bars: Result, share: float) -> None:
+    n = len(bars.state.history)
+    assert bars.verdict is Verdict.CONVERGED
+    part = History.from_frame(bars.state.history.frame().iloc[: int(share * n)])
+    left = estimate_sweeps_left(bars.prepared, part, 1e9)
+    assert left is not None
+    assert 0.5 < left / (n - len(part)) < 2
