@@ -14,7 +14,6 @@ from acvb_core.views.parts import (
     Labels,
     bars,
     heading,
-    keep_opacity,
     name_ticks,
     panel_axes,
     panel_title,
@@ -460,12 +459,22 @@ def topic_map_figure(
         f"<b>{topic_name(k, labels, long=True, limit=60)}</b><br>{percent(shares[k - 1])} of all words"
         for k in topics
     ]
-    outline = {
-        "color": [TEXT if topic == selected else PAPER for topic in topics],
-        "width": [2.5 if topic == selected else 1 for topic in topics],
-    }
     fills = [rgba(colour, 0.35 if dim else 1.0) for colour, dim in zip(colours, faded, strict=True)]
     inks = [TEXT if dim else ink_on(colour) for colour, dim in zip(colours, faded, strict=True)]
+    # Shapes in the units of the axes: discs that become smaller with the window still do not overlap.
+    discs = [
+        {
+            "type": "circle",
+            "x0": x - r,
+            "x1": x + r,
+            "y0": y - r,
+            "y1": y + r,
+            "layer": "below",
+            "fillcolor": fill,
+        }
+        | {"line": {"color": TEXT if k == selected else PAPER, "width": 2.5 if k == selected else 1}}
+        for k, (x, y), r, fill in zip(topics, place.tolist(), (across / 2).tolist(), fills, strict=True)
+    ]
     trace = scatter(
         "topic-map",
         place[:, 0],
@@ -475,12 +484,13 @@ def topic_map_figure(
         text=texts,
         textfont={"size": sizes, "color": inks},
         hovertext=hover,
-        marker={"size": across, "color": fills, "opacity": 1, "line": outline},
+        marker={"size": 0.7 * across, "color": LINE, "opacity": 0},  # what the pointer finds of the discs
         cliponaxis=False,
-        **keep_opacity(),
     )
     # Plotly fades what a click did not hit, words too unless one that is hit has a colour of its own.
-    trace["selected"] |= {"textfont": {"color": ink_on(cluster_colour(selected or 3))}}
+    unseen = {"marker": {"opacity": 0}}
+    trace |= {"selected": unseen | {"textfont": {"color": ink_on(cluster_colour(selected or 3))}}}
+    trace |= {"unselected": unseen}
     radius = across[:, None] / 2 + 6
     low = (place - radius).min(axis=0) if len(place) else np.full(2, -1.0)
     high = (place + radius).max(axis=0) if len(place) else np.full(2, 1.0)
@@ -495,6 +505,7 @@ def topic_map_figure(
         margin={"l": 8, "r": 8, "t": 8, "b": 28},
         dragmode="pan",
         clickmode="event+select",
+        shapes=discs,
         annotations=[
             paper_note(note, 0, 0, yshift=-4),
             *_name_selected(place, across, labels, selected, texts),
