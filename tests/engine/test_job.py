@@ -155,8 +155,10 @@ def test_stopped_in_the_first_sweep_can_continue(jobs: list[Job]) -> None:
     gate.tickets.release()
     assert job.wait(PATIENCE)
     assert (job.inspect().verdict, sweeps(job)) == (Verdict.STOPPED, 0)
-    gate.tickets.release(100)
     job.extend(20)
+    assert gate.waiting.wait(PATIENCE)
+    assert job.inspect().verdict is None, "a run that continues has not ended"
+    gate.tickets.release(100)
     assert job.wait(PATIENCE)
     assert bits(job.inspect().snapshot) == bits(all_snapshots(whole)[-1])
 
