@@ -56,11 +56,8 @@ def merge_clusters(
     """
     merged = 0
     while True:
-        best: _Pair | None = None
-        for domain in state.q:
-            pair = _best_pair(state, domain, largest_first, poll)
-            if pair is not None and (best is None or pair.gain > best.gain):
-                best = pair
+        pairs = [_best_pair(state, domain, largest_first, poll) for domain in state.q]
+        best = max((pair for pair in pairs if pair is not None), key=lambda pair: pair.gain, default=None)
         if best is None:
             return state, merged
         state = _merge_pair(state, best.domain, best.k, best.other)

@@ -64,27 +64,22 @@ class SplitTrial(NamedTuple):
     state: IrmState
 
 
-class TriedSplits:
-    """The clusters of a state that were tried to split; of the splits the `most` best, as each holds a whole state."""
+class TriedSplits(dict[tuple[str, int], SplitTrial | None]):
+    """The best split of each cluster that was tried, by domain and cluster; None if there is none that is wanted.
+
+    Only the `most` best are kept, because each contains a whole state: the others become None.
+    """
 
     def __init__(self, most: int) -> None:
+        super().__init__()
         self._most = most
-        self._trials: dict[tuple[str, int], SplitTrial | None] = {}
 
-    def add(self, domain: str, k: int, trial: SplitTrial | None) -> None:
-        """Add the best split of a cluster; None where there is none that may be wanted."""
-        self._trials[domain, k] = trial
-        gains = {key: kept.gain for key, kept in self._trials.items() if kept is not None}
+    def __setitem__(self, key: tuple[str, int], trial: SplitTrial | None) -> None:
+        """Add the best split of a cluster."""
+        super().__setitem__(key, trial)
+        gains = {key: kept.gain for key, kept in self.items() if kept is not None}
         if len(gains) > self._most:
-            self._trials[min(reversed(gains), key=gains.__getitem__)] = None
-
-    def has_tried(self, domain: str, k: int) -> bool:
-        """Return whether a cluster was tried."""
-        return (domain, k) in self._trials
-
-    def find(self, domain: str, k: int) -> SplitTrial | None:
-        """Return the split of a cluster that was tried; None where it is not among the best."""
-        return self._trials[domain, k]
+            super().__setitem__(min(reversed(gains), key=gains.__getitem__), None)
 
 
 #: Ones and zeros, shape (N, K) each.
@@ -181,20 +176,15 @@ class Residuals:
         zeros: Floats | None,
     ) -> None:
         self.members, self.layout = members, state.layout
-        hyper = state.hyper
+        hyper, (first, second) = state.hyper, state.layout.axes
         strengths = (hyper.a + state.ones) / (hyper.a + hyper.b + state.entries)
-        if self.layout.one_domain:
-            q = state.q[domain]
-            sides = [(relation, strengths[k], q)]
-            if not self.layout.symmetric:
-                sides.append((relation.transposed, strengths[:, k], q))
-        elif domain == self.layout.axes[0]:
-            sides = [(relation, strengths[k], state.q[self.layout.axes[1]])]
-        else:
-            sides = [(relation, strengths[:, k], state.q[self.layout.axes[0]])]
-        self.sides = sides
+        if domain != first:
+            strengths, second = strengths.T, first
+        self.sides = [(relation, strengths[k], state.q[second])]
+        if self.layout.one_domain and not self.layout.symmetric:
+            self.sides.append((relation.transposed, strengths[:, k], state.q[second]))
         self.known = [
-            (_take_rows(one.ones, members), _take_rows(one.missing, members)) for one, _, _ in sides
+            (_take_rows(one.ones, members), _take_rows(one.missing, members)) for one, _, _ in self.sides
         ]
         self.given = None if links is None or zeros is None else (links[members], zeros[members])
 
@@ -336,7 +326,7 @@ def split_clusters(
             trial = side.best_split(state, k, rng, poll)
             if tried is not None:
                 wanted = not rejected.contains(f"{_ON_TRIAL} {domain}", about[1])
-                tried.add(domain, k, trial if wanted else None)
+                tried[domain, k] = trial if wanted else None
             if trial is None or trial.gain <= _LEAST_GAIN:
                 rejected = rejected.add(*about)
             else:
@@ -363,6 +353,7 @@ def promising_splits(
     The rest: `split_clusters`.
     """
     trials: list[tuple[float, int, IrmState, str, NDArray[np.bool_]]] = []
+    known: Mapping[tuple[str, int], SplitTrial | None] = tried or {}
     for domain in state.q:
         if _is_full(state, domain, most):
             continue
@@ -371,18 +362,12 @@ def promising_splits(
             what, members = f"{_ON_TRIAL} {domain}", state.q[domain][:, k] > 0.5
             if rejected.contains(what, members):
                 continue
-            if tried is not None and tried.has_tried(domain, k):
-                best = tried.find(domain, k)
-            else:
-                best = side.best_split(state, k, rng, poll)
+            is_known = (domain, k) in known
+            best = known[domain, k] if is_known else side.best_split(state, k, rng, poll)
             if best is not None and best.gain > worst:
                 trials = heapq.nlargest(n, [*trials, (best.gain, -len(trials), best.state, what, members)])
     for _, _, after, what, members in trials:
         yield after, what, members
-
-
-def _best_trials(trials: list[SplitTrial], n: int) -> list[SplitTrial]:
-    return heapq.nlargest(n, trials, key=lambda trial: trial.gain)
 
 
 def _is_full(state: IrmState, domain: str, most: Mapping[str, int]) -> bool:
@@ -415,7 +400,8 @@ class _Side:
         for direction in self._directions(state, k, members, rng, poll):
             share = np.where(cut_in_two(direction), _SHARE, 1.0 - _SHARE)
             cut = self._recount(state, _split_state(state, self.domain, k, members, share), k, poll)
-            cuts = _best_trials([*cuts, SplitTrial(block_log_evidence(cut), cut)], _FOLLOWED)
+            cuts.append(SplitTrial(block_log_evidence(cut), cut))
+            cuts = heapq.nlargest(_FOLLOWED, cuts, key=lambda trial: trial.gain)
             poll()
         best: SplitTrial | None = None
         for _, cut in cuts:

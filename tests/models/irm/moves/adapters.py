@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,6 +86,14 @@ def state_with(
             q[domain] = 0.7 * q[domain] + 0.3 * noise.dirichlet(np.full(width, 0.3), len(of))
     hyper = Hyper.single_prior(alpha, 0.5, 0.5, layout.domains)
     return tidy(IrmState(q, *block_counts(relation, q, layout), hyper, layout), relation, 0.0)[0]
+
+
+def with_prior_per_block(state: IrmState) -> IrmState:
+    """Return the state with a random prior for each block."""
+    a, b = np.random.default_rng(1).uniform(0.2, 2.0, (2, *state.ones.shape))
+    if state.layout.symmetric:
+        a, b = a + a.T, b + b.T
+    return replace(state, hyper=replace(state.hyper, a=a, b=b))
 
 
 class Move(NamedTuple):

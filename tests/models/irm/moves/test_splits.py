@@ -26,9 +26,14 @@ from acvb_core.models.irm.split import (
 )
 from acvb_core.models.irm.start import leading_vectors
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, observed_sums, tidy
-from acvb_core.samples.planted_relations import planted_relation
 from tests.costs import Gaps
-from tests.models.irm.moves.adapters import RELATIONS, mixed_network, small_relation, state_with
+from tests.models.irm.moves.adapters import (
+    RELATIONS,
+    mixed_network,
+    small_relation,
+    state_with,
+    with_prior_per_block,
+)
 
 
 def pairs_joined(truth: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -56,15 +61,7 @@ def test_cut_in_two_is_the_best_of_all_cuts(numbers: list[int], scale: float) ->
     assert within(values, upper) == pytest.approx(best, abs=1e-12)
 
 
-def test_cut_in_two_of_constants_and_of_two_values() -> None:
-    assert 0 < cut_in_two(np.full(7, 0.3)).sum() < 7
-    np.testing.assert_array_equal(cut_in_two(np.array([2.0, -1.0])), [True, False])
-    np.testing.assert_array_equal(
-        cut_in_two(np.array([1.0, 0.0, 1.0, 0.0, 1.0])), [True, False, True, False, True]
-    )
-
-
-@pytest.mark.parametrize("shape", [(40, 30), (30, 40), (5, 60), (60, 3)])
+@pytest.mark.parametrize("shape", [(40, 30), (5, 60)])
 def test_leading_vectors_are_those_of_the_singular_value_decomposition(
     shape: tuple[int, int], rng: np.random.Generator
 ) -> None:
@@ -83,15 +80,7 @@ def test_leading_vectors_are_those_of_the_singular_value_decomposition(
     np.testing.assert_allclose(found[0].T @ found[0], np.eye(width), atol=1e-10)
 
 
-def test_leading_vectors_of_a_matrix_of_low_rank_need_no_iterations(rng: np.random.Generator) -> None:
-    matrix = rng.standard_normal((30, 4)) @ rng.standard_normal((4, 50))
-    left, values, right = leading_vectors(lambda v: matrix @ v, lambda v: matrix.T @ v, (30, 50), 6, 0, rng)
-    np.testing.assert_allclose((left * values) @ right.T, matrix, atol=1e-10)
-    np.testing.assert_allclose(values, np.linalg.svd(matrix)[1][:6], atol=1e-10)
-
-
-@pytest.mark.parametrize("kind", RELATIONS)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("kind", "seed"), [("directed", 0), ("undirected", 1), ("two domains", 1)])
 def test_groups_that_were_joined_are_cut_where_they_belong(kind: str, seed: int) -> None:
     relation, truth = small_relation(kind, seed, missing=0.1 * (seed % 2))
     state = state_with(relation, pairs_joined(truth), sure=1.0)
@@ -107,9 +96,9 @@ def test_groups_that_were_joined_are_cut_where_they_belong(kind: str, seed: int)
 
 
 @pytest.mark.parametrize("kind", RELATIONS)
-@pytest.mark.parametrize("per_block", [False, True])
-@pytest.mark.parametrize("largest_first", [False, True])
-@pytest.mark.parametrize("alpha", [0.3, 4.0])
+@pytest.mark.parametrize(
+    ("per_block", "largest_first", "alpha"), [(False, True, 4.0), (True, False, 4.0), (True, True, 0.3)]
+)
 def test_gain_of_a_split_is_what_the_bound_gains(
     kind: str, per_block: bool, largest_first: bool, alpha: float
 ) -> None:
@@ -118,11 +107,7 @@ def test_gain_of_a_split_is_what_the_bound_gains(
     relation, truth = small_relation(kind, 2, missing=0.15)
     state = state_with(relation, pairs_joined(truth), alpha=alpha, noise=rng)
     if per_block:
-        shape = state.ones.shape
-        a, b = rng.uniform(0.2, 2.0, (2, *shape))
-        if state.layout.symmetric:
-            a, b = a + a.T, b + b.T
-        state = replace(state, hyper=replace(state.hyper, a=a, b=b))
+        state = with_prior_per_block(state)
     if not largest_first:
         state = tidy(state, relation, 0.0, keep_bound=True)[0]
     gains = []
@@ -197,30 +182,6 @@ def check_counts(state: IrmState, relation: Relation) -> None:
         np.testing.assert_allclose(q.sum(axis=1), 1.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("alpha", [0.05, 1.0])
-def test_every_one_of_several_splits_raises_the_bound(monkeypatch: pytest.MonkeyPatch, alpha: float) -> None:
-    """After the first the clusters are out of order, which they will not stay."""
-    states: list[IrmState] = []
-    real = _Side.rebuild_counts
-
-    def rebuild_counts(self: _Side, state: IrmState, poll: Any) -> IrmState:
-        states.append(real(self, state, poll))
-        return states[-1]
-
-    monkeypatch.setattr(_Side, "rebuild_counts", rebuild_counts)
-    several = 0
-    for seed in range(6):
-        for kind in ("directed", "undirected", "two domains"):
-            relation, truth = small_relation(kind, seed)
-            state = state_with(relation, pairs_joined(truth), alpha=alpha)
-            states[:] = [state]
-            split_clusters(state, relation, {}, RejectedMoves(), np.random.default_rng(seed))
-            bounds = [lower_bound(tidy(step, relation, 0.0)[0]) for step in states]
-            assert (np.diff(bounds) > 0).all()
-            several += len(bounds) > 2
-    assert several > 5
-
-
 def test_splits_keep_to_the_most_there_may_be() -> None:
     for kind in ("undirected", "two domains"):
         relation, truth = small_relation(kind, 0)
@@ -277,7 +238,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return record
 
 
-@pytest.mark.parametrize("kind", ["directed", "two domains"])
+@pytest.mark.parametrize("kind", ["directed"])
 def test_a_refused_cluster_is_tried_again_only_when_its_members_have_changed(
     kind: str, tried: list[tuple[str, int]]
 ) -> None:
@@ -362,18 +323,11 @@ def test_refused_knows_what_is_about_the_same() -> None:
     assert not RejectedMoves().contains("split rows", first(100))
 
 
-@pytest.mark.parametrize("kind", ["undirected", "two domains"])
-def test_splits_of_a_large_relation_can_be_stopped_at_any_time(kind: str) -> None:
-    small, large = ((mixed_network(0, n) if kind == "undirected" else large_relation(n)) for n in (120, 1998))
-    gaps_of_splits(*small)  # compiles
-    gaps = gaps_of_splits(*large)
+def test_splits_of_a_large_relation_can_be_stopped_at_any_time() -> None:
+    gaps_of_splits(*mixed_network(0, 120))  # compiles
+    gaps = gaps_of_splits(*mixed_network(0, 1998))
     assert gaps.longest < 10
     assert len(gaps.seconds) > 50
-
-
-def large_relation(n: int) -> tuple[Relation, dict[str, np.ndarray]]:
-    found = planted_relation(n, n, 4, 4, 0, beta=(0.3, 3.0))
-    return found.relation, {"rows": found.row_clusters, "cols": found.column_clusters}
 
 
 def gaps_of_splits(relation: Relation, truth: dict[str, np.ndarray]) -> Gaps:
@@ -386,23 +340,19 @@ def gaps_of_splits(relation: Relation, truth: dict[str, np.ndarray]) -> Gaps:
     return gaps
 
 
-def test_of_the_splits_that_were_tried_the_best_are_held() -> None:
+def test_the_best_splits_that_were_tried_are_kept() -> None:
     state: Any = object()
     tried = TriedSplits(2)
     for k, gain in enumerate([-3.0, -1.0, -3.0, -2.0]):
-        tried.add("rows", k, SplitTrial(gain, state))
-    tried.add("cols", 0, None)
-    assert [tried.has_tried("rows", k) for k in range(5)] == [True] * 4 + [False]
-    held = [tried.find("rows", k) for k in range(4)]
-    assert [None if trial is None else trial.gain for trial in held] == [None, -1.0, None, -2.0]
-    assert tried.has_tried("cols", 0)
-    assert tried.find("cols", 0) is None
-    # Of two alike the first stays.
+        tried["rows", k] = SplitTrial(gain, state)
+    tried["cols", 0] = None
+    kept = [trial.gain if trial else None for trial in tried.values()]
+    assert kept == [None, -1.0, None, -2.0, None]
+    # The first of two alike stays.
     tried = TriedSplits(1)
     for k in range(2):
-        tried.add("rows", k, SplitTrial(-1.0, state))
-    assert tried.find("rows", 0) is not None
-    assert tried.find("rows", 1) is None
+        tried["rows", k] = SplitTrial(-1.0, state)
+    assert [trial is None for trial in tried.values()] == [False, True]
 
 
 def test_what_was_tried_is_not_tried_again(tried: list[tuple[str, int]]) -> None:
