@@ -16,12 +16,9 @@ from acvb_core.models.irm.gibbs import GibbsIrm
 from acvb_core.models.irm.hyper import update_concentration, update_tied
 from acvb_core.models.irm.kernels import network_layout
 from acvb_core.models.irm.model import IrmModel
-from acvb_core.models.irm.moves import merge_clusters, promising_merges
 from acvb_core.models.irm.network import NetworkPass
-from acvb_core.models.irm.split import RejectedMoves, split_clusters
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import block_counts, posterior_of, tidy
-from acvb_core.models.irm.state import lower_bound as bound_of_state
 from tests.loops import for_each
 from tests.models.irm.network.adapters import (
     ORACLE_UPDATES,
@@ -30,14 +27,11 @@ from tests.models.irm.network.adapters import (
     relation_of,
     state_of,
 )
-from tests.oracles.cases import soft_rows
 from tests.oracles.dense_irm import update_alpha
 from tests.oracles.dense_network import (
     counts,
     gibbs_conditional,
     lower_bound,
-    merged,
-    network,
     predict,
     pseudo_loo,
     sorted_by_size,
@@ -220,59 +214,7 @@ def test_turning_all_links_round_transposes_the_blocks(kind: str, order: str) ->
     np.testing.assert_allclose(other.entries, state.entries.T, atol=1e-10)
 
 
-# ---------------------------------------------------------------------------------------------------------- merges
-
-
-def torn_case(kind: str, seed: int) -> NetworkCase:
-    """Return a network of three planted groups, cut into six clusters."""
-    rng = np.random.default_rng(seed)
-    z = rng.integers(3, size=18)
-    strength = rng.beta(0.4, 0.4, (3, 3))
-    if not KINDS[kind][0]:
-        strength = np.triu(strength) + np.triu(strength, 1).T
-    x = (rng.random((18, 18)) < strength[z][:, z]).astype(float)
-    data = network(x, rng.random((18, 18)) > 0.15, *KINDS[kind])
-    torn = 2 * z + rng.integers(2, size=18)
-    q = 0.85 * np.eye(6)[torn] + 0.15 * soft_rows(rng, 18, 6)
-    return NetworkCase(data, sorted_by_size(q), 0.6, 0.8, 1.4)
-
-
-def greedy_merges(case: NetworkCase) -> np.ndarray:
-    """Merge pairs, best first, by evaluating the whole bound for each: sorted after the merge, as it stands before."""
-    q = case.q
-    while True:
-        now = lower_bound(case.data, q, *case.hyper)
-        gains = {
-            (k, other): lower_bound(case.data, sorted_by_size(merged(q, k, other)), *case.hyper) - now
-            for k in range(q.shape[1])
-            for other in range(k + 1, q.shape[1])
-        }
-        best = max(gains, key=lambda pair: gains[pair], default=None)
-        if best is None or gains[best] <= 1e-6:
-            return q
-        q = merged(q, *best)
-
-
-@for_each("kind, seed", list(product(KINDS, range(2))))
-def test_merging_is_greedy_by_the_whole_bound(kind: str, seed: int) -> None:
-    case = torn_case(kind, seed)
-    found, count = merge_clusters(state_of(case))
-    wanted = greedy_merges(case)
-    assert count == 6 - wanted.shape[1] > 0
-    np.testing.assert_allclose(found.q["rows"], wanted, atol=1e-12)
-    n, total, _ = counts(case.data, wanted)
-    np.testing.assert_allclose(found.ones, n, atol=1e-10)
-    np.testing.assert_allclose(found.entries, total, atol=1e-10)
-    assert bound_of_state(found) == pytest.approx(lower_bound(case.data, wanted, *case.hyper), rel=1e-11)
-    trials = [state for state, _, _ in promising_merges(state_of(case), 4, -np.inf)]
-    assert len(trials) == 4
-    for state in trials:
-        n, total, _ = counts(case.data, state.q["rows"])
-        np.testing.assert_allclose(state.ones, n, atol=1e-10)
-        np.testing.assert_allclose(state.entries, total, atol=1e-10)
-
-
-# ---------------------------------------------------------------------------------------------------------- splits
+# ------------------------------------------------------------------------------------------------ some clusters
 
 
 @for_each("kind, order", list(product(KINDS, ORACLE_UPDATES)))
@@ -287,24 +229,6 @@ def test_dividing_shares_among_some_clusters_keeps_the_others(kind: str, order: 
     objects = NetworkPass(relation_of(case.data), state_of(case))
     objects.run(order, visits, choices=choices)
     np.testing.assert_allclose(objects.q, q, atol=1e-9)
-
-
-@for_each("kind, seed", list(product(KINDS, range(2))))
-def test_splitting_raises_the_whole_bound(kind: str, seed: int) -> None:
-    """Planted groups in one cluster: the counts after are those of the responsibilities, the bound has risen."""
-    case = torn_case(kind, seed)
-    case = case._replace(q=sorted_by_size(0.98 * np.eye(2)[case.q.argmax(axis=1) % 2] + 0.01))
-    found, split, _ = split_clusters(
-        state_of(case), relation_of(case.data), {}, RejectedMoves(), np.random.default_rng(0)
-    )
-    assert found.q["rows"].shape == (18, 2 + split)
-    np.testing.assert_allclose(found.q["rows"].sum(axis=1), 1.0)
-    n, total, _ = counts(case.data, found.q["rows"])
-    np.testing.assert_allclose(found.ones, n, atol=1e-10)
-    np.testing.assert_allclose(found.entries, total, atol=1e-10)
-    before = lower_bound(case.data, case.q, *case.hyper)
-    after = lower_bound(case.data, sorted_by_size(found.q["rows"]), *case.hyper)
-    assert after > before if split else after == before
 
 
 # ----------------------------------------------------------------------------------------------------------- Gibbs
@@ -387,25 +311,3 @@ def test_tidying_takes_blocks_and_priors_along(kind: str) -> None:
     assert (np.diff(m) <= 0).all()
     np.testing.assert_allclose(tidied.ones, n, atol=1e-12)
     np.testing.assert_allclose(tidied.entries, total, atol=1e-12)
-
-
-@for_each("kind", ["directed", "undirected"])
-def test_splits_never_lower_the_bound_where_clusters_stay_unsorted(kind: str) -> None:
-    """VB keeps the order that the sticks like; a large concentration need not like the largest first."""
-    made = 0
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        z = rng.choice(3, size=24, p=[0.2, 0.3, 0.5])
-        strength = rng.beta(2, 2, (3, 3))
-        strength = np.triu(strength) + np.triu(strength, 1).T
-        x = (rng.random((24, 24)) < strength[z][:, z]).astype(float)
-        data = network(x, np.ones((24, 24), dtype=bool), *KINDS[kind])
-        q = 0.95 * np.eye(2)[np.minimum(z, 1)] + 0.025
-        case = NetworkCase(data, q, 1.0, 1.0, float(rng.uniform(2, 12)))
-        relation = relation_of(data)
-        state, _ = tidy(state_of(case), relation, 0.0, keep_bound=True)
-        found, split, _ = split_clusters(state, relation, {}, RejectedMoves(), rng, largest_first=False)
-        found, _ = tidy(found, relation, 0.0, keep_bound=True)
-        assert bound_of_state(found) >= bound_of_state(state) - 1e-9
-        made += split
-    assert made > 8

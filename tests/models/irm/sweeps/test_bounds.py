@@ -60,17 +60,6 @@ def test_a_bound_lies_above_the_weight_and_near_it(options: dict[str, Any]) -> N
     assert np.max(above) > 1e-3, "a chord touches the curve at its ends only"
 
 
-def test_a_bound_is_the_weight_where_links_are_whole_and_at_a_node() -> None:
-    rows = pass_of(random_case(6, (40, 50), (6, 5), 0.0, hard=True))
-    bounds, (ones, zeros, mass) = tables_of(rows), rows.blocks
-    out = np.empty(len(mass), np.float32)
-    plus = np.array([0.0, 1.0, 4.0, 1.0, 0.0])
-    minus = rows.sizes - plus
-    bound_weights(plus, minus, bounds, out)
-    weights = (betaln(ones + plus, zeros + minus) - betaln(ones, zeros)).sum(axis=1)
-    np.testing.assert_allclose(out, weights, rtol=1e-5)
-
-
 @for_each("options", CASES)
 def test_sweeps_with_bounds_equal_the_dense_ones(options: dict[str, Any]) -> None:
     case = case_of(**options)
@@ -80,20 +69,6 @@ def test_sweeps_with_bounds_equal_the_dense_ones(options: dict[str, Any]) -> Non
     np.testing.assert_allclose(state.q["rows"], in_state_order(q1), atol=1e-9)
     np.testing.assert_allclose(state.q["cols"], in_state_order(q2), atol=1e-9)
     assert info.pseudo_loo == pytest.approx(pseudo_loo, rel=1e-10)
-
-
-def test_links_spread_over_all_clusters_are_bounded_at_once() -> None:
-    """Bounds of links that are 0.3 in every cluster, and of those with more in one, are the sums of their chords."""
-    rows = pass_of(random_case(6, (40, 50), (6, 5), 0.0, hard=True))
-    bounds, n_clusters = tables_of(rows), len(rows.blocks.mass)
-    out = np.empty(n_clusters, np.float32)
-    for plus in (np.full(5, 0.3), np.array([0.3, 2.3, 0.3, 0.8, 0.3])):
-        bound_weights(plus, rows.sizes - plus, bounds, out)
-        chords = [
-            [np.interp(n, [0.0, *nodes], [0.0, *chords[:, k]]) for k in range(n_clusters)]
-            for n, nodes, chords in zip(plus, bounds.nodes, bounds.chords.swapaxes(0, 1), strict=True)
-        ]
-        np.testing.assert_allclose(out, bounds.whole + np.sum(chords, axis=0), rtol=1e-5)
 
 
 def test_columns_are_updated_without_empty_clusters_of_rows(
