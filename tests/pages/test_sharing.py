@@ -24,7 +24,18 @@ from pages.ui.shared import services
 from pages.ui.shared.workspace import READABLE, ViewedHandle, ViewedStore, ViewOnlyError, Workspace, view_id
 from tests.pages.lda.topics import small_corpus
 from tests.pages.lfm.tables import small_table
-from tests.pages.session import OTHER, WORKSPACE, Open, bring, jobs_of, keys, press, share_links, texts
+from tests.pages.session import (
+    OTHER,
+    WORKSPACE,
+    Open,
+    bring,
+    jobs_of,
+    keys,
+    press,
+    select_rows,
+    share_links,
+    texts,
+)
 
 PAGES = sorted(path.stem for path in Path("pages").glob("*.py"))
 VIEW = view_id(WORKSPACE)
@@ -128,6 +139,9 @@ def test_a_viewer_looks_at_other_data_and_the_owner_keeps_those_in_use(
 
 def test_a_viewer_opens_and_compares_runs(open_app: Open, shared: list[str]) -> None:
     app = open_app("run", None, view=VIEW)
+    for row in range(len(app.dataframe[0].value)):
+        if f"open_{PRIVATE}3" not in keys(app):
+            select_rows(app, row)
     press(app, f"open_{PRIVATE}3")
     assert app.title[0].value == "Topics"
     assert "Rename" not in everything(app)

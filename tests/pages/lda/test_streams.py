@@ -26,7 +26,19 @@ from pages.ui.shared import services
 from pages.ui.shared.picking import read_answer
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
-from tests.pages.session import SECONDS, WORKSPACE, Open, bring, jobs_of, keys, of_data, press, texts, until
+from tests.pages.session import (
+    SECONDS,
+    WORKSPACE,
+    Open,
+    bring,
+    jobs_of,
+    keys,
+    of_data,
+    press,
+    show_part,
+    texts,
+    until,
+)
 
 WORDS = (["cat", "dog", "fur", "pet", "paw"], ["sea", "ship", "wind", "sail", "salt"])
 N = 60
@@ -194,11 +206,10 @@ def test_data_on_disk_are_streamed_by_epochs(open_app: Open, on_disk: DiskCorpus
     (job,) = jobs_of(app)
     assert job.prepared.spec.heldout_documents == 0.02
     finished(app)
-    said = texts(app)
-    assert "<span>Speed</span>" in said
-    assert "documents/s" in said
+    line = app.dataframe[0].value.iloc[0]
+    assert line["Speed"].endswith("documents/s")
     assert job.inspect().snapshot.passes == pytest.approx(0.5, abs=0.03)
-    assert [bar.proto.text for bar in app.get("progress")] == ["0.5 epochs done (10 windows)"]
+    assert line["Progress"] == "0.5 epochs done (10 windows)"
     labels = {button.key: button.help for button in app.button}
     assert labels[f"extend_{job.id}"].startswith("Continue for 0.5")
 
@@ -238,14 +249,13 @@ def test_whole_documents_are_held_out_where_asked(open_app: Open) -> None:
 def test_a_stream_and_a_batch_run_share_axes(open_app: Open, batch: Result, stream: Result) -> None:
     app = opened(open_app, "compare", batch, stream)
     assert not app.exception
-    axis = group(app, "compare_x_stream_time")
-    assert axis.value == "cpu_seconds"
     runs = build_curves(jobs_of(app), {job.id: job.id for job in jobs_of(app)})
     assert [run.streams for run in runs] == [False, True]
     titles = " ".join(note["text"] for note in live_figure(runs, x="passes")["layout"]["annotations"])
     assert "Held-out perplexity of whole documents" in titles
     assert "Documents per second" in titles
-    table = app.dataframe[0].value
+    assert group(show_part(app, "Curves"), "compare_x_stream_time").value == "cpu_seconds"
+    table = show_part(app, "Scores").dataframe[0].value
     assert list(table["Epochs"]) == [20, pytest.approx(2)]
     assert "Sweeps" not in table
     assert "held out different" not in texts(app)
@@ -255,9 +265,9 @@ def test_other_splits_are_not_compared(open_app: Open, batch: Result) -> None:
     words = fit(load_sample("bars").corpus, "sdm", k=5, epochs=1, heldout=0.1)
     app = opened(open_app, "compare", batch, words)
     assert not app.exception
-    assert texts(app).count("held out different words (of each document, or of whole documents)") == 2
+    assert texts(app).count("held out different words (of each document, or of whole documents)") == 1
     # Their documents are not the same ones, so where these go is not compared.
-    assert "How well the runs agree" not in texts(app)
+    assert list(group(app, "compare_part").options) == ["Scores", "Curves", "Topics"]
 
 
 def test_other_shares_of_documents_are_not_compared(batch: Result) -> None:
@@ -301,8 +311,7 @@ def test_runs_on_data_on_disk_are_compared(open_app: Open, streamed: Result, on_
     other = fit(on_disk, "scvb0", k=4, epochs=0.5, heldout_documents=0.1)
     app = opened(open_app, "compare", streamed, other)
     assert not app.exception
-    shown = [element.value for element in app.subheader]
-    assert {"Scores", "Which topic is which", "Where the documents go"} <= set(shown)
+    assert list(group(app, "compare_part").options)[-2:] == ["Agreement", "Where objects go"]
 
 
 def test_numbers_of_topics_are_tried_on_data_on_disk(open_app: Open, on_disk: DiskCorpus) -> None:

@@ -68,10 +68,10 @@ def test_only_what_is_visible_is_worked_out_and_only_once(
     view = build_view(job, read_answer(job))
     assert "quality" in view.__dict__  # the cards show it
     assert not {"label_shares", "index"} & view.__dict__.keys()
-    assert ranked == [(0,), (0, 1)]
+    assert ranked == [(0, 1), (0,), (0, 1)]
     app.run()
     app.selectbox(key="topics_topic").set_value(2).run()
-    assert ranked == [(0,), (0, 1), (1,)]
+    assert ranked == [(0, 1), (0,), (0, 1), (1,)]
     part(app, "Known labels")
     assert "label_shares" in view.__dict__
 

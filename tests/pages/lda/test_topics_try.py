@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64decode
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -34,7 +36,10 @@ def bars(app: AppTest) -> dict[int, float]:
     """Share of each topic by its number, as the chart has them."""
     specs = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
     (trace,) = (t for spec in specs for t in spec["data"] if t.get("name") == "share of the document")
-    return dict(zip(trace["customdata"], trace["x"], strict=True))
+    topics, shares = (
+        np.frombuffer(b64decode(trace[of]["bdata"]), trace[of]["dtype"]) for of in ("customdata", "x")
+    )
+    return dict(zip(trace["customdata"], shares.tolist(), strict=True))
 
 
 def n_charts(app: AppTest) -> int:

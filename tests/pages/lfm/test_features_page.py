@@ -141,6 +141,7 @@ def test_pictures_are_shown_as_such(open_app: Open) -> None:
     app = opened(open_app, found)
     assert "picture" in frames(app, "feature", "share").columns
     assert figure(app, "Weights of the pixels")["data"][0]["type"] == "heatmap"
+    part(app, "All features")
     assert len(figure(app, "baseline")["layout"]["images"]) == len(found.features) + 1
     assert not [group for group in app.get("button_group") if group.key == "features_units"]
     shown = view(found)
@@ -242,6 +243,7 @@ def test_features_are_shown_with_their_range_over_seeds(open_app: Open) -> None:
 def test_a_phone_has_columns_below_each_other_and_few_pictures_side_by_side(open_app: Open) -> None:
     app = opened(open_app, fitted(), fit(pictures(), "fab", seed=0))
     app.selectbox(key="features_run").set_value(f"{0:012x}").run()
+    part(app, "All features")
     names = set(chart(app, "feature_map")["layout"]["xaxis"]["ticktext"])
     app.session_state["is_narrow"] = True  # as the browser reports it
     app.run()
