@@ -120,20 +120,7 @@ def test_fab_is_the_default_method_of_tables(run: Run) -> None:
 
 
 def test_restarts_race_by_what_is_held_out(run: Run) -> None:
-    arguments = (
-        "fit",
-        BLOCKS,
-        "--method",
-        "em",
-        "--restarts",
-        2,
-        "--k-max",
-        3,
-        "--max-sweeps",
-        25,
-        "--tol",
-        "1e-9",
-    )
+    arguments = ("fit", BLOCKS, "--method em --restarts 2 --k-max 3 --max-sweeps 25 --tol 1e-9")
     failed = run(*arguments)
     assert (failed.code, failed.out) == (2, "")
     assert "2 restarts are to race, but nothing is held out" in failed.err

@@ -93,22 +93,7 @@ def test_the_numbers_are_the_librarys(run: Run, texts: Path) -> None:
 
 def test_texts_end_to_end(run: Run, texts: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = run(
-        "fit",
-        texts,
-        "--model",
-        "lda",
-        "--k",
-        2,
-        "--alpha",
-        "0.1",
-        "--hyper",
-        "fixed",
-        "--heldout",
-        "0.1",
-        "--out",
-        out,
-    )
+    done = run("fit", texts, "--model lda --k 2 --alpha 0.1 --hyper fixed --heldout 0.1 --out", out)
     assert done.code == 0
     assert done.err.rstrip().endswith("topics 2")
     for words in (
@@ -562,20 +547,7 @@ def test_training_continues_from_a_model(run: Run, long_talks: Path, tmp_path: P
     assert "w1" not in corpus.vocabulary, "texts are cut as those before"
     same = acvb_core.fit(corpus, "sdm", k=4, epochs=1.0, window=20, start=trained)
     for model in (tmp_path / "run", tmp_path / "run" / "model.npz"):
-        done = run(
-            "fit",
-            new,
-            "--method",
-            "sdm",
-            "--epochs",
-            1,
-            "--window",
-            20,
-            "--start",
-            model,
-            "--out",
-            tmp_path / "on",
-        )
+        done = run("fit", new, "--method sdm --epochs 1 --window 20 --start", model, "--out", tmp_path / "on")
         assert done.code == 0
         assert "continued from" in done.out
         assert "4 topics of talks by sdm" in done.out
@@ -584,17 +556,7 @@ def test_training_continues_from_a_model(run: Run, long_talks: Path, tmp_path: P
         assert list(topics["word"]) == list(same.topics["word"])
         np.testing.assert_array_equal(topics["probability"].astype(np.float32), same.topics["probability"])
     batch = run(
-        "fit",
-        new,
-        "--model",
-        "lda",
-        "--method",
-        "cvb0",
-        "--start",
-        tmp_path / "run",
-        "--max-sweeps",
-        2,
-        "--json",
+        "fit", new, "--model lda --method cvb0 --start", tmp_path / "run", "--max-sweeps 2 --json"
     ).json
     assert batch["settings"]["start"] == "4 topics of talks by sdm"
     assert batch["settings"]["values"]["k"] == 4
