@@ -120,7 +120,7 @@ def _open_again(home: Path, wanted: Wanted, saved: set[str], named: set[str] | N
             faults += [] if len(seen.error) > 20 and name not in saved else [f"{name}: {seen.error}"]
             continue
         try:
-            if end_of(job) != wanted[name]:
+            if name in wanted and end_of(job) != wanted[name]:
                 faults.append(f"{name}: other bits")
         except StoreError as error:  # a damaged file that is read now
             faults += [] if name not in saved else [f"{name}: {error}"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.core.parameters import check_share
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation, as_pattern
 from acvb_core.data.report import plural
@@ -50,10 +50,9 @@ class Split:
     note: str | None  # what to tell the user when less than asked was set aside
 
 
-def check_share(share: float, seed: int) -> None:
+def check_split(share: float, seed: int) -> None:
     """Refuse a share outside [0, 1) and a negative seed with a ParameterError."""
-    if not (math.isfinite(share) and 0 <= share < 1):
-        raise ParameterError(f"The share held out must be at least 0 and below 1, not {share}.")
+    check_share(share)
     if seed < 0:
         raise ParameterError(f"Seeds must be at least 0, not {seed}.")
 
@@ -115,7 +114,7 @@ def _number_to_hold_out(
     n: int, share: float, seed: int, most: int, what: tuple[str, str]
 ) -> tuple[int, str | None]:
     """Return how many of `n` entries are held out, and a note if fewer than asked."""
-    check_share(share, seed)
+    check_split(share, seed)
     if most < 0:
         raise ParameterError(f"max_entries must be at least 0, not {most}.")
     one, many = what
@@ -156,7 +155,7 @@ def _draw_distinct(population: int, number: int, rng: np.random.Generator) -> ND
 def _find_cells(
     missing: sparse.csr_array, starts: NDArray[np.int64], ranks: NDArray[np.int64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return row and column of the observed entries with these ranks (row by row, missing ones passed over)."""
+    """Return row and column of the observed entries with these ranks (row by row, missing ones skipped)."""
     n_cols = missing.shape[1]
     # Where a row is cut off on the left (the lower triangle), its last cell still is the last column's.
     shift = starts[1:] - n_cols
@@ -221,7 +220,7 @@ def hold_out_tokens(corpus: Corpus, share: float, seed: int) -> Split:
     `train` is a Corpus of the same documents and vocabulary (the corpus itself where nothing is set aside), `heldout`
     the HeldOutWords. The note counts the documents that were too short to give a token.
     """
-    check_share(share, seed)
+    check_split(share, seed)
     rng = np.random.default_rng(seed)
     counts, lengths = corpus.counts, corpus.lengths
     wanted = np.floor(share * lengths + rng.random(len(lengths))).astype(np.int64)
@@ -249,7 +248,7 @@ def hold_out_documents(data: Corpus | DiskCorpus, share: float, seed: int) -> Sp
     `train` has the other documents and the same vocabulary; the last document is never set aside. `heldout` is a
     HeldOutWords.
     """
-    check_share(share, seed)
+    check_split(share, seed)
     n = data.n_documents
     wanted = 0 if share == 0 else max(1, round(share * n))
     number = min(wanted, MOST_DOCUMENTS, n - 1)

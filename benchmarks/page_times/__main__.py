@@ -5,7 +5,7 @@
 A page is opened by its address in a tab that shows the app, and counts as painted when its heading is there, its script
 has ended and every figure is drawn but those of folded parts and closed tabs. The page is warm: it was shown before. (A
 new tab is a new process of the browser, which reads the app's scripts anew: about a second more.) Topics shows 18,774
-generated documents and 61,188 words. A pause counts until the card says "paused", a start until the first point of the
+generated documents and 61,188 words. A pause counts until the row says "paused", a start until the first point of the
 curves is drawn. The last column is the CPU time of the server for one painting, measured while the run is paused. It
 ends with 1 where a median is above its limit.
 """
@@ -78,14 +78,14 @@ def _press(page: Page, button: str, reached: str) -> float:
 
 def _says(text: str) -> str:
     return (
-        "() => [...document.querySelectorAll(\"[class*='st-key-card_']\")].some("
-        f"(card) => card.innerText.includes('{text}'))"
+        "() => [...document.querySelectorAll('.stMain [data-testid=stDataFrame] [role=row]')].some("
+        f"(row) => row.textContent.includes('{text}'))"
     )
 
 
 def _turn(page: Page, icon: str, text: str) -> float:
-    """Pause or resume the run that computes, and return the seconds until its card says so."""
-    button = f"[class*='st-key-{icon}_'] button:not([disabled])"
+    """Pause or resume the run that computes, and return the seconds until its row says so."""
+    button = f".st-key-run_actions [class*='st-key-{icon}_'] button:not([disabled])"
     seconds = _press(page, button, _says(text))
     page.wait_for_timeout(1500)  # the page is still again
     return seconds

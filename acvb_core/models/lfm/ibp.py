@@ -17,8 +17,8 @@ from acvb_core.core.clusters import order_by_size, place_columns
 from acvb_core.core.protocols import Array, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.core.spec import Values
 from acvb_core.models.lfm.answer import correlate_features
-from acvb_core.models.lfm.ibp_kernels import BIRTHS, Bits, FeatureSlots, NoisyCells, visit
-from acvb_core.models.lfm.kernels import Floats, StandardisedTable
+from acvb_core.models.lfm.ibp_kernels import BIRTHS, FeatureSlots, NoisyCells, visit
+from acvb_core.models.lfm.kernels import LOG_2PI, Bits, Floats, StandardisedTable
 from acvb_core.models.lfm.state import AXES, build_posterior
 
 #: Features of two samples count as the same if their objects correlate at least so much, with either sign.
@@ -295,18 +295,13 @@ def flip_features(
     return z, drawn
 
 
-def log_joint(
-    cells: StandardisedTable,
-    z: Bits,
-    known: tuple[Floats, Floats],
-    posterior: WeightPosterior,
-    widths: Widths,
-    alpha: float,
-) -> float:
+def log_joint(cells: StandardisedTable, z: Bits, widths: Widths, alpha: float, poll: Poll = no_poll) -> float:
     """Return log p(X, Z) with the weights integrated out, up to what does not depend on Z, in nats.
 
     Identical features are counted as if they were not (the factor of their orders is left out).
     """
+    known = moments(cells, z, poll)
+    posterior = weight_posterior(known, widths, poll)
     n, size = len(z), z.sum(axis=0, dtype=np.float64)
     prior = len(size) * math.log(alpha)
     prior += float((gammaln(size) + gammaln(n - size + 1.0) - gammaln(n + 1.0)).sum())
@@ -487,10 +482,7 @@ class IbpGibbs(UnaveragedMethod):
         z = np.delete(state.z, rng.integers(n_features), axis=1)
         for _ in range(PRUNE_PASSES):
             z, posterior, _ = self._draw(z, widths, alpha, n_features - 1, rng, poll)
-        now, new = (
-            log_joint(self.cells, each, known, weight_posterior(known, widths, poll), widths, alpha)
-            for each, known in ((each, moments(self.cells, each, poll)) for each in (state.z, z))
-        )
+        now, new = (log_joint(self.cells, each, widths, alpha, poll) for each in (state.z, z))
         return _state(z, posterior, widths, alpha, state.sweeps) if new > now else None
 
 
@@ -529,9 +521,6 @@ def choose_sides(z: Floats, weights: Floats) -> tuple[Floats, Floats]:
     weights[0] += weights[1:][over].sum(axis=0)
     weights[1:][over] *= -1.0
     return np.where(over, 1.0 - z, z), weights
-
-
-_LOG_2PI = math.log(2.0 * math.pi)
 
 
 @dataclass(frozen=True, eq=False)
@@ -582,12 +571,9 @@ def log_probability(method: IbpGibbs, state: IbpState, poll: Poll = no_poll) -> 
     Features that the same objects have are counted as if they were told apart (a factor of their orders is left out).
     """
     cells, widths = method.cells, state.widths
-    known = moments(cells, state.z, poll)
-    value = log_joint(cells, state.z, known, weight_posterior(known, widths, poll), widths, state.alpha)
+    value = log_joint(cells, state.z, widths, state.alpha, poll)
     squares = np.einsum("nd,nd->d", cells.values, cells.values)
-    value -= 0.5 * float(
-        (cells.per_column * (_LOG_2PI + np.log(widths.noise)) + squares / widths.noise).sum()
-    )
+    value -= 0.5 * float((cells.per_column * (LOG_2PI + np.log(widths.noise)) + squares / widths.noise).sum())
     harmonic = float((1.0 / np.arange(1, cells.n_objects + 1)).sum())
     value -= state.alpha * harmonic
     if method.learn:

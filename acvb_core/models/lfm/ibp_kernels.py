@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.special import OPTIONS, log
+from acvb_core.models.lfm.kernels import Bits, Floats
 
-Floats = NDArray[np.float64]
-Bits = NDArray[np.int8]
 #: Most features that can be born with one object in one visit.
 BIRTHS = 6
 

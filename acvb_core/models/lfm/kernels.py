@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 Floats = NDArray[np.float64]
+Bits = NDArray[np.int8]
+LOG_2PI = math.log(2.0 * math.pi)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMetho
 from acvb_core.core.spec import Values
 from acvb_core.core.special import OPTIONS
 from acvb_core.models.lfm.ibp import PSEUDO
-from acvb_core.models.lfm.kernels import Floats, StandardisedTable
+from acvb_core.models.lfm.kernels import LOG_2PI, Bits, Floats, StandardisedTable
 from acvb_core.models.lfm.state import build_posterior
 
 _LOG_2 = math.log(2.0)
@@ -48,9 +48,6 @@ def divergence(mean: Floats, variance: Floats, prior: float) -> float:
     own = -0.5 * np.log(variance) - log_ndtr(mean / np.sqrt(variance))
     own -= 0.5 * (square - 2.0 * mean * first + mean**2) / variance
     return float((own + 0.5 * math.log(prior) - _LOG_2 + 0.5 * square / prior).sum())
-
-
-Bits = NDArray[np.int8]
 
 
 @nb.njit(**OPTIONS)
@@ -184,7 +181,6 @@ def climb(u: Floats, q: Floats, z: Bits) -> None:
                 gain[k] -= sign * q[k, best]
 
 
-_LOG_2PI = math.log(2.0 * math.pi)
 #: Least variance of the weights' prior, in units of the mean variance of the columns.
 LEAST_PRIOR = 1e-6
 #: Between what values alpha is looked for.
@@ -259,7 +255,7 @@ def lower_bound(cells: StandardisedTable, state: Meibp, most: int) -> float:
     """
     first, second = moments(state.parent, state.spread)
     errors = squared_errors(cells, state, first, second)
-    bound = -0.5 * float((cells.per_column * (_LOG_2PI + np.log(state.noise)) + errors / state.noise).sum())
+    bound = -0.5 * float((cells.per_column * (LOG_2PI + np.log(state.noise)) + errors / state.noise).sum())
     bound += log_prior(state.z.sum(axis=0, dtype=np.float64), cells.n_objects, state.alpha, most)
     # The prior of the noise: as if there were more cells, of the columns' own variances; nothing where it is as they.
     ratio = state.noise / state.scales

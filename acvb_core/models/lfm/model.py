@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +14,9 @@ from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore, score_cells
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.lfm.answer import Reconstruction, measure_spread, reconstruct, result_tables
-from acvb_core.models.lfm.kernels import Floats, cell_moments
+from acvb_core.models.lfm.kernels import LOG_2PI, Floats, cell_moments
 from acvb_core.models.lfm.state import FEATURES
 
-_LOG_2PI = math.log(2.0 * math.pi)
 #: Products of a feature and a held-out cell that one kernel call takes.
 _PIECE = 4_000_000
 #: Cells of the training data whose moments are worked out at a time: there are several arrays of them.
@@ -76,7 +74,7 @@ class LfmModel:
             density = np.log(variance)
             density += (truth - mean) ** 2 / variance
             total -= 0.5 * float(density[~np.isnan(truth)].sum())
-        return total / table.n_observed - 0.5 * _LOG_2PI
+        return total / table.n_observed - 0.5 * LOG_2PI
 
     def moments(self, posterior: Posterior, rows: slice | Array = slice(None)) -> tuple[Floats, Floats]:
         """Return mean and variance of all cells of some rows, shape (n, D), on the scale that the method worked on.
@@ -114,7 +112,7 @@ class LfmModel:
         unit = None if self._unit is None else self._unit[columns]
         mean, variance = self._standardise(mean, variance, unit)
         squares = (self._truth(heldout) - mean) ** 2
-        log_density = -0.5 * (_LOG_2PI + np.log(variance) + squares / variance)
+        log_density = -0.5 * (LOG_2PI + np.log(variance) + squares / variance)
         return np.stack([np.exp(log_density.astype(np.longdouble)), mean.astype(np.longdouble)], axis=1)
 
     @staticmethod

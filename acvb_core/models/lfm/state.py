@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg
 
 from acvb_core.core.protocols import Array, Poll, Posterior, no_poll
-from acvb_core.models.lfm.kernels import Floats, StandardisedTable, negative_entropy
+from acvb_core.models.lfm.kernels import LOG_2PI, Floats, StandardisedTable, negative_entropy
 
 #: Ridge on every coefficient, for each object: what keeps features without objects from being singular.
 RIDGE = 1e-9
@@ -190,7 +190,6 @@ AXES: dict[str, tuple[str | None, ...]] = {
     "bound": (None,),
     "in_samples": (FEATURES,),
 }
-_LOG_2PI = math.log(2.0 * math.pi)
 
 
 @dataclass(frozen=True)
@@ -275,7 +274,7 @@ def lower_bound(
     tight = shares is None
     pi = totals / cells.n_objects if shares is None else shares
     p = np.clip(pi, 1e-300, 1.0 - 1e-16)
-    bound = 0.5 * float((cells.per_column * (np.log(fit.precision) - _LOG_2PI)).sum())
+    bound = 0.5 * float((cells.per_column * (np.log(fit.precision) - LOG_2PI)).sum())
     bound -= 0.5 * float((fit.precision * fit.squared_error).sum())
     bound += float((totals * np.log(p) + (cells.n_objects - totals) * np.log1p(-p)).sum())
     bound -= negative_entropy(mu)

@@ -16,10 +16,9 @@ from acvb_core.core.clusters import Order, is_identity
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.core.spec import Values
 from acvb_core.core.special import OPTIONS
-from acvb_core.models.lfm.kernels import Floats, StandardisedTable, negative_entropy
+from acvb_core.models.lfm.kernels import LOG_2PI, Floats, StandardisedTable, negative_entropy
 from acvb_core.models.lfm.state import FEATURES, build_posterior
 
-_LOG_2PI = math.log(2.0 * math.pi)
 #: Objects whose entropy is taken at a time.
 _PIECE = 8192
 
@@ -88,7 +87,7 @@ def lower_bound(
     """
     n = cells.n_objects
     log_precision = psi(state.shape) - np.log(state.rate)
-    bound = 0.5 * float((cells.per_column * (log_precision - _LOG_2PI) - state.precision * errors).sum())
+    bound = 0.5 * float((cells.per_column * (log_precision - LOG_2PI) - state.precision * errors).sum())
     bound -= _gamma_divergence(state, prior, log_precision)
     squares = state.means**2 + state.variances
     bound += 0.5 * float((1.0 + np.log(state.variances / state.variance) - squares / state.variance).sum())
