@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -19,17 +18,15 @@ from acvb_core.registry import method_row
 from acvb_core.views.studies import tuning_figure
 from pages.ui.running import forms
 from pages.ui.running.live import live_plot
-from pages.ui.running.plan_buttons import show_plan_buttons
 from pages.ui.running.setup import methods_key, tunable_methods
+from pages.ui.running.studies import follow_study, show_study_bar, show_troubles
 from pages.ui.shared import format as say
-from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
 
 MOST_TRIALS, USUAL_TRIALS = 500, 30
-REFRESH_SECONDS = 1.0
 _METHOD = "scvb0"
-_USED, _TROUBLE = "tune_used", "tune_trouble"
+_USED = "tune_used"
 _ABOUT = (
     "A streaming method learns in steps, and the size of the steps decides how well it learns. This search makes one "
     "run after another with different learning rates and looks for those that predict held-out words best (Bayesian "
@@ -44,13 +41,7 @@ def show_tuning(workspace: Workspace, dataset: Dataset | None) -> None:
     is_searching = any(job.inspect().status.active for job in jobs)
     if not (workspace.view_only or is_searching) and dataset is not None and tunable_methods(dataset):
         _show_form(workspace, dataset)
-    if _TROUBLE in st.session_state:
-        st.error("The search could not be deleted.", icon=":material/error:")
-        st.text(st.session_state.pop(_TROUBLE))
-    for job_id, why in workspace.searches.unreadable(workspace.key).items():
-        st.warning("A search could not be read:", icon=":material/warning:")
-        st.text(why)
-        st.button("Delete it", key=f"tune_drop_{job_id}", on_click=_remove, args=(workspace, job_id))
+    show_troubles(workspace, workspace.searches, "search", "tune")
     for job in reversed(jobs):
         _show_search(workspace, dataset, job)
 
@@ -112,19 +103,18 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
 
 def _show_search(workspace: Workspace, dataset: Dataset | None, job: StudyJob[Tuning]) -> None:
     """Draw how a search goes, again and again while it does."""
-    busy = _is_moving(job)
     with st.container(border=True, key=f"tune_{job.id}"):
         name = clean_name(workspace.searches.name(job.id)) or "data"
         st.caption(f"{name} · {say.ago(job.created)}")
 
-        def panel() -> None:
-            seen = job.inspect()
-            if _is_moving(job) != busy:
-                st.rerun()
-            _show_state(workspace, job, seen)
+        def draw(seen: StudyState[Tuning]) -> None:
+            show_study_bar(
+                workspace, workspace.searches, job, seen, prefix="tune", text=_describe_state(job, seen),
+                nouns=("search", "trial"),
+            )  # fmt: skip
             _show_trials(job, seen)
 
-        refresh(panel, REFRESH_SECONDS if busy else None)
+        follow_study(job, draw)
         seen = job.inspect()
         if not seen.status.active and seen.study.best_trial is not None:
             _show_answer(workspace, dataset, job, seen)
@@ -145,44 +135,19 @@ def _show_trials(job: StudyJob[Tuning], seen: StudyState[Tuning]) -> None:
         st.caption("The first trial uses the default learning rates.")
 
 
-def _is_moving(job: StudyJob[Tuning]) -> bool:
-    status = job.inspect().status
-    return status.active and status is not Status.PAUSED
-
-
-def _show_state(workspace: Workspace, job: StudyJob[Tuning], seen: StudyState[Tuning]) -> None:
-    """Draw how far the search is, and the buttons that hold and end it."""
-    method, over = method_row(job.plan.model, job.plan.method), seen.study.n_runs
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        if seen.status is Status.QUEUED:
-            text = say.describe_wait(job)
-        elif seen.number is not None:
-            text = f"{method.label}: trial {seen.number:,} of {seen.planned:,}"
-        else:
-            text = f"{method.label}: {say.count(over, 'trial')} of {seen.planned:,} done"
-            if seen.status is Status.INTERRUPTED:
-                text = f"Interrupted · {text}"
-        if (best := seen.study.best_trial) is not None:
-            text += f" · best perplexity so far {write_number(best.perplexity)}"
-        st.progress(
-            seen.done if seen.status.active else min(over / seen.planned, 1.0), text=text, width="stretch"
-        )
-        if not workspace.view_only:
-            show_plan_buttons(
-                job,
-                seen.status,
-                f"tune_{job.id}",
-                kept="Finished trials are kept. The search can continue later.",
-                question=f"Delete this search with {say.count(over, 'trial')}?",
-                remove=partial(_remove, workspace, job.id),
-            )
-
-
-def _remove(workspace: Workspace, job_id: str) -> None:
-    try:
-        workspace.searches.remove(workspace.key, job_id)
-    except AcvbError as error:
-        st.session_state[_TROUBLE] = str(error)
+def _describe_state(job: StudyJob[Tuning], seen: StudyState[Tuning]) -> str:
+    """Return how far the search is, and the best perplexity so far."""
+    label = method_row(job.plan.model, job.plan.method).label
+    if seen.status is Status.QUEUED:
+        text = say.describe_wait(job)
+    elif seen.number is not None:
+        text = f"{label}: trial {seen.number:,} of {seen.planned:,}"
+    else:
+        text = f"{label}: {say.count(seen.study.n_runs, 'trial')} of {seen.planned:,} done"
+        if seen.status is Status.INTERRUPTED:
+            text = f"Interrupted · {text}"
+    best = seen.study.best_trial
+    return text if best is None else f"{text} · best perplexity so far {write_number(best.perplexity)}"
 
 
 def _show_answer(

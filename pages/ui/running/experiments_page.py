@@ -20,19 +20,16 @@ from acvb_core.registry import methods_for
 from acvb_core.store.export import csv_text, latex_table
 from acvb_core.views.studies import course_figure, experiment_figure
 from pages.ui.running.forms import name_methods
-from pages.ui.running.plan_buttons import show_plan_buttons
+from pages.ui.running.studies import follow_study, show_study_bar, show_troubles
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.empty import show_empty_state
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.workspace.dataset import Dataset
 
-REFRESH_SECONDS = 1.0
 #: Methods and settings in one experiment, and splits.
 MOST_CONDITIONS, MOST_SPLITS = 100, 1_000
-_TROUBLE = "experiment_trouble"
 #: Methods that are compared unless others are chosen; of a model without them its first three.
 _USUAL = ("acvb0", "cvb0", "vb", "gibbs")
 #: Of the columns of the table.
@@ -72,13 +69,7 @@ def show_experiments_page() -> None:
     if dataset is not None and not workspace.view_only:
         with st.expander("New experiment", icon=":material/add:", expanded=not jobs):
             _show_form(workspace, dataset)
-    if _TROUBLE in st.session_state:
-        st.error("The experiment could not be deleted.", icon=":material/error:")
-        st.text(st.session_state.pop(_TROUBLE))
-    for job_id, why in workspace.experiments.unreadable(workspace.key).items():
-        st.warning("An experiment could not be read:", icon=":material/warning:")
-        st.text(why)
-        st.button("Delete it", key=f"experiment_drop_{job_id}", on_click=_remove, args=(workspace, job_id))
+    show_troubles(workspace, workspace.experiments, "experiment", "experiment")
     for job in reversed(jobs):
         with contain_failure("experiment"):
             _show_experiment(workspace, job)
@@ -147,16 +138,15 @@ def _plan(dataset: Dataset, methods: list[str], k: list[int] | None, splits: int
 
 
 def _show_experiment(workspace: Workspace, job: StudyJob[Experiment]) -> None:
-    busy = _is_moving(job)
     with st.container(border=True, key=f"experiment_{job.id}"):
         name = clean_name(workspace.experiments.name(job.id)) or "data"
         st.subheader(f"{name} · {say.ago(job.created)}", anchor=False)
 
-        def panel() -> None:
-            if _is_moving(job) != busy:
-                st.rerun()
-            seen = job.inspect()
-            _show_state(workspace, job, seen)
+        def draw(seen: StudyState[Experiment]) -> None:
+            show_study_bar(
+                workspace, workspace.experiments, job, seen, prefix="experiment",
+                text=_describe_state(job, seen), nouns=("experiment", "run"),
+            )  # fmt: skip
             if seen.error is not None:
                 st.error("The experiment failed:", icon=":material/error:")
                 st.text(seen.error)
@@ -164,41 +154,18 @@ def _show_experiment(workspace: Workspace, job: StudyJob[Experiment]) -> None:
                 with contain_failure("answer"):
                     _show_answer(job, seen.study)
 
-        refresh(panel, REFRESH_SECONDS if busy else None)
+        follow_study(job, draw)
 
 
-def _is_moving(job: StudyJob[Experiment]) -> bool:
-    status = job.inspect().status
-    return status.active and status is not Status.PAUSED
-
-
-def _show_state(workspace: Workspace, job: StudyJob[Experiment], seen: StudyState[Experiment]) -> None:
-    over, planned = seen.study.n_runs, seen.planned
-    text = f"{over:,} of {say.count(planned, 'run')}"
+def _describe_state(job: StudyJob[Experiment], seen: StudyState[Experiment]) -> str:
+    text = f"{seen.study.n_runs:,} of {say.count(seen.planned, 'run')}"
     if seen.status is Status.QUEUED:
-        text = f"{say.describe_wait(job)} · {text}"
-    elif seen.status is Status.PAUSED:
-        text = f"Paused · {text}"
-    elif not seen.status.active and not seen.is_complete:
-        text = f"{'Interrupted' if seen.status is Status.INTERRUPTED else 'Stopped'} · {text}"
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.progress(seen.done if seen.status.active else over / planned, text=text, width="stretch")
-        if not workspace.view_only:
-            show_plan_buttons(
-                job,
-                seen.status,
-                f"experiment_{job.id}",
-                kept="The runs that are over are kept. The experiment can continue later.",
-                question=f"Delete this experiment with {say.count(over, 'run')}?",
-                remove=partial(_remove, workspace, job.id),
-            )
-
-
-def _remove(workspace: Workspace, job_id: str) -> None:
-    try:
-        workspace.experiments.remove(workspace.key, job_id)
-    except AcvbError as error:
-        st.session_state[_TROUBLE] = str(error)
+        return f"{say.describe_wait(job)} · {text}"
+    if seen.status is Status.PAUSED:
+        return f"Paused · {text}"
+    if not seen.status.active and not seen.is_complete:
+        return f"{'Interrupted' if seen.status is Status.INTERRUPTED else 'Stopped'} · {text}"
+    return text
 
 
 def _show_answer(job: StudyJob[Experiment], experiment: Experiment) -> None:

@@ -36,9 +36,7 @@ def bars(app: AppTest) -> dict[int, float]:
     """Share of each topic by its number, as the chart has them."""
     specs = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
     (trace,) = (t for spec in specs for t in spec["data"] if t.get("name") == "share of the document")
-    topics, shares = (
-        np.frombuffer(b64decode(trace[of]["bdata"]), trace[of]["dtype"]) for of in ("customdata", "x")
-    )
+    shares = np.frombuffer(b64decode(trace["x"]["bdata"]), trace["x"]["dtype"])
     return dict(zip(trace["customdata"], shares.tolist(), strict=True))
 
 
