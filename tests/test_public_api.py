@@ -129,48 +129,6 @@ def test_a_session_in_a_notebook(tmp_path: Path) -> None:
     assert comparison.agreement("rows").shape == (4, 4)
 
 
-def test_a_session_with_texts(tmp_path: Path) -> None:
-    path = tmp_path / "talks.csv"
-    words = {"sea": "ship sail harbour wave", "farm": "field corn harvest plough"}
-    lines = [f"{kind}{i},{words[kind]} {words[kind]}\n" for i in range(12) for kind in words]
-    path.write_text("name,text\n" + "".join(lines))
-    loaded = acvb_core.load_corpus(path, tokeniser=acvb_core.Tokeniser(min_documents=3))
-    corpus = loaded.data
-    assert isinstance(corpus, acvb_core.Corpus)
-    assert corpus.shape == (24, 8)
-    result = acvb_core.fit(corpus, "cvb0", k=2, alpha=0.1, hyper="fixed", heldout=0.1)
-    assert str(result.verdict) == "CONVERGED"
-    assert dict(result.snapshot.effective_k) == {"topics": 2}
-    best = result.topics[result.topics["rank"] <= 4].groupby("topic")["word"].agg(set)
-    assert sorted(map(sorted, best)) == sorted(sorted(kind.split()) for kind in words.values())
-    assert list(result.documents.columns) == ["document", "tokens", "topic_1", "topic_2"]
-    comparison = acvb_core.compare(corpus, ["cvb0", "acvb0"], seeds=2, k=2, max_sweeps=5)
-    assert len(comparison.table()) == 4
-    assert comparison.agreement("documents").shape == (4, 4)
-
-
-def test_a_session_with_a_table(tmp_path: Path) -> None:
-    blocks = acvb_core.load_sample("block_images").table
-    path = tmp_path / "pictures.csv"
-    lines = [",".join(f"{cell:.4f}" for cell in row) for row in blocks.values[:200]]
-    path.write_text(",".join(blocks.columns) + "\n" + "\n".join(lines) + "\n")
-    table = acvb_core.load_table(path, image="6x6").data
-    assert isinstance(table, acvb_core.Table)
-    assert table.shape == (200, 36)
-    result = acvb_core.fit(table, "fab", heldout=0.1)
-    assert str(result.verdict) == "CONVERGED"
-    found = result.snapshot.effective_k["features"]
-    assert result.features.shape == (found, 3 + 36)
-    assert list(result.objects.columns) == ["object", *(f"feature_{k + 1}" for k in range(found))]
-    assert list(result.columns.columns) == ["column", "baseline", "noise_sd", "mean", "sd"]
-    made = result.reconstruction(0)
-    assert made["residual"].std() < 0.5
-    comparison = acvb_core.compare(table, ["fab", "em"], k_max=6, max_sweeps=5, heldout=0.1)
-    assert list(comparison.table()["k_features"]) == [
-        r.snapshot.effective_k["features"] for r in comparison.results
-    ]
-
-
 @for_each("sample", ["southern_women", "karate"])
 def test_clusters_have_one_number_in_labels_tables_and_files(sample: str, tmp_path: Path) -> None:
     data = acvb_core.load_sample(sample)

@@ -27,7 +27,6 @@ from tests.oracles.dense_irm import (
     predict,
     stick_evidence,
     stick_log_prior,
-    sweep,
     update_ab_tied,
     update_alpha,
     update_cvb0,
@@ -137,23 +136,6 @@ def test_updates_are_exact_when_all_else_is_hard(update, options):
 
 def bound_of(case: Case) -> float:
     return lower_bound(case.data, case.q1, case.q2, *case.hyper)
-
-
-def run_sweep(case: Case, update, order1, order2, **options):
-    names = dict(zip(("a", "b", "alpha1", "alpha2"), case.hyper, strict=True))
-    return sweep(update, case.data, case.q1, case.q2, order1, order2, **names, **options)
-
-
-def test_a_sweep_uses_each_new_row_at_once_and_adds_up_log_normalisers():
-    case = random_case(1, shape=(4, 3), sizes=(2, 2))
-    q1, total = case.q1.copy(), 0.0
-    for i in (3, 1):
-        q1[i], log_normaliser = update_cvb0(case.data, q1, case.q2, i, case.a, case.b, case.alpha1)
-        total += log_normaliser
-    swept1, swept2, loo = run_sweep(case, update_cvb0, (3, 1), ())
-    assert swept1.tolist() == q1.tolist()
-    assert swept2.tolist() == case.q2.tolist()
-    assert loo == pytest.approx(total, abs=1e-13)
 
 
 def test_vb_bound_never_falls_with_hyper_parameters_in_between():

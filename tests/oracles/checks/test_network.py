@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from tests.loops import for_each
 from tests.oracles import network_enumeration as exact
 from tests.oracles.cases import soft_rows
-from tests.oracles.dense_irm import Array, DenseData, update_alpha
+from tests.oracles.dense_irm import Array, DenseData
 from tests.oracles.dense_irm import log_likelihood_of_labels as two_domain_log_likelihood
 from tests.oracles.dense_network import (
     NetworkData,
@@ -18,14 +18,11 @@ from tests.oracles.dense_network import (
     log_joint,
     log_likelihood_of_labels,
     lower_bound,
-    merged,
     network,
     paper_variance,
     predict,
     pseudo_loo,
-    split,
     sweep,
-    update_ab_tied,
     update_cvb0,
     update_cvb2,
     vb_sweep,
@@ -240,27 +237,3 @@ def test_gibbs_conditional_is_the_ratio_of_joints_under_the_crp(kind):
             wanted = np.exp(np.array(logs) - logsumexp(logs))
             assert probability == pytest.approx(wanted, abs=1e-12)
             assert len(clusters) == len(set(np.delete(z, i))) + 1
-
-
-@each_kind
-def test_hyper_parameter_steps_never_lower_the_bound(kind):
-    for seed in range(10):
-        case = random_network_case(seed, kind, n=8, size=3)
-        bounds = [bound_of(case)]
-        for _ in range(6):
-            case = case._replace(alpha=update_alpha(case.q, case.alpha))
-            bounds.append(bound_of(case))
-            a, b = update_ab_tied(case.data, case.q, case.a, case.b)
-            case = case._replace(a=a, b=b)
-            bounds.append(bound_of(case))
-        assert np.diff(bounds).min() >= -1e-10
-
-
-@each_kind
-def test_a_split_is_undone_by_its_merge(kind):
-    case = random_network_case(10, kind, n=7, size=3)
-    share = np.random.default_rng(0).random(7)
-    torn = split(case.q, 1, share)
-    assert torn.shape == (7, 4)
-    assert torn.sum(axis=1) == pytest.approx(np.ones(7), abs=1e-14)
-    assert merged(torn, 1, 3) == pytest.approx(case.q, abs=1e-14)
