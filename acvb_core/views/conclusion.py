@@ -11,8 +11,7 @@ from acvb_core.engine.history import ELSEWHERE, MOTION, Verdict
 from acvb_core.engine.prepared import depends_on_seed
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.views.comparison_table import clusters_of, same_documents, same_split
-from acvb_core.views.settings_table import settings_without_seeds
+from acvb_core.views.comparison_table import clusters_of, same_documents, same_split, settings_without_seeds
 
 #: From this agreement on runs agree well, or in part.
 WELL, PARTLY = 0.8, 0.4

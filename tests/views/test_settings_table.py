@@ -9,8 +9,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.chains import measure_mixing
 from acvb_core.samples.planted_relations import planted_relation
-from acvb_core.views.comparison_table import comparison_table
-from acvb_core.views.settings_table import compare_settings
+from acvb_core.views.comparison_table import compare_settings, comparison_table
 
 
 def run_with(method: str = "vb", seed: int = 0, **settings: object) -> Result:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,25 +57,18 @@ def group_graph_figure(
     place = _pixels(graph, across, height)
     top = max([item.excess for item in (*shown, *graph.inner.values())], default=0.0)
     both = {(item.source, item.target) for item in shown}
-    data: list[Part] = []
-    middles: list[tuple[float, float]] = []
-    ends: list[tuple[float, float, float]] = []
-    for item in shown:
-        bend = _BEND if (item.target, item.source) in both else 0.0
-        line = _path(place[item.source], place[item.target], bend)
-        begin, end = across[item.source] / 2, across[item.target] / 2
-        middles.append(_gap_middle(line, begin, end))
-        if graph.directed:
-            end += 0.5 * _ring_width(graph.inner[item.target], top)
-            ends.append(_arrow(line, end))
-            line = _cut_end(line, end + 0.6 * _head_size(item, top))
-        data.append(_draw_line(item, line, top, graph.directed, selected))
+    paths = [
+        _path(place[a], place[b], _BEND if (b, a) in both else 0.0) for a, b in (item[:2] for item in shown)
+    ]
+    data = [
+        _draw_line(item, path, across[item.target] / 2, top, graph, selected)
+        for item, path in zip(shown, paths, strict=True)
+    ]
     if shown:
         # Points that cannot be seen: what the pointer finds of the lines.
+        x, y = np.round([path[len(path) // 2] for path in paths], 2).T
         texts = [_edge_text(item, graph, kind) for item in shown]
-        data.append(_points("edges", middles, {"size": 16, "color": "rgba(0,0,0,0)"}, hovertext=texts))
-        if graph.directed:
-            data.append(_draw_heads(ends, shown, top, selected))
+        data.append(scatter("edges", x, y, marker={"size": 16, "color": "rgba(0,0,0,0)"}, hovertext=texts))
     data.append(_draw_discs(graph, place, across, top, kind, selected))
     return make_figure(data, height, **_layout(graph, place, across, len(shown), height))
 
@@ -112,10 +102,6 @@ def _line_width(item: GroupEdge, top: float) -> float:
     return float(max(_WIDEST * np.sqrt(share), _NARROWEST))
 
 
-def _head_size(item: GroupEdge, top: float) -> float:
-    return 9.0 + 1.5 * _line_width(item, top)
-
-
 def _ring_width(item: GroupEdge, top: float) -> float:
     share = max(item.excess, 0.0) / top if top > 0.0 and item.ratio > 1.0 else 0.0
     return float(max(_RING * np.sqrt(share), 1.0))
@@ -129,67 +115,32 @@ def _path(a: Floats, b: Floats, bend: float) -> Floats:
     return np.asarray((1 - t) ** 2 * a + 2 * t * (1 - t) * control + t**2 * b)
 
 
-def _lengths(line: Floats) -> Floats:
-    """Return how far each point of a line is from its beginning, along the line."""
-    return np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(line, axis=0).T))])
-
-
-def _point_at(line: Floats, at: float) -> tuple[float, float]:
-    """Return the point of a line so far along it."""
-    along = _lengths(line)
-    return float(np.interp(at, along, line[:, 0])), float(np.interp(at, along, line[:, 1]))
-
-
-def _gap_middle(line: Floats, begin: float, end: float) -> tuple[float, float]:
-    """Return the point half way between the two discs."""
-    return _point_at(line, (begin + _lengths(line)[-1] - end) / 2)
-
-
-def _arrow(line: Floats, end: float) -> tuple[float, float, float]:
-    """Return where a line meets the disc at its end, and its direction there (degrees clockwise from up)."""
-    at = max(_lengths(line)[-1] - end, 0.0)
-    (x, y), before = _point_at(line, at), _point_at(line, max(at - 8.0, 0.0))
-    return x, y, float(np.degrees(np.arctan2(x - before[0], y - before[1])))
-
-
-def _cut_end(line: Floats, end: float) -> Floats:
-    """Return the line without its last `end` pixels, where its arrow is."""
-    along = _lengths(line)
-    at = max(along[-1] - end, 0.0)
-    return np.vstack([line[along < at], _point_at(line, at)])
-
-
 def _is_clear(item: GroupEdge, selected: int | None) -> bool:
     return selected is None or selected - 1 in (item.source, item.target)
 
 
-def _draw_line(item: GroupEdge, line: Floats, top: float, directed: bool, selected: int | None) -> Part:
-    colour = cluster_colour(item.source + 1) if directed else MUTED
-    style = {
-        "width": round(_line_width(item, top), 2),
-        "color": rgba(colour, 0.6 if _is_clear(item, selected) else 0.12),
-    }
-    uid = f"edge-{item.source + 1}-{item.target + 1}"
-    x, y = np.round(line, 2).T.tolist()
-    return scatter(uid, x, y, "lines", line=style)
-
-
-def _points(uid: str, points: Sequence[tuple[float, ...]], marker: Part, **more: Any) -> Part:
-    """Return points without an outline; what follows x and y in `points` is left out."""
-    x, y = ([round(point[axis], 2) for point in points] for axis in (0, 1))
-    return scatter(uid, x, y, marker={**marker, "line": {"width": 0}}, **more)
-
-
-def _draw_heads(
-    ends: list[tuple[float, float, float]], items: list[GroupEdge], top: float, selected: int | None
+def _draw_line(
+    item: GroupEdge, path: Floats, radius: float, top: float, graph: GroupGraph, selected: int | None
 ) -> Part:
-    colours = [
-        rgba(cluster_colour(item.source + 1), 1.0 if _is_clear(item, selected) else 0.2) for item in items
-    ]
-    sizes = np.round([_head_size(item, top) for item in items], 1).tolist()
-    angles = [round(angle, 1) for _, _, angle in ends]
-    marker = {"symbol": "arrow", "angle": angles, "size": sizes, "opacity": 1, "color": colours}
-    return _points("heads", ends, marker)
+    """Return the line between two discs; with directions, an arrow touches the disc that it goes to."""
+    clear = _is_clear(item, selected)
+    width = round(_line_width(item, top), 2)
+    colour = cluster_colour(item.source + 1) if graph.directed else MUTED
+    line = {"width": width, "color": rgba(colour, 0.6 if clear else 0.12)}
+    x, y = np.round(path, 2).T
+    uid = f"edge-{item.source + 1}-{item.target + 1}"
+    if not graph.directed:
+        return scatter(uid, x, y, "lines", line=line)
+    sizes, away = np.zeros(len(path)), np.zeros(len(path))
+    sizes[-1], away[-1] = 9.0 + 1.5 * width, radius + 0.5 * _ring_width(graph.inner[item.target], top)
+    head: Part = {
+        "symbol": "arrow",
+        "angleref": "previous",
+        "size": sizes.tolist(),
+        "standoff": away.tolist(),
+    }
+    head |= {"opacity": 1, "color": rgba(colour, 1.0 if clear else 0.2), "line": {"width": 0}}
+    return scatter(uid, x, y, "lines+markers", line=line, marker=head)
 
 
 def _draw_discs(
