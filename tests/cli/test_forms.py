@@ -65,24 +65,16 @@ def test_a_part_of_a_file_is_read(
 @for_each(
     "file, flags, said",
     [
-        (
-            "made.db",
-            (),
-            "(--table ...) among 'links', 'other things', or give a query (--query 'SELECT ...')",
-        ),
+        ("made.db", (), "(--table ...) among 'links', 'other things', or give a query (--query 'SELECT ...')"),
         ("made.db", ("--table", "x"), "the database has no table of this name"),
         ("made.db", ("--sheet", "x"), "made.db has no sheets: leave out --sheet x."),
         ("notes.parquet", ("--table", "x y"), "notes.parquet has no tables: leave out --table 'x y'."),
-        (
-            "book.xlsx",
-            ("--sheet", "x"),
-            "there is no sheet of this name (found 'x'). Choose among 'links', '2024'",
-        ),
+        ("book.xlsx", ("--sheet", "x"), "there is no sheet of this name (found 'x'). Choose among 'links', '2024'"),
         ("book.xlsx", ("--sheet", "9"), "there is no sheet at this position (found '9')"),
         ("book.xlsx", ("--model", "lda", "--sheet", "x"), "there is no sheet of this name (found 'x')"),
         ("sample:southern_women", ("--sheet", "x"), "A sample is read as it is; leave --sheet out"),
     ],
-)
+)  # fmt: skip
 def test_an_error_about_a_missing_part_names_the_flags(
     run: Run, files: Path, file: str, flags: tuple[str, ...], said: str
 ) -> None:

@@ -344,13 +344,9 @@ FILES = {
         {"format": "counts", "header": False, "count_column": 2},
     ),
     "counts with columns beside them": (
-        b"doc,word,count,year\na,x,1,1999\nb,y,2,2001\na,y,3,1999\n",
-        {"format": "counts"},
+        b"doc,word,count,year\na,x,1,1999\nb,y,2,2001\na,y,3,1999\n", {"format": "counts"},
     ),
-    "table of counts": (
-        b"doc,river,lake,bank,class\na,2,0,1,x\nb,0,3,0,y\nc,0,0,0,x\n",
-        {"format": "matrix"},
-    ),
+    "table of counts": (b"doc,river,lake,bank,class\na,2,0,1,x\nb,0,3,0,y\nc,0,0,0,x\n", {"format": "matrix"}),
     "docword": (UCI, {}),
     "docword with a vocabulary": (UCI, {"vocabulary": b"v\nw\nx\ny\nz\n"}),
     "docword by tabs, CR LF": (UCI.replace(b" ", b"\t").replace(b"\n", b"\r\n"), {}),
@@ -358,10 +354,7 @@ FILES = {
     "ldac with a vocabulary": (LDAC, {"vocabulary": b"v\nw\nx\ny\nz\n"}),
     "lines": (PROSE, {"format": "lines"}),
     "lines, everything": (PROSE, {"format": "lines", "tokeniser": EVERYTHING}),
-    "lines, phrases": (
-        PROSE,
-        {"format": "lines", "tokeniser": Tokeniser(ngrams=3, min_documents=1, max_share=0.5)},
-    ),
+    "lines, phrases": (PROSE, {"format": "lines", "tokeniser": Tokeniser(ngrams=3, min_documents=1, max_share=0.5)}),
     "lines, most words": (PROSE, {"format": "lines", "tokeniser": Tokeniser(max_words=1, min_documents=1)}),
     "lines, UTF-16": (PROSE.decode().encode("utf-16"), {"format": "lines"}),
     "lines, latin-1": (PROSE.decode().encode("latin-1"), {"format": "lines", "encoding": "latin-1"}),
@@ -369,17 +362,14 @@ FILES = {
     "lines without an end": (PROSE.rstrip(b"\n"), {"format": "lines"}),
     "table": (TABLE, {"format": "table"}),
     "table by column": (
-        TABLE,
-        {"format": "table", "text_column": "topic", "name_column": "text", "tokeniser": EVERYTHING},
+        TABLE, {"format": "table", "text_column": "topic", "name_column": "text", "tokeniser": EVERYTHING},
     ),
     "table without names": (TABLE, {"format": "table", "name_column": False}),
     "zip": (
-        zipped(
-            {"a/x.txt": "the river bank", "b/x.txt": "money river bank", "b/empty.txt": "", "read.md": "no"}
-        ),
+        zipped({"a/x.txt": "the river bank", "b/x.txt": "money river bank", "b/empty.txt": "", "read.md": "no"}),
         {"tokeniser": EVERYTHING},
     ),
-}
+}  # fmt: skip
 
 
 def assert_same(loaded, disk) -> None:

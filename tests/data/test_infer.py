@@ -34,19 +34,13 @@ GRAPHML = (
 @for_each(
     "name, content, kind, reason",
     [
-        (
-            "speeches.csv",
-            STORIES.to_csv(index=False),
-            "texts",
-            "The column “speech_text” holds texts of more than",
-        ),
+        ("speeches.csv", STORIES.to_csv(index=False), "texts", "The column “speech_text” holds texts of more than"),
         ("speeches.tsv", STORIES.to_csv(index=False, sep="\t"), "texts", "“speech_text”"),
         ("answers.csv", ANSWERS.to_csv(index=False), "texts", "“says”"),
         (
             "numbered.csv",
             "country;region;year 1;year 2;year 3\nA;north;1,5;2,25;\nB;south;2,5;;3,5\nC;south;0,5;1,5;2,5\n",
-            "table",
-            "3 of its 5 columns hold numbers",
+            "table", "3 of its 5 columns hold numbers",
         ),
         ("two.csv", "id,text\n1,Some words here\n2,Other words there\n", "texts", "“text”"),
         ("lines.txt", "\n".join(LONG), "texts", "Each line is a text of about"),
@@ -62,32 +56,17 @@ GRAPHML = (
         ("ratings.csv", "user,item,rating\n1,7,4.5\n1,8,2\n2,7,3\n", "relation", ""),
         ("orders.csv", ORDERS, "relation", "no name occurs on both"),
         ("who.csv", "Ann,Bob\nBob,Cyd\nCyd,Ann\n", "network", "3 of 3 names occur on both"),
-        (
-            "mail.csv",
-            "source,target,weight,time\n1,2,3,10\n2,3,1,11\n3,1,1,12\n",
-            "network",
-            "columns are named",
-        ),
+        ("mail.csv", "source,target,weight,time\n1,2,3,10\n2,3,1,11\n3,1,1,12\n", "network", "columns are named"),
         ("pairs.txt", "1 2\n2 1\n2 3\n3 2\n1 3\n3 1\n", "network", "every link goes both ways"),
         ("matrix.csv", "name,Fair,Ball,Race\nAnn,1,0,1\nBob,0,1,0\nCyd,0,1,1\n", "relation", ""),
         ("near.csv", ",a,b,c\na,0,2.5,1\nb,2.5,0,3\nc,1,3,0\n", "network", "same objects"),
         ("flowers.csv", FLOWERS, "table", "2 of its 3 columns hold numbers."),
-        (
-            "towns.csv",
-            "city,rain,sun\nBergen,2495,1187\nBari,588,2459\nRome,799,2473\n",
-            "table",
-            "2 of its 3",
-        ),
+        ("towns.csv", "city,rain,sun\nBergen,2495,1187\nBari,588,2459\nRome,799,2473\n", "table", "2 of its 3"),
         ("commas.csv", "a;b\n1,5;2\n2,5;7\n-4;1,25\n", "table", "2 of its 2"),
-        (
-            "people.csv",
-            "name,kind,age,pay,size\nAnn,a,30,9,2\nBob,b,40,8,3\nCyd,a,50,7,1\n",
-            "table",
-            "3 of its 5",
-        ),
+        ("people.csv", "name,kind,age,pay,size\nAnn,a,30,9,2\nBob,b,40,8,3\nCyd,a,50,7,1\n", "table", "3 of its 5"),
         ("big.csv", "id,fox,dog,cat\na,0,0,9 000\nb,0,1,0\nc,0,0,1\n", "counts", "words"),
     ],
-)
+)  # fmt: skip
 def test_text_files_are_recognised_with_the_reason(name: str, content: str, kind: str, reason: str) -> None:
     guess = guess_kind(content.encode(), name)
     assert guess.kind == kind

@@ -257,20 +257,14 @@ def test_networks_are_found(text, network, why):
         ("source,target\nAnn,Fair\nBob,Fair\n", "no name occurs on both"),
         ("userID,artistID\n1,2\n2,3\n3,1\n3,4\n", "3 of 4 names occur on both, numbers"),
         ("1,2\n2,3\n3,1\n3,4\n", "nothing else says"),
-        ("1,1\n2,2\n3,3\n4,4\n", "nothing else says"),  # no link between different objects says nothing
-        (
-            "Ann,Fair\nBob,Fair\nCy,Ball\nFair,Ball\nDi,Gala\nEd,Show\n",
-            "1 of 9 names occurs on both, too few",
-        ),
+        ("1,1\n2,2\n3,3\n4,4\n", "nothing else says"),
+        ("Ann,Fair\nBob,Fair\nCy,Ball\nFair,Ball\nDi,Gala\nEd,Show\n", "1 of 9 names occurs on both, too few"),
         ("Ann,Ann\n", "too few"),
         ("0,1,1,0\n1,0,0,0\n1,1,0,1\n0,0,1,0\n", "the file names none"),
         ("0,1,1,0,1\n1,0,1,0,1\n1,1,0,1,1\n0,0,1,0,1\n", "the file names none"),
-        (
-            "source,target\n" + "".join(f"{i},{i + 200}\n" for i in range(201)),
-            "1 of 401 names occurs on both",
-        ),
+        ("source,target\n" + "".join(f"{i},{i + 200}\n" for i in range(201)), "1 of 401 names occurs on both"),
     ],
-)
+)  # fmt: skip
 def test_two_kinds_of_objects_stay_two(text, why):
     found = loaded(text)
     assert found.data.network is None

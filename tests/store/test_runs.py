@@ -264,11 +264,7 @@ BARS = acvb_core.load_sample("bars").corpus
 IMAGES = acvb_core.load_sample("block_images").table
 RUNS: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "relation": (WOMEN, "acvb0", SMALL),
-    "network": (
-        network(directed=True, self_links=False),
-        "gibbs",
-        {"k_rows": 3, "max_sweeps": 4, "burn_in": 1},
-    ),
+    "network": (network(directed=True, self_links=False), "gibbs", {"k_rows": 3, "max_sweeps": 4, "burn_in": 1}),
     "race": (WOMEN, "cvb0", {**SMALL, "restarts": 2}),
     "topics": (BARS, "acvb0", {"k": 4, "max_sweeps": 4}),
     "topics over shards": (BARS, "cvb0", {"k": 4, "max_sweeps": 4, "shards": 2}),
@@ -276,7 +272,7 @@ RUNS: dict[str, tuple[Any, str, dict[str, Any]]] = {
     "table": (IMAGES, "fab", {"k_max": 4, "max_sweeps": 4}),
     "odd labels": (odd_relation(), "vb", {"k_rows": 2, "k_cols": 2, "max_sweeps": 2}),
     "odd texts": (odd_corpus(), "vb", {"k": 2, "max_sweeps": 2}),
-}
+}  # fmt: skip
 MOST_LINES, MOST_HTML = 6, 20_000
 
 

@@ -405,13 +405,9 @@ def test_a_workbook_with_a_cell_at_an_endless_place_is_refused(cell: str) -> Non
         (b"</table:table>", b"</ta`le:table>", r"content.xml is not well-formed XML \(.*line \d+"),
         (b"</table:table>", b"", "content.xml is not well-formed XML"),
         (b"(?i)utf-8", b"UTF255", "content.xml cannot be decoded: unknown encoding: UTF255"),
-        (
-            b"<office:document-content",
-            b"<!DOCTYPE x [<!ENTITY a 'b'>]>\\g<0>",
-            "content.xml declares an entity",
-        ),
+        (b"<office:document-content", b"<!DOCTYPE x [<!ENTITY a 'b'>]>\\g<0>", "content.xml declares an entity"),
     ],
-)
+)  # fmt: skip
 def test_a_sheet_of_opendocument_that_is_no_xml_is_refused(old: bytes, new: bytes, words: str) -> None:
     """The reader of workbooks continues for ever where a table has no end."""
     out = io.BytesIO()

@@ -254,16 +254,12 @@ def test_an_archive_of_one_thing_repeated_is_refused(monkeypatch: pytest.MonkeyP
 
 TITLED = {
     "a title": ("My data\n", "name,height,weight\nRex,40.5,12.5\nTom,25,4.2\n", 1),
-    "blank cells behind a title": (
-        "Pets of 2020,,\n,,\n",
-        "name,height,weight\nRex,40.5,12.5\nTom,25,4.2\n",
-        2,
-    ),
+    "blank cells behind a title": ("Pets of 2020,,\n,,\n", "name,height,weight\nRex,40.5,12.5\nTom,25,4.2\n", 2),
     "a comma in a title": ("Pets, and how\n\nthey grow\n", "a,b,c,d\n1,2,3,4\n2,4,6,7\n", 3),
     "Excel's sign": ("sep=;\n", "name;height\nRex;40,5\nTom;25,2\n", 1),
     "tabs": ("Export of May\n", "name\theight\nRex\t40.5\nTom\t25\n", 1),
     "a quoted title of two lines": ('"Pets\nof 2020"\n', "name;height\nRex;40\nTom;25\n", 2),
-}
+}  # fmt: skip
 
 
 @for_each("case", list(TITLED))
