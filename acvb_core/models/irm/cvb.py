@@ -191,7 +191,11 @@ class CollapsedIrm(VariationalMethod):
         # While moves are made, and in a run without any, objects are free to go anywhere.
         are_over = self.moves.any and state.moves is None
         least = MIN_RESPONSIBILITY if are_over and active is not None else -1.0
-        limits = limit_updates(state, least, is_whole=active is None and not state.smoothing_mass)
+        reach = OUT_OF_REACH if active is None and not state.smoothing_mass else -math.log(MIN_RESPONSIBILITY)
+        # The smoothing of the start stays in the counts during the first sweep. To take it out, object by object, would
+        # take a logarithm for each block and object.
+        smoothed = {domain: 1.001 * state.smoothing_mass / q.shape[1] for domain, q in state.q.items()}
+        limits = {domain: Limits(least, max(NEGLIGIBLE, share), reach) for domain, share in smoothed.items()}
         after, pseudo_loo = update(state, update_order, limits, poll)
         last = None if active is None else state.active
         changes = track_changes(state.q, after.q, update_order, last, pseudo_loo)
@@ -242,17 +246,6 @@ class CollapsedIrm(VariationalMethod):
         # Rebuilt in every whole sweep, so that rounding errors of adding and subtracting cannot pile up.
         counts = block_counts(self.relation, q, self.layout, poll) if is_whole else objects.counts()
         return replace(state, q=q, ones=counts[0], entries=counts[1]), pseudo_loo
-
-
-def limit_updates(state: IrmState, least: float, *, is_whole: bool) -> dict[str, Limits]:
-    """Return what an update of the objects of each domain skips; `is_whole` if the run may end with it.
-
-    The mass that the start has spread over all clusters stays in the counts during the first sweep. To take it out,
-    object by object, would take a logarithm for each block and object.
-    """
-    spread = {domain: 1.001 * state.smoothing_mass / q.shape[1] for domain, q in state.q.items()}
-    reach = OUT_OF_REACH if is_whole else -math.log(MIN_RESPONSIBILITY)
-    return {domain: Limits(least, max(NEGLIGIBLE, share), reach) for domain, share in spread.items()}
 
 
 def build_cvb0(data: Any, values: Values) -> CollapsedIrm:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -36,17 +36,6 @@ Step = Callable[[NDArray[np.int64]], float]
 LARGE, _PARTS_FROM = 1_000_000, 4_096
 #: … in this number of parts. Each sees the blocks as they were before the sweep, and its own changes.
 PARTS = 4
-
-
-@dataclass
-class _Part:
-    """Some of the objects of a sweep, in order, with the blocks as the part has changed them."""
-
-    objects: NDArray[np.int64]
-    blocks: BlockCounts
-    step: Step | None = None
-    at: int = 0
-    loo: float = 0.0
 
 
 class CoordinateSweep:
@@ -134,28 +123,26 @@ class CoordinateSweep:
             return visit_in_chunks(self._second(order == "exact", update, poll), objects, length, poll)
         before = self.blocks
         n_parts = PARTS if self.is_large and len(objects) >= _PARTS_FROM else 1
-        parts = [
-            _Part(some, before if n_parts == 1 else BlockCounts(*map(np.copy, before)))
-            for some in np.array_split(objects, n_parts)
-        ]
+        blocks = [before] if n_parts == 1 else [BlockCounts(*map(np.copy, before)) for _ in range(n_parts)]
+        loo = [0.0] * n_parts
 
-        def advance(part: _Part) -> bool:
-            if part.step is None:
-                part.step = self._zeroth(part, update, limits)
-            part.loo += part.step(part.objects[part.at : part.at + length])
-            part.at += length
-            return part.at < len(part.objects)
+        def visit(part: int, some: NDArray[np.int64]) -> Iterator[bool]:
+            step = self._zeroth(blocks[part], len(some), update, limits)
+            for begin in range(0, len(some), length):
+                loo[part] += step(some[begin : begin + length])
+                yield begin + length < len(some)
 
-        run_together([partial(advance, part) for part in parts], poll)
+        visits = [visit(part, some) for part, some in enumerate(np.array_split(objects, n_parts))]
+        run_together([partial(next, each, False) for each in visits], poll)
         if n_parts > 1:
-            changes = ([part.blocks[at] - counts for part in parts] for at, counts in enumerate(before))
+            changes = ([each[at] - counts for each in blocks] for at, counts in enumerate(before))
             after = (counts + sum(change) for counts, change in zip(before, changes, strict=True))
             self.blocks = BlockCounts(*after)
-        return sum(part.loo for part in parts)
+        return sum(loo)
 
-    def _zeroth(self, part: _Part, update: bool, limits: Limits) -> Step:
-        blocks, scratch = part.blocks, make_scratch(*part.blocks.ones.shape)
-        n_bounded = 0 if limits.least >= 0.0 else len(part.objects)
+    def _zeroth(self, blocks: BlockCounts, n_objects: int, update: bool, limits: Limits) -> Step:
+        scratch = make_scratch(*blocks.ones.shape)
+        n_bounded = 0 if limits.least >= 0.0 else n_objects
         bounds = make_bounds(blocks.ones, blocks.zeros, self.sums.links, self.sizes, n_bounded)
         return lambda objects: zeroth_order(
             objects, self.own, self.sums, blocks, bounds, scratch, self.alpha, update, limits
