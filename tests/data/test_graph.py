@@ -358,28 +358,6 @@ def test_broken_gexf_says_where(old, new, line, what):
     assert (told.value.source, told.value.line) == ("a.gexf", line)
 
 
-def node_link(nodes, links, **more) -> bytes:
-    return json.dumps({**more, "nodes": nodes, "links": links}).encode()
-
-
-def test_node_link_data_as_d3_has_them():
-    nodes = [{"name": "Ann", "group": 1}, {"name": "Bob", "group": 1}, {"name": "Cy", "group": 2}]
-    links = [{"source": 0, "target": 1, "value": 3}, {"source": 1, "target": 2, "value": None}]
-    found = loaded(node_link(nodes, links, title="friends"))
-    assert found.schema.format == "node-link"
-    assert found.data.row_labels.tolist() == ["Ann", "Bob", "Cy"]
-    assert found.data.attributes["group"].tolist() == ["1", "1", "2"]
-    assert (found.data.n_links, found.data.n_unknown) == (1, 1)
-    assert "The network is undirected: no linked pair" in " ".join(found.report.lines())
-    arrows = loaded(
-        json.dumps({"links": [{"source": "a", "target": "b"}], "nodes": [{"id": "a"}, {"id": "b"}]})
-    )
-    assert arrows.data.row_labels.tolist() == ["a", "b"]
-    drawn = nx.DiGraph([(1, 2), ((3, 4), 1)])
-    spread = loaded(json.dumps(nx.node_link_data(drawn), indent=1))  # NetworkX calls them edges now
-    assert (spread.data.network, spread.data.n_links) == (Network(True), 2)
-
-
 @for_each(
     "text, line, what",
     [

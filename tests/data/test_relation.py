@@ -136,16 +136,6 @@ def test_a_threshold_takes_missing_entries_and_repeated_ones() -> None:
             Relation.build(given, threshold=threshold)
 
 
-def test_masked_entries_are_missing_whatever_is_below_the_mask() -> None:
-    masked = np.ma.array([[1, 7], [0, 1]], mask=[[0, 1], [0, 0]])
-    np.testing.assert_array_equal(Relation.build(masked).missing.toarray(), [[0, 1], [0, 0]])
-    cells = np.ma.array([[1.0, 7.0], [0.0, 1.0], [3.0, 4.0]], mask=[[0, 1], [0, 0], [0, 0]])
-    assert Table.build(cells).n_missing == 1
-    assert load_table(cells).data.n_missing == 1
-    with pytest.raises(DataError, match="row 1, column 2 is missing"):
-        Corpus.build(cells)
-
-
 def test_missing_entries_of_both_kinds_are_joined_and_marks_are_0_or_1() -> None:
     relation = Relation.build([[np.nan, 0, 1]], [[0, 1, 0]])
     np.testing.assert_array_equal(relation.missing.toarray(), [[1, 1, 0]])

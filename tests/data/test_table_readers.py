@@ -26,7 +26,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import load_relation
-from acvb_core.data.sources.values import RecordBatch, ask_style, find_style, value_kind
+from acvb_core.data.sources.values import RecordBatch, ask_style, find_style
 from acvb_core.data.table import Table
 from acvb_core.data.table_build import inspect_table, load_table
 from tests.data.support import saved
@@ -528,27 +528,6 @@ def test_columns_that_contradict_each_other_are_read_plainly() -> None:
         load_table(b"a;b\n1,5;1\n2,5;2\n1.2.3;4\n7,5;4\n")
     mixed = pd.DataFrame({"x": [1.234, 2.345, 3.5], "y": ["1,5", "2,5", "1.234,5"]})
     np.testing.assert_array_equal(load_table(mixed).data.values, [[1.234, 1.5], [2.345, 2.5], [3.5, 1234.5]])
-
-
-GERMAN = "a;b;w\nx;y;1.234,5\ny;z;0,25\nz;x;2\n"
-
-
-def test_links_are_read_with_decimal_commas(tmp_path: Path) -> None:
-    path = tmp_path / "links.csv"
-    path.write_text(GERMAN)
-    frame = pd.read_csv(path, sep=";")
-    assert value_kind(frame["w"]) == "numbers"
-    for given in (path, gzip.compress(GERMAN.encode()), frame):
-        loaded = load_relation(given, threshold=0.5, domains="one", directed=True)
-        links = {(str(loaded.data.row_labels[i]), str(loaded.data.column_labels[j]))
-                 for i, j in zip(*loaded.data.ones.nonzero(), strict=True)}  # fmt: skip
-        assert links == {("x", "y"), ("z", "x")}
-        assert "Numbers are read with a decimal comma and . between thousands." in loaded.report.lines()
-    # Numbers of a frame have no signs that could be mistaken.
-    typed = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "w": [1.234, 0.5]})
-    assert load_relation(typed, threshold=2, decimal=",").data.n_ones == 0
-    with pytest.raises(DataError, match=r"found '1.234'.*threshold=0"):
-        load_relation(typed)
 
 
 @for_each("on_disk", [False, True])

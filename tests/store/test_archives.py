@@ -331,18 +331,6 @@ def test_a_damaged_run_is_named_and_the_others_are_imported(filled: Home, other:
     assert len(other.read(filled.write()).imported) == 1
 
 
-def test_a_file_that_the_archive_lacks_is_named(filled: Home, other: Home) -> None:
-    job = filled.jobs[1]
-    name = f"runs/{job.id}.npz"
-
-    def lose(files: dict[str, bytes], _: dict[str, Any]) -> None:
-        del files[name]
-
-    report = other.read(rewrite(filled.write(), lose))
-    assert report.refused == {job.label.name: f"{name} is missing in the archive."}
-    assert len(report.imported) == 2
-
-
 def test_damaged_data_cost_the_runs_on_them_alone(filled: Home, other: Home) -> None:
     def damage(files: dict[str, bytes], _: dict[str, Any]) -> None:
         name = next(name for name in files if name.startswith("relations/"))

@@ -22,9 +22,9 @@ from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store import files, index
-from acvb_core.store.files import StoreError, read_arrays, write_arrays
+from acvb_core.store.files import StoreError, read_arrays
 from acvb_core.store.jobs import JobManager
-from acvb_core.store.results import VERSION, write_result
+from acvb_core.store.results import write_result
 from acvb_core.store.runs import RunStore
 from tests.loops import for_each
 from tests.store.support import SURVEY, assert_same_outline, assert_same_relation, assert_same_result
@@ -455,21 +455,6 @@ def test_a_damaged_copy_of_the_data_is_replaced_when_they_are_kept_again(
     store = RunStore(folder)
     store.save_dataset("mine", SURVEY, [], {})
     assert_same_result(shelf.runs["three"][1], store.load("three", executor).result())
-
-
-def test_a_file_that_claims_another_data_set_is_refused(
-    shelf: Shelf, executor: Executor, tmp_path: Path
-) -> None:
-    folder = shelf.copy(tmp_path / "kept")
-    swap(*(folder / "relations").iterdir())
-    store = RunStore(folder)
-    for job_id in shelf.runs:
-        with pytest.raises(StoreError, match="is not the relation it was stored as"):
-            store.load(job_id, executor)
-    path = folder / "runs" / "one.npz"
-    write_arrays(path, read_arrays(path, version=VERSION), version=VERSION + 1)
-    with pytest.raises(StoreError, match="newer version"):
-        RunStore(folder).load("one", executor)
 
 
 def test_the_list_says_of_a_run_what_its_file_says(women: Result, survey: Result, tmp_path: Path) -> None:

@@ -22,11 +22,9 @@ from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.table import Table
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
-from acvb_core.engine.run import StopRun
 from acvb_core.models.irm.export import responsibilities_frame, write_links
 from acvb_core.samples.planted_mixtures import block_images
 from acvb_core.store.export import (
@@ -228,14 +226,6 @@ def test_the_snippet_of_an_extended_run() -> None:
     assert_same_answer(job.result(), repeated(snippet))
 
 
-def test_the_snippet_of_a_stopped_run() -> None:
-    result = stopped_after(4)
-    assert (result.verdict, result.snapshot.sweep) == (Verdict.STOPPED, 4)
-    again = repeated(python_snippet(result))
-    for domain in ("rows", "cols"):
-        assert np.array_equal(result.posterior[domain], again.posterior[domain])
-
-
 def test_the_snippet_of_a_run_that_won_a_race_repeats_it_alone(tmp_path: Path) -> None:
     result = fit(WOMEN, "cvb0", seed=3, restarts=3, init="random", k_rows=6, max_sweeps=24, tol=1e-12)
     snippet = python_snippet(result)
@@ -248,16 +238,6 @@ def test_the_snippet_of_a_run_that_won_a_race_repeats_it_alone(tmp_path: Path) -
     table = pd.read_csv(tmp_path / "race.csv")
     assert table["seed"].tolist() == [3, 4, 5]
     assert json.loads((tmp_path / "run.json").read_text())["race"]["winner"] == seed
-
-
-def stopped_after(sweeps: int) -> Result:
-    seen: list[int] = []
-
-    def poll() -> None:
-        if len(seen) == sweeps:
-            raise StopRun
-
-    return fit(WOMEN, "cvb0", heldout=0.1, watch=lambda _, snapshot: seen.append(snapshot.sweep), poll=poll)
 
 
 @pytest.fixture

@@ -306,18 +306,6 @@ def empty_file(relation: Relation, folder: Path) -> tuple[Job, Path, bytes]:
     return job, path, whole
 
 
-def test_a_copy_that_was_put_back_is_loaded(relation: Relation, tmp_path: Path) -> None:
-    job, path, whole = empty_file(relation, tmp_path)
-    again = JobManager(Executor(1), RunStore(tmp_path))
-    assert again.jobs("mine") == []
-    again.load_again("mine", job.id)
-    assert len(again.unreadable_runs("mine")) == 1
-    path.write_bytes(whole)
-    again.load_again("mine", job.id)
-    assert again.unreadable_runs("mine") == []
-    assert [found.id for found in again.jobs("mine")] == [job.id]
-
-
 def test_a_copy_that_was_put_back_is_loaded_by_its_owner_alone(relation: Relation, tmp_path: Path) -> None:
     """Without the list of runs nothing says whose a damaged run is: every workspace is told of it."""
     job, path, whole = empty_file(relation, tmp_path)

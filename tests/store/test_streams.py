@@ -185,18 +185,6 @@ def test_a_note_of_an_older_version_is_read(store: RunStore, folder: Path) -> No
     assert RunStore(store.folder).load_dataset("mine") is not None
 
 
-def test_a_user_who_moved_the_folder_and_keeps_it_again_has_it_back(
-    store: RunStore, tmp_path: Path, executor: Executor
-) -> None:
-    result = streamed(kept(tmp_path / "here" / "mine"))
-    store.save("mine", "run", 1.0, result)
-    assert len(result.tables) == 2, "worked out before the documents are gone"
-    shutil.copytree(tmp_path / "here", tmp_path / "there")
-    shutil.rmtree(tmp_path / "here")
-    store.save_dataset("mine", DiskCorpus.open(tmp_path / "there" / "mine"), [], {})
-    assert_same_result(result, RunStore(store.folder).load("run", executor).result())
-
-
 @for_each("name", ["..", ".", "", "../../precious", "/precious"])
 def test_a_changed_note_never_removes_anything_else(name: str, tmp_path: Path) -> None:
     store = RunStore(tmp_path / "kept")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import json
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,7 +22,6 @@ import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora import build
 from acvb_core.data.corpora import estimate as estimates
-from acvb_core.data.corpora.build import corpus_of_texts
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.estimate import estimate, head_texts
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
@@ -57,24 +55,6 @@ def test_counts_by_hand():
     assert without.report.count("lines_as_tokens") == 3
     whole = load_corpus(b"doc,word,count\na,x,2.0\n")
     assert whole.data.n_tokens == 2
-
-
-def test_read_once_and_cut_often():
-    read = read_texts(b"The river bank\nthe river boat\n\nof the\n", name="rivers")
-    first = corpus_of_texts(read, EVERYTHING)
-    assert first.data.vocabulary.tolist() == ["bank", "boat", "of", "river", "the"]
-    assert first.data.counts.toarray().tolist() == [
-        [1, 0, 0, 1, 1], [0, 1, 0, 1, 1], [0, 0, 0, 0, 0], [0, 0, 1, 0, 1],
-    ]  # fmt: skip
-    assert (first.data.name, first.data.texts, first.data.tokeniser) == ("rivers", read.texts, EVERYTHING)
-    second = corpus_of_texts(read, Tokeniser())
-    assert second.data.vocabulary.tolist() == ["river"]
-    assert second.report.count("dropped_stop_word") == 2
-    assert second.report.count("dropped_too_rare") == 2
-    assert second.report.count("empty_documents") == 2
-    assert (second.report.count("documents"), second.report.count("tokens")) == (4, 2)
-    json.dumps(second.report.to_dict())
-    json.dumps(second.schema.to_dict())
 
 
 GUESSES = {

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 import json
 import sys
 
@@ -250,16 +248,6 @@ def test_it_is_refused_on_its_way_to_disk(content, kind, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@for_each("content", [content for content, _ in JSON_LINES.values()])
-def test_json_lines_are_columns(content):
-    layout = inspect_corpus(content.encode())
-    assert (layout.format, layout.container) == ("table", "json-lines")
-    texts = load_corpus(content.encode(), tokeniser=EVERY_WORD, text_column=1).data
-    assert texts.n_documents == sum(bool(line.strip()) for line in content.splitlines())
-    assert "quick" in texts.vocabulary
-    assert "text" not in texts.vocabulary
-
-
 @not_columns
 def test_it_is_refused_inside_an_archive_of_texts(content, kind):
     with pytest.raises(DataError, match=rf"other.txt: this is {kind}"):
@@ -298,15 +286,3 @@ def test_prose_that_begins_alike_is_read(text):
     assert found.schema.format == "lines"
     assert found.data.n_documents == text.count("\n")
     load_corpus(zipped({"fine.txt": WORDS, "other.txt": text}), tokeniser=EVERY_WORD)
-
-
-@for_each("header", [True, False])
-@for_each("cell", [json.dumps({"text": WORDS}), f"<p>{WORDS}</p>", f"[{WORDS}]"])
-def test_cells_may_contain_such_formats(cell, header):
-    out = io.StringIO()
-    rows = [[cell, f"d{n}", "ab"[n % 2]] for n in range(12)]
-    csv.writer(out).writerows([["text", "id", "label"], *rows] if header else rows)
-    found = load_corpus(
-        out.getvalue().encode(), tokeniser=EVERY_WORD, header=header, format="table", text_column=0
-    )
-    assert found.data.n_documents == 12

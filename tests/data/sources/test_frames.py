@@ -206,24 +206,6 @@ def test_choices_that_a_source_does_not_have_are_refused() -> None:
             load_relation(form, sheet="x")
 
 
-WRONG = TABLE.assign(n=["1", "0", "much", "2"])
-
-
-@for_each(
-    "form, place",
-    [
-        (WRONG, "row 3, column 'n'"),
-        (workbook({"a": WRONG}), "row 4, column 'n'"),
-        (WRONG.to_json(orient="records", lines=True).encode(), "line 3, column 'n'"),
-    ],
-)
-def test_a_fault_is_named_by_row_and_column(form: Any, place: str) -> None:
-    with pytest.raises(DataError, match="neither a number") as caught:
-        load_relation(form, filename="data", value_column=2)
-    assert place in str(caught.value)
-    assert caught.value.value == "much"
-
-
 def test_a_fault_of_json_lines_is_named() -> None:
     lines = b'{"a":"x","b":"y"}\n\n{"a":"x","b":}\n'
     with pytest.raises(DataError, match="no JSON") as caught:

@@ -17,9 +17,9 @@ import pytest
 import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_build import read_to_disk
-from acvb_core.data.corpora.readers import inspect_corpus, load_corpus
+from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation import Relation
-from acvb_core.data.relation_readers import inspect_source, load_labels, load_relation
+from acvb_core.data.relation_readers import load_labels, load_relation
 from acvb_core.data.report import DataChangedWarning
 from acvb_core.data.sources import source
 from acvb_core.data.sources import source as sources
@@ -334,30 +334,6 @@ def test_merged_cells_are_filled() -> None:
     assert wide.data.values.tolist() == [[1, 1, 3], [4, 5, 6]]
     title = load_table(workbook([["Pets of 2020"], ["a", "b", "c"], [1, 2, 3], [4, 5, 6]], "A1:C1"))
     assert title.data.values.tolist() == [[1, 2, 3], [4, 5, 6]]
-
-
-def test_lines_of_the_preview_are_those_of_the_file() -> None:
-    links = b"# a note\n\nperson,event\nAnn,Fair\n\nBob,Ball\n"
-    assert inspect_source(links).lines == (4, 6)
-    assert "1 line that starts with # or % above the data: skipped." in load_relation(links).report.lines()
-    texts = b'id,text\n1,"the old\nriver"\n2,a bank\n'
-    assert inspect_corpus(texts).lines == (2, 4)
-    assert inspect_corpus(b"a river bank\nthe old town\n", format="lines").lines == (1, 2)
-    assert inspect_source(
-        b'{"person": "Ann", "event": "Fair"}\n\n{"person": "Bob", "event": "x"}\n'
-    ).lines == (1, 3)
-
-
-def test_a_decimal_comma_is_not_taken_for_the_delimiter() -> None:
-    lines = [f"p{i};{i},5" for i in range(1, 48)]
-    assert inspect_table("\n".join(["name;a", *lines]).encode()).delimiter == ";"
-    # More lines have one comma than have one semicolon.
-    broken = ["name;a", *lines[:30], "p0 2,5", *lines[30:], "p00 1,5", "p000 1,5"]
-    with pytest.raises(
-        DataError, match=r"1 field where the first has 2, .*, separated by semicolons"
-    ) as caught:
-        load_table("\n".join(broken).encode())
-    assert (caught.value.line, caught.value.value) == (32, "p0 2,5")
 
 
 def test_a_file_of_two_encodings_is_reported() -> None:
