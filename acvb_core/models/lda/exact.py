@@ -1,4 +1,4 @@
-"""Collapsed variational Bayes for LDA with exact expectations: what CVB and CVB0 approximate."""
+"""Collapsed variational Bayes for LDA with exact expectations, which CVB and CVB0 approximate."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from acvb_core.models.lda.state import Tokens
 
 #: Distance of the nodes in log t: the error of the rule is about exp(-pi^2 / 0.4).
 _STEP = 0.4
-#: The first node is at this divided by the largest count; the nodes before it are added up as a series.
+#: The first node is this divided by the largest count; the sum over the nodes before it is a series.
 _FIRST = 5e-6
-#: The last node is where exp(-c t) of the least concentration has fallen to exp(-30).
+#: At the last node, exp(-c t) of the least concentration is exp(-30).
 _LAST = 30.0
-#: Nanoseconds that an update takes for each topic of a pair, with some 80 nodes.
+#: Nanoseconds of an update for each topic of a pair, with about 80 nodes.
 PAIR_NS = 3000.0
-#: An exponent below this counts for nothing.
+#: Smaller exponents are ignored.
 _NOTHING = -45.0
 
 
@@ -49,18 +49,18 @@ class Transforms(NamedTuple):
 
 
 class ExactResponsibilities(Responsibilities):
-    """Responsibilities found by exact expectations, which exact bounds are worth the time of."""
+    """Responsibilities by exact expectations; their bounds are computed exactly, too."""
 
 
 def make_nodes(largest: float, least: float) -> Nodes:
-    """Return the nodes for counts up to `largest`, priors included, and concentrations from `least` on."""
+    """Return the nodes for counts up to `largest`, including priors, and concentrations of at least `least`."""
     count = count_nodes(largest, least)
     t = np.exp(math.log(_FIRST / largest) + _STEP * np.arange(count))
     return Nodes(t, np.maximum(np.exp(-t), 1e-300), float(t[0] / math.expm1(_STEP)))
 
 
 def count_nodes(largest: float, least: float) -> int:
-    """Return how many nodes that takes."""
+    """Return the number of nodes."""
     return math.ceil((math.log(_LAST / min(least, 1.0)) - math.log(_FIRST / largest)) / _STEP) + 1
 
 
@@ -85,7 +85,7 @@ def add_transforms(begin: int, end: int, documents: Shard, q: Any, nodes: Nodes,
 
 @nb.njit(**OPTIONS)
 def expect_log(c: float, mean: float, transform: Floats, left_out: Floats, nodes: Nodes) -> float:
-    """Return E log(c + n) of a count of this mean, one token of transform `left_out` taken out, at a shift for all."""
+    """Return E log(c + n) of a count of this mean without one token (`left_out`), up to a constant."""
     total = 0.0
     for m in range(nodes.t.shape[0]):
         x = transform[m] - left_out[m] - c * nodes.t[m]
@@ -97,7 +97,7 @@ def expect_log(c: float, mean: float, transform: Floats, left_out: Floats, nodes
 def transform_counts(
     tokens: Tokens, q: Any, hyper: Concentrations, poll: Poll = no_poll
 ) -> tuple[Nodes, Transforms]:
-    """Return the nodes for a corpus, and the transforms of all its counts there."""
+    """Return the nodes for a corpus, and the transforms of all its counts."""
     nodes = make_nodes(*node_range(tokens.n_tokens, tokens.n_words, hyper.alpha, hyper.beta))
     n_topics, n_nodes = q.shape[1], len(nodes.t)
     shape = (n_topics, n_nodes)
@@ -110,14 +110,14 @@ def transform_counts(
 
 
 def node_range(n_tokens: float, n_words: int, alpha: Floats, beta: float) -> tuple[float, float]:
-    """Return the largest count of a corpus, priors included, and the least concentration."""
+    """Return the largest count of a corpus, including priors, and the least concentration."""
     return n_tokens + n_words * beta + float(alpha.max()) + 1.0, min(float(alpha.min()), beta)
 
 
 def collapsed_excess(
     tokens: Tokens, q: Any, counts: Counts, variances: Counts, hyper: Concentrations
 ) -> float:
-    """Return E log p(words, topics of tokens) less its value with every count at its mean, in nats (TNW07 eq. 12)."""
+    """Return E log p(words, topics of tokens) minus its value at the mean counts, in nats (TNW07 eq. 12)."""
     nodes, transforms = transform_counts(tokens, q, hyper)
     beta = np.full(q.shape[1], hyper.beta)
     total = _log_gamma_excess(
@@ -133,7 +133,7 @@ def _log_gamma_excess(
     concentration: Floats, means: Any, variances: Any, transforms: Floats, nodes: Nodes
 ) -> float:
     """Return the sum over counts of E lgamma(c + n) - lgamma(c + E n), shapes (n, K), transforms (n, K, M)."""
-    # At the first nodes, where little is left of the difference, t Var n / 2 stands for it.
+    # At the first nodes the difference is t Var n / 2 to the precision of the numbers.
     first = 8
     series = nodes.t[first] / math.expm1(_STEP) / 2.0
     total = 0.0
@@ -158,9 +158,9 @@ def exact_order(
 ) -> tuple[float, float]:  # fmt: skip
     """Update the pairs of documents `begin` to `end`, in place.
 
-    q ∝ exp{ E log(alpha_k + n_dk) + E log(beta + n_wk) - E log(V beta + n_k) }, one token left out of every count.
+    q ∝ exp{ E log(alpha_k + n_dk) + E log(beta + n_wk) - E log(V beta + n_k) }, with one token left out of each count.
 
-    Returns `moved, loo`: as `kernels.zeroth_order` gives them; the predictive probability is that of the means.
+    Returns `moved, loo`: as of `kernels.zeroth_order`; the predictive probability is that of the means.
     """
     pointers, words, counts = documents
     by_document, by_word, totals = expected
@@ -256,7 +256,7 @@ class ExactLda(CollapsedLda):
 
 
 def build_exact(data: Any, values: Values) -> ExactLda:
-    """Return CVB with exact expectations on data, with the values of its parameters."""
+    """Return CVB with exact expectations with the values of its parameters."""
     learn, weighted = values["hyper"] != "fixed", values["hyper"] == "minka"
     start = Concentrations.of_values(values)
     return ExactLda(Tokens.of(data), values["k"], start, learn, values["shrink"], weighted=weighted)

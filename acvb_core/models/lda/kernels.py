@@ -1,4 +1,4 @@
-"""Compiled inner loops of the collapsed methods for LDA, and sums of log Gamma over all counts."""
+"""Compiled loops of the collapsed methods for LDA, and sums of log Gamma over counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from acvb_core.core.parallel import map_together
+from acvb_core.core.parallel import cut_rows, map_together
 from acvb_core.core.protocols import Array
 from acvb_core.core.special import FAST, exp_single, lgamma, log, log_single, trigamma
 from acvb_core.data.disk import Shard
@@ -23,10 +23,10 @@ Integers = NDArray[Any]
 OPTIONS = {"nogil": True, "cache": True, "fastmath": FAST, "error_model": "numpy"}
 GAP = 256
 _LINE = 16  # single-precision numbers in a cache line
-_VECTORS = 32  # single-precision numbers that a loop takes at a time
-_AHEAD = 2  # pairs that the counts of a word are fetched ahead of their use
+_VECTORS = 32  # single-precision numbers in a step of a loop
+_AHEAD = 2  # pairs between the prefetch of a word's counts and their use
 _ZERO, _ONE, _HALF = np.float32(0), np.float32(1), np.float32(0.5)
-#: Probabilities below it are as good as none; their products stay normal numbers, which are fast.
+#: Smaller probabilities are replaced by it: their products stay normal numbers, which are fast.
 _FAINT = np.float32(1e-15)
 
 
@@ -49,7 +49,7 @@ class SinglePrior(NamedTuple):
 
 @intrinsic
 def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
-    """Have the processor fetch the cache line of a flat array's element, to be written to."""
+    """Prefetch the cache line of an element of a flat array for writing."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, args[0]).data
@@ -65,7 +65,7 @@ def prefetch(typingctx: Any, array: Any, index: Any) -> Any:
 
 @nb.njit(nogil=True, inline="always")
 def fetch_ahead(flat: Singles, words: Integers, e: int, n_topics: int) -> None:
-    """Have the counts of the word of a pair that comes soon fetched; `flat`: counts by word, shape (V K,)."""
+    """Prefetch the counts of the word of a later pair; `flat`: counts by word, shape (V K,)."""
     ahead = np.int64(words[min(e + _AHEAD, words.shape[0] - 1)]) * n_topics
     for k in range(0, n_topics, _LINE):
         prefetch(flat, ahead + k)
@@ -73,10 +73,10 @@ def fetch_ahead(flat: Singles, words: Integers, e: int, n_topics: int) -> None:
 
 @nb.njit(nogil=True, inline="always")
 def workspace(n_arrays: int, n_topics: int, dtype: Any) -> Any:
-    """Return rows 1 … n_arrays for a kernel's own use, longer than asked so that each is far from any other array.
+    """Return rows 1 … n_arrays of working memory, longer than needed so that each is far from other arrays.
 
-    The rows are not cut to length here: the compiler would then no longer know that they are contiguous. Each begins
-    a cache line: where the heap happened to put them, a sweep could take a third longer.
+    The rows are not cut to length, so that the compiler knows that they are contiguous. Each begins at a cache line:
+    at random positions, a sweep could take a third longer.
     """
     length = (n_topics + _LINE - 1) // _LINE * _LINE + GAP
     numbers = np.empty((n_arrays + 2) * length + _LINE, dtype)
@@ -85,7 +85,7 @@ def workspace(n_arrays: int, n_topics: int, dtype: Any) -> Any:
 
 
 def chunk_pairs(n_topics: int, ns_each: float = 1.0) -> int:
-    """Return how many pairs a kernel call may take so that it returns within some 50 ms."""
+    """Return the number of pairs in a kernel call of about 50 ms."""
     return int(max(256, 50e6 / (n_topics * ns_each)))
 
 
@@ -95,7 +95,7 @@ def zeroth_order(
 ) -> tuple[float, float]:
     """Update the pairs of documents `begin` to `end` (CVB0, AWST09), in place.
 
-    q ∝ (alpha_k + n_dk - q_k) (beta + n_wk - q_k) / (V beta + n_k - q_k), one token left out of each count.
+    q ∝ (alpha_k + n_dk - q_k) (beta + n_wk - q_k) / (V beta + n_k - q_k), with one token left out of each count.
 
     `q`: shape (n_pairs, K).
     Returns `moved`: sum over tokens of the L1 change of q.
@@ -185,7 +185,7 @@ def entropies(begin: int, end: int, pointers: Integers, weights: Singles, q: Sin
     """Return sum_e c_e H(q_e) over the pairs of documents `begin` to `end`, in nats."""
     n_topics = q.shape[1]
     row = workspace(1, n_topics, np.float32)[1]
-    row[:] = _ZERO  # zeros have none; with some behind the topics no number is left over that fills no vector
+    row[:] = _ZERO  # zeros add no entropy, and fill the last vector
     length = (n_topics + _VECTORS - 1) // _VECTORS * _VECTORS
     total = 0.0
     for e in range(pointers[begin], pointers[end]):
@@ -201,7 +201,7 @@ def entropies(begin: int, end: int, pointers: Integers, weights: Singles, q: Sin
 
 @nb.njit(**OPTIONS)
 def multiply_absences(begin: int, end: int, documents: Shard, q: Singles, absent: Counts) -> None:
-    """Multiply by (1 - q)^c, the probability that none of a pair's tokens is of a topic, by document and by word."""
+    """Multiply by (1 - q)^c, the probability that no token of a pair has a topic, by document and by word."""
     pointers, words, counts = documents
     by_document, by_word, _ = absent
     n_topics = q.shape[1]
@@ -213,7 +213,7 @@ def multiply_absences(begin: int, end: int, documents: Shard, q: Singles, absent
             fetch_ahead(flat, words, e, n_topics)
             row = q[e]
             word = by_word[words[e]]
-            # Factors 1 - q, to the 2nd, 4th, 8th …, as the bits of c say: mostly there is but one.
+            # Powers 1 - q, (1 - q)^2, (1 - q)^4 … for the bits of c, usually one.
             left = np.int64(counts[e])
             for k in range(n_topics):
                 rest[k] = _ONE - row[k]
@@ -234,9 +234,9 @@ def multiply_absences(begin: int, end: int, documents: Shard, q: Singles, absent
 def leave_one_out(
     begin: int, end: int, documents: Shard, q: Singles, expected: Counts, prior: SinglePrior
 ) -> float:
-    """Return the pseudo leave-one-out log likelihood of documents `begin` to `end` (nats); nothing is changed.
+    """Return the pseudo leave-one-out log likelihood of documents `begin` to `end` (nats).
 
-    With no responsibilities given (`q` of no rows) those that the counts imply are used:
+    Without responsibilities (`q` has no rows), those that the counts imply are used:
     q ∝ (alpha_k + n_dk) (beta + n_wk) / (V beta + n_k).
     """
     pointers, words, counts = documents
@@ -297,7 +297,7 @@ def second_order(
     + v_k / (2 (V beta + n_k)^2) }, with one token left out of every mean n and variance v.
 
     `variances`: sums of c q (1 - q).
-    Returns `moved, loo`: as `zeroth_order` gives them; the predictive probability is that without the correction.
+    Returns `moved, loo`: as of `zeroth_order`; the predictive probability is without the correction.
     """
     pointers, words, counts = documents
     by_document, by_word, totals = expected
@@ -371,45 +371,39 @@ def second_order(
     return moved, loo
 
 
-_AT_ONCE = 4_000_000  # counts in one call of a kernel: some 50 ms
+_AT_ONCE = 4_000_000  # counts in one call of a kernel: about 50 ms
 
 
 class DocumentTerms(NamedTuple):
-    """Sums over documents that the bound is made of, in nats."""
+    """Sums over documents in the bound, in nats."""
 
     gain: float  #: of lgamma(alpha_k + n_dk) - lgamma(alpha_k), over all topics
     lengths: float  #: of lgamma(alpha_. + n_d.) - lgamma(alpha_.)
-    entropy: float | None = None  #: of the responsibilities of their tokens; None where it is not known
+    entropy: float | None = None  #: of the responsibilities; None if unknown
 
 
 def document_terms(by_document: Array, alpha: Floats, entropy: float | None = None) -> DocumentTerms:
-    """Return the sums of some documents, `by_document` their counts, shape (D, K)."""
+    """Return the sums of some documents; `by_document`: their counts, shape (D, K)."""
     lengths, total = by_document.sum(axis=1, dtype=np.float64), alpha.sum()
     of_lengths = float((gammaln(lengths + total) - gammaln(total)).sum())
     return DocumentTerms(log_gamma_gain(by_document, alpha), of_lengths, entropy)
 
 
 def log_gamma_gain(counts: Array, concentration: Floats) -> float:
-    """Return the sum over counts n of lgamma(c + n) - lgamma(c); counts that rounding left below zero are 0.
+    """Return the sum over counts n of lgamma(c + n) - lgamma(c); counts below zero, from rounding, are 0.
 
-    `counts`: shape (n, K).
-    `concentration`: shape (K,); c, one for each column.
+    `counts`: shape (n, K); `concentration`: shape (K,), c of each column.
     """
-    return sum(map_together(lambda part: _log_gamma_gain(counts[part], concentration), _row_slices(counts)))
+    rows = cut_rows(counts, _AT_ONCE)
+    return sum(map_together(lambda part: _log_gamma_gain(counts[part], concentration), rows))
 
 
 def trigamma_sum(counts: Array, concentration: Floats, weights: Array) -> float:
     """Return the sum over counts n of psi1(c + n) times a weight; `weights` has the shape of the counts."""
-
-    def add_up(part: slice) -> float:
-        return float(_trigamma_sum(counts[part], concentration, weights[part]))
-
-    return sum(map_together(add_up, _row_slices(counts)))
-
-
-def _row_slices(counts: Array) -> list[slice]:
-    step = max(1, _AT_ONCE // counts.shape[1])
-    return [slice(begin, begin + step) for begin in range(0, len(counts), step)]
+    rows = cut_rows(counts, _AT_ONCE)
+    return sum(
+        map_together(lambda part: float(_trigamma_sum(counts[part], concentration, weights[part])), rows)
+    )
 
 
 @nb.njit(**OPTIONS)

@@ -1,4 +1,4 @@
-"""LDA as the engine sees it: lower bound, pseudo leave-one-out score, predictions, result tables, memory."""
+"""LDA for the engine: lower bound, pseudo leave-one-out score, predictions, result tables."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ from acvb_core.models.lda.transform import FixedTopics, fold_in, infer_topic_cou
 
 #: Documents of a corpus on disk that are shown.
 SHOWN = 2_000
-#: Pairs of a document and a word that are added up at a time.
+#: (document, word) pairs that are added up at a time.
 _PIECE = 1 << 20
 _NO_RESPONSIBILITIES = np.zeros((0, 1), np.float32)
 
@@ -78,22 +78,20 @@ class LdaModel:
 
     @cached_property
     def most_evidence(self) -> float:
-        """The log probability of the words (nats) by the frequencies of each document itself, which none exceeds."""
+        """The largest possible log probability of the words (nats): by the frequencies in each document itself."""
         counts, lengths = self.tokens.counts, self.corpus.lengths.astype(np.float64)
-        # A piece at a time: arrays as long as the corpus would be part of a run's memory.
+        # In pieces, as arrays of the length of the corpus would count as memory of the run.
         pieces = (counts[at : at + _PIECE].astype(np.float64) for at in range(0, len(counts), _PIECE))
         of_words = sum(float(xlogy(piece, piece).sum()) for piece in pieces)
         return of_words - float(xlogy(lengths, lengths).sum())
 
     def lower_bound(
-        self,
-        posterior: Posterior,
-        responsibilities: AnyResponsibilities | None = None,
+        self, posterior: Posterior, responsibilities: AnyResponsibilities | None = None
     ) -> float | None:
         """Return the variational lower bound of log p(words) in nats, at the best q(theta), q(phi).
 
-        sum_d [lB(alpha + n_d) - lB(alpha)] + sum_k [lB(beta + n_.k) - lB(beta)] + sum c H(q), lB the log of the
-        multivariate beta function. None where the entropy of the responsibilities is not known.
+        sum_d [lB(alpha + n_d) - lB(alpha)] + sum_k [lB(beta + n_.k) - lB(beta)] + sum c H(q), where lB is the log of
+        the multivariate beta function. None if the entropy of the responsibilities is unknown.
         """
         terms = self._document_terms(posterior, responsibilities)
         if terms is None or terms.entropy is None:
@@ -108,7 +106,7 @@ class LdaModel:
     def _document_terms(
         self, posterior: Posterior, responsibilities: AnyResponsibilities | None
     ) -> DocumentTerms | None:
-        """Return the sums over documents, which shards hold where the posterior has none; None if nobody knows."""
+        """Return the sums over documents, from the shards if the posterior has no documents; None if unknown."""
         if "documents" in posterior.arrays:
             entropy = self._entropy(posterior, responsibilities)
             counts = np.ascontiguousarray(posterior["documents"])
@@ -121,13 +119,9 @@ class LdaModel:
         return terms
 
     def _counts(self, posterior: Posterior) -> tuple[Counts, Array, Array]:
-        """Return the counts of a posterior, alpha, and beta as often as there are topics."""
+        """Return the counts of a posterior, alpha, and beta for each topic."""
         by_word, alpha = np.ascontiguousarray(posterior["words"]), posterior["alpha"]
-        counts = Counts(
-            np.ascontiguousarray(posterior["documents"]),
-            by_word,
-            _totals(by_word),
-        )
+        counts = Counts(np.ascontiguousarray(posterior["documents"]), by_word, _totals(by_word))
         return counts, alpha, np.full(len(alpha), posterior.hyper["beta"])
 
     def _entropy(self, posterior: Posterior, responsibilities: AnyResponsibilities | None) -> float | None:
@@ -147,15 +141,12 @@ class LdaModel:
         return BlockPartition.of(self.tokens, getattr(responsibilities, "layout", None) or 1)
 
     def pseudo_loo(
-        self,
-        posterior: Posterior,
-        poll: Poll = no_poll,
-        responsibilities: AnyResponsibilities | None = None,
+        self, posterior: Posterior, poll: Poll = no_poll, responsibilities: AnyResponsibilities | None = None
     ) -> float | None:
         """Return the sum over tokens of the log probability of each given all others, in nats.
 
-        One token's responsibilities are taken out of all counts; where they are not known, those that the counts
-        imply at zeroth order are. None for a posterior that knows nothing of the documents.
+        The responsibilities of the token are subtracted from all counts; if they are unknown, those that the counts
+        imply at zeroth order. None for a posterior without documents.
         """
         if "documents" not in posterior.arrays:
             if not isinstance(responsibilities, RemoteResponsibilities):
@@ -182,17 +173,17 @@ class LdaModel:
         pseudo_loo: float | None = None,
         lower_bound: float | None = None,
     ) -> dict[str, float]:
-        """Return the leave-one-out perplexity and, where the responsibilities are known, the collapsed bound.
+        """Return the leave-one-out perplexity and, if the responsibilities are known, the collapsed bound.
 
-        Of responsibilities by exact expectations also how far this second-order bound is above the exact one. The
-        collapsed bound is NaN where it is above what any log probability of the words can be: its expansion broke down.
+        Exact expectations also give the error of this second-order bound. The collapsed bound is NaN if it exceeds
+        every possible log probability of the words: its expansion broke down.
         """
         extras = {}
         if pseudo_loo is not None:
             extras["loo_perplexity"] = math.exp(min(-pseudo_loo / self.corpus.n_tokens, 700.0))
         if isinstance(responsibilities, Responsibilities):
             second = self.collapsed_bound(posterior, responsibilities, lower_bound)
-            is_possible = second <= self.most_evidence + 1e-6 * self.corpus.n_tokens  # but for rounding
+            is_possible = second <= self.most_evidence + 1e-6 * self.corpus.n_tokens  # rounding
             extras["collapsed_bound"] = second if is_possible else math.nan
             if isinstance(responsibilities, ExactResponsibilities):
                 extras["bound_error"] = second - self.exact_bound(posterior, responsibilities, lower_bound)
@@ -202,38 +193,41 @@ class LdaModel:
         self, posterior: Posterior, responsibilities: Responsibilities, lower_bound: float | None = None
     ) -> float:
         """Return E log p(words, topics of tokens) + H(q) <= log p(words), in nats (TNW07 eq. 12), for small corpora."""
-        q = responsibilities.q
-        bound = self.lower_bound(posterior, responsibilities) if lower_bound is None else lower_bound
         counts, alpha, _ = self._counts(posterior)
-        hyper = Concentrations(alpha, posterior.hyper["beta"])
-        excess = collapsed_excess(
-            self.tokens, q, counts, sum_counts(self._cells(responsibilities), q, spread=True), hyper
-        )
-        return (0.0 if bound is None else bound) + excess
+        hyper, variances = Concentrations(alpha, posterior.hyper["beta"]), self._variances(responsibilities)
+        excess = collapsed_excess(self.tokens, responsibilities.q, counts, variances, hyper)
+        return self._known_bound(posterior, responsibilities, lower_bound) + excess
 
     def collapsed_bound(
         self, posterior: Posterior, responsibilities: Responsibilities, lower_bound: float | None = None
     ) -> float:
         """Return E log p(words, topics of tokens) + H(q) to second order, in nats (TNW07, their Figure 1).
 
-        E lgamma(c + n) is taken as lgamma(c + E n) + psi1(c + E n) Var n / 2. An approximation: where counts are
-        small it can be above log p(words), which `lower_bound` never is.
+        E lgamma(c + n) is taken as lgamma(c + E n) + psi1(c + E n) Var n / 2. This approximation can exceed
+        log p(words) if counts are small, unlike `lower_bound`.
         """
-        q = responsibilities.q
-        bound = self.lower_bound(posterior, responsibilities) if lower_bound is None else lower_bound
-        variances = sum_counts(self._cells(responsibilities), q, spread=True)
+        variances = self._variances(responsibilities)
         counts, alpha, beta = self._counts(posterior)
         all_beta = counts.by_word.shape[0] * posterior.hyper["beta"]
         total = trigamma_sum(counts.by_document, alpha, variances.by_document)
         total += trigamma_sum(counts.by_word, beta, variances.by_word)
         total -= float((polygamma(1, counts.totals + all_beta) * variances.totals).sum())
-        return (0.0 if bound is None else bound) + 0.5 * total
+        return self._known_bound(posterior, responsibilities, lower_bound) + 0.5 * total
+
+    def _variances(self, responsibilities: Responsibilities) -> Counts:
+        return sum_counts(self._cells(responsibilities), responsibilities.q, spread=True)
+
+    def _known_bound(
+        self, posterior: Posterior, responsibilities: Responsibilities, lower_bound: float | None
+    ) -> float:
+        bound = self.lower_bound(posterior, responsibilities) if lower_bound is None else lower_bound
+        return 0.0 if bound is None else bound
 
     def predict(self, posterior: Posterior, heldout: HeldOutWords) -> Array:
         """Return p(word | document) = sum_k theta_dk phi_kw of each held-out (document, word) pair.
 
-        The shares of documents that were held out follow from their seen words, the topics as they are (`fold_in`);
-        those of the other documents as well, where the posterior does not have them.
+        Shares of held-out documents, and of all documents if the posterior has none, follow from their seen words with
+        the topics fixed (`fold_in`).
         """
         phi, alpha = word_probability(posterior), posterior["alpha"]
         if heldout.seen is not None:
@@ -245,7 +239,7 @@ class LdaModel:
         return pair_products(_singles(shares), _singles(phi.T), heldout.documents, heldout.words)
 
     def fixed_topics(self, posterior: Posterior) -> FixedTopics:
-        """Return the topics as new documents are read with them."""
+        """Return the topics for reading new documents."""
         phi, corpus = word_probability(posterior), self.corpus
         return FixedTopics(phi, posterior["alpha"], corpus.vocabulary, corpus.tokeniser, corpus.name)
 
@@ -265,7 +259,7 @@ class LdaModel:
 
     @cached_property
     def shown_documents(self) -> Corpus:
-        """The documents whose topics are shown: all, or of a corpus on disk 2,000 drawn from all."""
+        """The documents whose topics are shown: all, or 2,000 random ones of a corpus on disk."""
         if isinstance(self.corpus, DiskCorpus):
             return self.corpus.sample(min(SHOWN, self.corpus.n_documents))
         return self.corpus
@@ -275,7 +269,7 @@ class LdaModel:
         return {TOPICS: len(topics_in_use(posterior))}
 
     def complete_posterior(self, posterior: Posterior) -> Posterior:
-        """Return the posterior of the topics in use, with the documents' counts, which their words imply if need be."""
+        """Return the posterior of the topics in use, with the counts of the documents, computed if it has none."""
         used = topics_in_use(posterior)
         if len(used) < posterior.n_clusters()[TOPICS]:
             posterior = rearrange(posterior, {TOPICS: used})
@@ -287,7 +281,7 @@ class LdaModel:
         return posterior.with_arrays({"documents": counts}, axes={"documents": (None, TOPICS)})
 
     def spread(self, posteriors: Sequence[Posterior]) -> dict[str, pd.DataFrame]:
-        """Return how far the topics of the first run depend on the run (see `measure_spread`)."""
+        """Return how the topics of the first run vary between runs (see `measure_spread`)."""
         return measure_spread(posteriors, self.corpus.vocabulary)
 
     def topics(self, posterior: Posterior) -> Topics:
@@ -304,7 +298,7 @@ class LdaModel:
 
 
 def _totals(by_word: Array) -> Array:
-    """Return the tokens of each topic; of an empty one rounding may have left a sum below zero."""
+    """Return the tokens of each topic; rounding may leave a sum below zero."""
     return np.maximum(by_word.sum(axis=0, dtype=np.float64), 0.0)
 
 
@@ -325,7 +319,7 @@ def start_from(method: str, values: Values, posterior: Posterior, train: Corpus)
 
 
 def use_model(model: Any, posterior: Posterior, train: Corpus) -> None:
-    """Find the topics of documents that were not fitted, and keep responsibilities in half the memory."""
+    """Use the topics for other documents, and responsibilities in half the memory."""
     rows = StoredRows(Tokens.of(train), 3, short=True)
     for piece in rows.pieces():
         rows.put(piece)

@@ -31,7 +31,7 @@ def random_responsibilities(
 
 
 def draw_rows(rows: Singles, rng: np.random.Generator) -> None:
-    """Write uniform random numbers, rows divided by their sum; one number of single precision is drawn for each."""
+    """Write uniform random numbers in single precision, rows divided by their sum."""
     rng.random(out=rows, dtype=np.float32)
     rows += np.float32(1e-6)  # no row is all zero
     rows /= rows.sum(axis=1, keepdims=True)
@@ -44,12 +44,10 @@ def warm_responsibilities(
     poll: Poll = no_poll,
     cells: BlockPartition | None = None,
 ) -> Singles:
-    """Return the responsibilities that topics trained before imply, each document's own topics settled.
+    """Return the responsibilities that trained topics imply, after the documents' own topics have converged.
 
-    `cells`: in whose order they are to stand; by default that of the tokens.
-
-    `by_word`: shape (V, K); expected counts; words of which there are none are as likely in every topic as the prior
-      says.
+    `by_word`: shape (V, K); expected counts; words without counts have the probability of the prior in each topic.
+    `cells`: the order of the pairs; by default that of the tokens.
     """
     n_words, n_topics = by_word.shape
     phi = by_word.astype(np.float64) + given.beta
@@ -90,22 +88,22 @@ def write_responsibilities(
 
 
 def draw_noisy_counts(tokens: Tokens, n_topics: int, rng: np.random.Generator) -> Counts:
-    """Return counts of documents that are even over topics that all but agree, in double precision."""
+    """Return equal counts of all topics in each document, and almost equal topics, in double precision."""
     by_word = draw_noisy_topics(tokens.n_words, n_topics, rng)
     return Counts(even_counts(tokens, n_topics), by_word, by_word.sum(axis=0))
 
 
 def draw_noisy_topics(n_words: int, n_topics: int, rng: np.random.Generator) -> Floats:
-    """Return topics that all but agree, shape (V, K).
+    """Return almost equal topics, shape (V, K): counts Gamma(100, 1/100), 1 with a standard deviation of 0.1.
 
-    Every word counts Gamma(100, 1/100), 1 give or take a tenth, in every topic (Hoffman, Blei and Bach, NIPS 23,
-    2010). From random responsibilities VB ends far lower, in its bound and in how it predicts held-out words.
+    As Hoffman, Blei and Bach, NIPS 23 (2010). From random responsibilities, VB ends with a far lower bound and worse
+    predictions of held-out words.
     """
     return rng.gamma(100.0, 0.01, (n_words, n_topics))
 
 
 def even_counts(tokens: Tokens, n_topics: int) -> Floats:
-    """Return counts of documents that are even over the topics, shape (D, K)."""
+    """Return equal counts of all topics in each document, shape (D, K)."""
     documents = np.repeat(np.arange(tokens.n_documents), np.diff(tokens.pointers))
     lengths = np.bincount(documents, weights=tokens.counts, minlength=tokens.n_documents)
     return np.repeat(lengths[:, None] / n_topics, n_topics, axis=1)

@@ -282,12 +282,7 @@ class BlockPartition:
         return found
 
     def run(
-        self,
-        under_way: CellPass,
-        visit: Visit,
-        n_topics: int,
-        pair_ns: float = 1.0,
-        poll: Poll = no_poll,
+        self, under_way: CellPass, visit: Visit, n_topics: int, pair_ns: float = 1.0, poll: Poll = no_poll
     ) -> None:
         """Do the rest of a pass; `pair_ns`: nanoseconds of the kernel for one topic of a pair."""
 

@@ -1,4 +1,4 @@
-"""The command line's words for a run of latent Dirichlet allocation."""
+"""Text of the command line for a run of latent Dirichlet allocation."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def facts(result: Result) -> list[tuple[str, str]]:
 
 
 def held_out(result: Result) -> tuple[str, str]:
-    """Return what was held out, and how much of it."""
+    """Return the kind and the number of held-out words."""
     heldout = result.prepared.heldout
     if heldout.seen is None:
         return "held-out words", f"{heldout.n:,}"

@@ -1,4 +1,4 @@
-"""Documents that the topics were not learned from: their shares of the topics, with the topics as they are."""
+"""Topic shares of new documents, with the topics fixed."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from acvb_core.models.lda.kernels import OPTIONS, Floats, Singles, workspace
 from acvb_core.models.lda.state import Tokens, padded_zeros
 from acvb_core.models.lda.topics import document_table
 
-#: A document is done when its tokens' topics move less than this (mean over tokens of the L1 norm) …
+#: A document has converged when its responsibilities change less than this (mean L1 norm over tokens) …
 SETTLED = 1e-4
-#: … or after this many passes over it.
+#: … or after this number of passes.
 MOST_PASSES = 200
 
 
@@ -36,7 +36,7 @@ class MappedCounts:
     """Counts of documents over the vocabulary of a model."""
 
     counts: sparse.csr_array  #: shape (n_documents, V)
-    #: Shape (n_documents,); tokens of words that the model does not know; they say nothing of its topics.
+    #: Shape (n_documents,); tokens of words that the model does not know.
     unknown: NDArray[np.int64]
 
 
@@ -58,8 +58,8 @@ def map_onto_vocabulary(corpus: Corpus, vocabulary: NDArray[Any]) -> MappedCount
 def fold_in(counts: sparse.csr_array, word_probability: Array, alpha: Array) -> Floats:
     """Return the topic shares of documents whose topics are given.
 
-    CVB0 with the topics frozen: q ∝ (alpha_k + n_dk - q_k) phi_kw for each token in turn until they settle; then
-    theta_dk = (alpha_k + n_dk) / (sum alpha + n_d). A document without known words has the prior's shares.
+    CVB0 with fixed topics: q ∝ (alpha_k + n_dk - q_k) phi_kw for each token in turn until convergence; then
+    theta_dk = (alpha_k + n_dk) / (sum alpha + n_d). A document without known words has the shares of the prior.
 
     `counts`: shape (D, V).
     `word_probability`: shape (K, V).
@@ -88,20 +88,20 @@ def infer_topic_counts(counts: sparse.csr_array, word_probability: Array, alpha:
 
 @dataclass(frozen=True, eq=False)
 class FixedTopics:
-    """Topics that new documents are read with."""
+    """Topics for reading new documents."""
 
     word_probability: Array  #: shape (K, V); phi: rows sum to one
     alpha: Array  #: shape (K,); concentrations
     vocabulary: NDArray[Any]  #: shape (V,)
-    tokeniser: Tokeniser | None  #: how the texts of the topics were cut; None where word counts were read
-    name: str  #: what the user calls the corpus of the topics
+    tokeniser: Tokeniser | None  #: the tokeniser of the topics' texts; None if word counts were read
+    name: str  #: the user's name of the topics' corpus
 
     def transform(self, documents: Corpus | Sequence[str]) -> pd.DataFrame:
         """Return one row a document: document, tokens (of known words), unknown, topic_1 … topic_K (see `fold_in`).
 
         A document without known words has no shares (NaN).
 
-        `documents`: over any vocabulary; texts are cut as those of the topics were.
+        `documents`: over any vocabulary; texts are split by the tokeniser of the topics.
         """
         corpus = as_corpus(documents, self.tokeniser, self.name)
         mapped = map_onto_vocabulary(corpus, self.vocabulary)
@@ -113,7 +113,7 @@ class FixedTopics:
     def completion(
         self, documents: Corpus | Sequence[str], observed: float = 0.8, seed: int = 0
     ) -> Completion:
-        """Return how well the topics predict the rest of documents of which a share of the tokens is seen.
+        """Return how well the topics predict the rest of documents when a share of their tokens is seen.
 
         `documents`: as for `transform`; words that are not in the vocabulary are left out.
         `observed`: share of each document's tokens that is seen.
@@ -141,14 +141,12 @@ def no_known_word_error(source: str) -> DataError:
 
 
 def as_corpus(given: Corpus | Sequence[str], tokeniser: Tokeniser | None, name: str) -> Corpus:
-    """Return documents as a corpus; texts are cut as those that the topics were learned from.
+    """Return documents as a corpus; texts are split by the tokeniser of the topics.
 
-    `tokeniser`: how the texts of the topics were cut; its limits on how often a word must stand are not for other
-      texts.
-    `name`: what the user calls the corpus of the topics.
-    Raises ParameterError: texts were given, and it is not known how the corpus of the topics was cut; or one text; or
-      a corpus on disk.
-    Raises DataError: there is no word in the texts.
+    `tokeniser`: its limits on word frequencies are ignored for other texts.
+    `name`: the user's name of the topics' corpus.
+    Raises ParameterError: texts without a known tokeniser, a single text, or a corpus on disk.
+    Raises DataError: the texts have no word.
     """
     given = take_apart(given)[0]
     if isinstance(given, Corpus):
@@ -170,7 +168,7 @@ def as_corpus(given: Corpus | Sequence[str], tokeniser: Tokeniser | None, name: 
 
 
 def require_tokeniser(tokeniser: Tokeniser | None, name: str) -> Tokeniser:
-    """Return the tokeniser for texts beside those of a corpus; the arguments and errors are those of `as_corpus`."""
+    """Return the tokeniser for texts that are not in the corpus; arguments and errors as of `as_corpus`."""
     if tokeniser is None:
         raise ParameterError(
             f"{name} was read as counts, so it is not known how to cut texts into its words; give word counts, or "
@@ -222,5 +220,5 @@ def fold_in_documents(
             if moved <= np.float32(SETTLED) * length:
                 break
         for k in range(n_topics):
-            # What is added and taken away again may leave a little less than nothing.
+            # Rounding may leave a little less than zero.
             by_document[d, k] = own[k] if own[k] > zero else zero

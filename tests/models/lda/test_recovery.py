@@ -43,8 +43,7 @@ def distances(result: Result) -> np.ndarray:
 
 
 @for_each(
-    "method, found, worse",
-    [("sdm", 10, 1.06), ("asdm", 10, 1.03), ("scvb0", 7, 1.12), ("svb", 6, 1.25)],
+    "method, found, worse", [("sdm", 10, 1.06), ("asdm", 10, 1.03), ("scvb0", 7, 1.12), ("svb", 6, 1.25)]
 )
 def test_planted_topics_are_found_in_a_stream(method: str, found: int, worse: float) -> None:
     """By SDM all of them, nearly as well as by CVB0 that has all documents at once; most of them by the others.
