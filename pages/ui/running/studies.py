@@ -1,4 +1,4 @@
-"""What the pages show alike of experiments and searches: progress, buttons, and those that cannot be read."""
+"""Progress and buttons of experiments and searches, and those that cannot be read: alike on both pages."""
 
 from __future__ import annotations
 
