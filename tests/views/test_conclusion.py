@@ -24,6 +24,7 @@ from acvb_core.views.conclusion import (
     measure_agreement,
     order_compared,
 )
+from tests.loops import for_each
 
 
 @pytest.fixture(scope="module")
@@ -146,14 +147,17 @@ def test_runs_that_differ_in_the_seed_alone_say_how_far_apart_their_bounds_are()
     assert "Their lower bounds differ by less than 0.1 nats." in describe_runs([runs[0], same], ["a", "b"])
 
 
-@pytest.mark.parametrize(("found", "n", "said"), [
-    (20, 20, "All 20 topics are found by every run."),
-    (1, 1, "The topic is found by every run."),
-    (2, 2, "Both topics are found by every run."),
-    (18, 20, "18 of 20 topics are found by every run: do not present the others as certain."),
-    (1, 20, "Only 1 of 20 topics is found by every run: do not present the others as certain."),
-    (0, 20, "None of 20 topics is found by every run: do not present them as certain."),
-])  # fmt: skip
+@for_each(
+    "found, n, said",
+    [
+        (20, 20, "All 20 topics are found by every run."),
+        (1, 1, "The topic is found by every run."),
+        (2, 2, "Both topics are found by every run."),
+        (18, 20, "18 of 20 topics are found by every run: do not present the others as certain."),
+        (1, 20, "Only 1 of 20 topics is found by every run: do not present the others as certain."),
+        (0, 20, "None of 20 topics is found by every run: do not present them as certain."),
+    ],
+)
 def test_parts_that_not_every_run_finds_are_not_certain(found: int, n: int, said: str) -> None:
     assert describe_found(found, n, ("topic", "topics")) == said
 

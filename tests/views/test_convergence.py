@@ -12,6 +12,7 @@ import pytest
 from acvb_core.engine.result import Result
 from acvb_core.views.convergence import RunCurve, live_figure, move_sign, move_text, panels_for
 from acvb_core.views.parts import tick_format
+from tests.loops import for_each
 from tests.views.histories import history_of, lda_history_of
 from tests.views.reading import plain
 
@@ -130,8 +131,8 @@ def test_labels_are_shown_as_they_are() -> None:
     assert "<" not in live_figure([run])["data"][0]["name"]
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "form"),
+@for_each(
+    "low, high, form",
     [
         (-230_000, -220_000, ",.0f"),
         (-1_234_567.3, -1_234_566.8, ",.1f"),
@@ -159,8 +160,8 @@ def run_to_come(model: str, **more: bool) -> RunCurve:
     return RunCurve("r", "x", "vb", 0, history_of(lower_bound=[]), model=model, **more)
 
 
-@pytest.mark.parametrize(
-    ("heldout", "keys", "domains"),
+@for_each(
+    "heldout, keys, domains",
     [
         (
             False,
@@ -190,9 +191,9 @@ def test_a_panel_keeps_its_measure_from_the_first_sweep_on() -> None:
     assert panel_keys(live_figure(exact[:1])) == panel_keys(live_figure(exact[1:]))
 
 
-@pytest.mark.parametrize("heldout", [True, False])
-@pytest.mark.parametrize("learns", [True, False])
-@pytest.mark.parametrize("model", ["irm", "lda"])
+@for_each("heldout", [True, False])
+@for_each("learns", [True, False])
+@for_each("model", ["irm", "lda"])
 def test_panels_do_not_overlap_and_keep_their_axes(model: str, learns: bool, heldout: bool) -> None:
     panels = panels_for([run_to_come(model, heldout=heldout, learns=learns)], model)
     assert len({p.number for p in panels}) == len(panels)
@@ -254,8 +255,8 @@ def test_marks_outlast_the_thinning_and_lie_on_the_curve() -> None:
     assert len(drawn) <= 440
 
 
-@pytest.mark.parametrize(
-    ("counts", "text", "sign"),
+@for_each(
+    "counts, text, sign",
     [
         ([2, 1, 0, 0, 0, 0, 0], "2 clusters merged, 1 split", "diamond"),
         ([0, 0, 0, 0, 0, 2, 0], "2 workers lost and replaced", "x"),

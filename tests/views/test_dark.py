@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import pytest
-
 from acvb_core.registry import METHODS
 from acvb_core.views import theme
 from acvb_core.views.convergence import RunCurve, live_figure
 from acvb_core.views.theme import contrast
+from tests.loops import for_each
 from tests.views.histories import history_of
 from tests.views.reading import faintest_on_dark, plain
 
@@ -54,13 +53,13 @@ def test_text_and_lines_can_be_read() -> None:
     assert shown["layout"]["template"]["layout"]["hoverlabel"]["bgcolor"] == theme.DARK_PAPER
 
 
-@pytest.mark.parametrize("method", sorted({row.name for row in METHODS} | {"an unknown one"}))
+@for_each("method", sorted({row.name for row in METHODS} | {"an unknown one"}))
 def test_every_method_is_seen_on_either_page(method: str) -> None:
     colour = theme.method_style(method).colour
     assert contrast(theme.dark_colour(colour), theme.DARK_PAPER) >= 3
 
 
-@pytest.mark.parametrize("method", sorted({row.name for row in METHODS}))
+@for_each("method", sorted({row.name for row in METHODS}))
 def test_every_curve_of_a_run_is_seen(method: str) -> None:
     """Faint ones too: of each sweep beside the mean, and of the limit of its change."""
     change, nan = [1.0, 0.5, 0.4, 0.3], float("nan")

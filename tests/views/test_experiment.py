@@ -10,6 +10,7 @@ from acvb_core.engine.experiments.answers import COURSE
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.views.studies import course_figure, experiment_figure
+from tests.loops import for_each
 from tests.views.reading import plain
 
 course_figure = plain(course_figure)
@@ -40,7 +41,7 @@ def test_a_curve_is_the_mean_of_the_last_scores_so_far(experiment: Experiment) -
     np.testing.assert_allclose(traces["high CVB0"]["y"], np.maximum(first, second))
 
 
-@pytest.mark.parametrize("splits", [4, 6])
+@for_each("splits", [4, 6])
 def test_the_bar_of_a_mean_is_corrected_and_left_out_for_few_splits(splits: int) -> None:
     """By hand: six scores 1 ... 6 have variance 3.5, and a tenth is held out; 2.5706 is Student's t of 5."""
     plan = plan_experiment(acvb_core.load_sample("southern_women").relation, ["vb"], splits=splits)

@@ -8,6 +8,7 @@ import pytest
 
 from acvb_core.engine.history import History
 from acvb_core.views.convergence import RunCurve, live_figure
+from tests.loops import for_each
 from tests.views.reading import plain
 
 live_figure = plain(live_figure)
@@ -76,8 +77,8 @@ def test_histories_without_passes_count_sweeps() -> None:
     assert len(stream(History()).column("documents_per_second")) == 0
 
 
-@pytest.mark.parametrize(
-    ("x", "last", "name"),
+@for_each(
+    "x, last, name",
     [
         ("passes", 1.2, "epochs (passes over the documents)"),
         ("documents_seen", 360, "documents seen"),

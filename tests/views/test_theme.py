@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.registry import METHODS
 from acvb_core.views import theme
 from acvb_core.views.parts import decimate
+from tests.loops import for_each
 
 
 def test_every_method_has_a_colour_and_a_dash_of_its_own() -> None:
@@ -39,7 +39,7 @@ def test_decimation_keeps_the_ends_and_the_extremes(n: int, seed: int, limit: in
     assert y[kept].max() == y.max()
 
 
-@pytest.mark.parametrize("text", ["<b>x</b>", "a & b", "%{y}", "$x$", "&lt;"])
+@for_each("text", ["<b>x</b>", "a & b", "%{y}", "$x$", "&lt;"])
 def test_names_lose_what_plotly_would_read_as_markup(text: str) -> None:
     safe = theme.escape(text)
     assert not set(safe) & set("<>%$")
@@ -55,8 +55,8 @@ def test_the_page_of_a_figure_needs_nothing_else(tmp_path: object) -> None:
     assert 'href="http' not in page.split("<script")[0]
 
 
-@pytest.mark.parametrize(
-    ("name", "shown"),
+@for_each(
+    "name, shown",
     [
         ("plain \u00e9\u0301 \U0001f600", "plain \u00e9\u0301 \U0001f600"),
         ("\u202eturned", "turned"),

@@ -6,11 +6,11 @@ import math
 
 import pandas as pd
 import plotly.graph_objects as go
-import pytest
 
 from acvb_core.engine.study import FAILED
 from acvb_core.engine.tuning import Trial, Tuning
 from acvb_core.views.studies import tuning_figure
+from tests.loops import for_each
 from tests.views.reading import plain
 
 tuning_figure = plain(tuning_figure)
@@ -102,6 +102,6 @@ def test_what_has_no_logarithm_is_left_out_of_its_panel_only() -> None:
     assert points(figure, "trial-default") == [(1, 200.0)]
 
 
-@pytest.mark.parametrize("values", [[], [NAN], [5.0], [NAN, NAN, 7.0]])
+@for_each("values", [[], [NAN], [5.0], [NAN, NAN, 7.0]])
 def test_searches_that_have_just_begun_are_drawn(values: list[float]) -> None:
     go.Figure(tuning_figure(tuning(values)))

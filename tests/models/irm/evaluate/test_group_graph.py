@@ -16,9 +16,9 @@ from acvb_core.models.irm.figures.network_layout import (
     group_graph,
     group_positions,
     node_layout,
-    separate_discs,
     why_too_large,
 )
+from acvb_core.views.parts import separate_discs
 
 
 def blocks_of(ones: np.ndarray, entries: np.ndarray, *, upper: bool) -> pd.DataFrame:
@@ -198,8 +198,8 @@ def test_what_is_too_large_is_said() -> None:
     relation = Relation.build(sparse.csr_array((n, n)), network=Network())
     reason = why_too_large(relation)
     assert reason is not None
-    assert "3,001 nodes" in reason
-    with pytest.raises(ParameterError, match="3,001 nodes"):
+    assert "5,001 nodes" in reason
+    with pytest.raises(ParameterError, match="5,001 nodes"):
         node_layout(relation, np.zeros(n, dtype=int), np.zeros((1, 2)))
     dense = Relation.build(np.ones((320, 320)) - np.eye(320), network=Network())
     assert "102,080 links" in (why_too_large(dense) or "")

@@ -15,6 +15,7 @@ from acvb_core.models.irm.figures.blocks import block_figure, block_figures, blo
 from acvb_core.models.irm.figures.raster import paint, palette, rasterise
 from acvb_core.samples.planted_relations import planted_relation
 from acvb_core.views.theme import INK, UNKNOWN
+from tests.loops import for_each
 from tests.views.reading import plain
 
 block_figure = plain(block_figure)
@@ -150,8 +151,8 @@ def test_several_matrices_share_one_scale() -> None:
     assert scales[0] == scales[1]
 
 
-@pytest.mark.parametrize(
-    ("box", "window"),
+@for_each(
+    "box, window",
     [
         ({"x": [10.2, 40.7], "y": [90.0, 20.5]}, (20, 90, 10, 41)),
         ({"x": [-5, 300], "y": [900, 2000]}, (900, 937, 0, 178)),
@@ -174,7 +175,7 @@ def test_the_picture_is_a_png_with_borders(games: Result) -> None:
     assert INK in colours
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 70), (70, 1)])
+@for_each("shape", [(1, 1), (1, 70), (70, 1)])
 def test_degenerate_shapes_are_drawn(shape: tuple[int, int]) -> None:
     relation = Relation.build(np.zeros(shape))
     for arrangement in (

@@ -16,6 +16,7 @@ from acvb_core.models.irm.figures.summaries import (
     strength_figure,
     thumbnail,
 )
+from tests.loops import for_each
 from tests.views.reading import plain
 
 degree_histograms = plain(degree_histograms)
@@ -61,7 +62,7 @@ def test_degrees_are_counted_once() -> None:
     assert counts == [2, 1, 2, 2, 1]
 
 
-@pytest.mark.parametrize("ones", [np.zeros((3, 2)), np.eye(3), np.ones((1, 1))])
+@for_each("ones", [np.zeros((3, 2)), np.eye(3), np.ones((1, 1))])
 def test_any_relation_has_an_overview(ones: np.ndarray) -> None:
     relation = Relation.build(ones)
     go.Figure(thumbnail(relation))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.models.lda.figures.tinted import FAINTEST, STRONGEST, tint, tint_text, word_topics
 from acvb_core.views.theme import TEXT, cluster_colour, contrast, rgba
+from tests.loops import for_each
 
 
 class Reader(HTMLParser):
@@ -80,7 +81,7 @@ def test_long_texts_are_cut_between_words_and_say_so() -> None:
     assert "cut after" not in Reader(tint_text(text, spans, {0: [1.0]})).text
 
 
-@pytest.mark.parametrize("topic", range(1, 17))
+@for_each("topic", range(1, 17))
 def test_tinted_words_can_be_read(topic: int) -> None:
     red, green, blue, opacity = (float(x) for x in re.findall(r"[\d.]+", tint(topic, 1.0)))
     over_white = [round(255 * (1 - opacity) + c * opacity) for c in (red, green, blue)]

@@ -19,6 +19,7 @@ from acvb_core.models.lda.figures.topics import (
 )
 from acvb_core.views.parts import MOST_CHARACTERS, plain_name, topic_name, user_name
 from acvb_core.views.theme import cluster_colour
+from tests.loops import for_each
 from tests.views.reading import AWKWARD_WORDS, plain, texts_of
 
 document_topics_figure = plain(document_topics_figure)
@@ -115,7 +116,7 @@ def test_the_smallest_topics_of_a_document_are_added_up() -> None:
     assert trace(document_topics_figure(shares, n=19), "document")["customdata"] == list(range(1, 21))
 
 
-@pytest.mark.parametrize("n_topics", [1, 200])
+@for_each("n_topics", [1, 200])
 def test_any_number_of_topics(n_topics: int) -> None:
     shares = np.full(n_topics, 1 / n_topics)
     for figure in (topic_shares_figure(shares), quality_figure(shares), document_topics_figure(shares)):
@@ -123,8 +124,8 @@ def test_any_number_of_topics(n_topics: int) -> None:
     go.Figure(document_topics_figure(np.full(n_topics, np.nan)))  # an empty document
 
 
-@pytest.mark.parametrize(
-    ("label", "name"),
+@for_each(
+    "label, name",
     [
         ("sport", "3 · sport"),
         (None, "topic 3"),

@@ -8,6 +8,7 @@ import pytest
 from acvb_core.models.lda.figures.topics import topic_map_figure
 from acvb_core.views.parts import text_room
 from acvb_core.views.theme import TEXT
+from tests.loops import for_each
 from tests.views.reading import plain
 
 topic_map_figure = plain(topic_map_figure)
@@ -22,7 +23,7 @@ def drawn(n: int = 60, **more: object) -> dict:
     return topic_map_figure(rng.normal(size=(n, 2)), share / share.sum(), words=words, **more)
 
 
-@pytest.mark.parametrize("n", [2, 20, 80, 200])
+@for_each("n", [2, 20, 80, 200])
 def test_no_disc_overlaps_another_and_all_are_inside(n: int) -> None:
     figure = drawn(n)
     (trace,) = figure["data"]
@@ -78,7 +79,7 @@ def test_the_chosen_topic_stands_out_and_is_named_if_its_disc_does_not_say_it() 
     assert len(short["layout"]["annotations"]) == 1
 
 
-@pytest.mark.parametrize("place", [np.zeros((3, 2)), [[0, 0], [1, 0], [2, 0]], np.zeros((0, 2))])
+@for_each("place", [np.zeros((3, 2)), [[0, 0], [1, 0], [2, 0]], np.zeros((0, 2))])
 def test_topics_in_one_place_on_a_line_or_none_are_drawn(place: object) -> None:
     trace = topic_map_figure(place, np.full(len(np.asarray(place)), 0.3))["data"][0]
     assert np.isfinite(np.array(trace["x"], dtype=float)).all()

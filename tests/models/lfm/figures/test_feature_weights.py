@@ -20,6 +20,7 @@ from acvb_core.models.lfm.figures.pictures import (
 from acvb_core.models.lfm.figures.tables import weight_map_figure
 from acvb_core.views.parts import MOST_CHARACTERS, nothing_figure
 from acvb_core.views.theme import cluster_colour, rgba
+from tests.loops import for_each
 from tests.views.reading import AWKWARD_WORDS, plain, texts_of, trace
 
 feature_profile_figure = plain(feature_profile_figure)
@@ -153,8 +154,8 @@ def test_similar_vectors_stand_side_by_side() -> None:
     assert similar_order(np.zeros((5, 0))).tolist() == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(
-    ("value", "text", "signed"),
+@for_each(
+    "value, text, signed",
     [
         (0.0, "0", "0"),
         (-0.00001234, "-1.234e-05", "-1.23e-05"),
