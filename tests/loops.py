@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import wraps
+from itertools import cycle, islice
 from typing import Any
 
 import pytest
@@ -65,3 +66,9 @@ def describe(case: dict[str, Any]) -> str:
     return ", ".join(
         f"{name}={getattr(value, '__name__', repr(value))[:150]}" for name, value in case.items()
     )
+
+
+def rotate(cases: Iterable[Any], ways: Iterable[Any], each: int = 1) -> list[tuple[Any, Any]]:
+    """Return each case with the next `each` ways, so that every way has some of the cases."""
+    turns = cycle(list(ways))
+    return [(case, way) for case in cases for way in islice(turns, each)]

@@ -13,8 +13,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import inspect_source, load_relation
 from tests.data.support import EVERY_WORD
-from tests.loops import for_each
-from tests.rotation import rotate
+from tests.loops import for_each, rotate
 
 
 def fault(source: bytes, **options) -> DataError:

@@ -15,8 +15,7 @@ from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.table import Image, Table
 from acvb_core.data.table_build import inspect_table, load_table
 from tests.data.support import saved
-from tests.loops import for_each
-from tests.rotation import rotate
+from tests.loops import for_each, rotate
 
 NAN = np.nan
 

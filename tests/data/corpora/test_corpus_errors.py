@@ -14,8 +14,7 @@ from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_tex
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.sources import parse, source
 from tests.data.support import EVERYTHING, zipped
-from tests.loops import for_each
-from tests.rotation import rotate
+from tests.loops import for_each, rotate
 
 LONG = {"format": "counts"}
 UCI = b"2\n3\n2\n"

@@ -21,8 +21,7 @@ from acvb_core.data.sources.formats import FORMATS, choices_of, files_of, format
 from acvb_core.data.sources.source import ByteSource
 from acvb_core.data.table_build import inspect_table, load_table
 from tests.data.support import EVERY_WORD, saved, zipped
-from tests.loops import for_each
-from tests.rotation import rotate
+from tests.loops import for_each, rotate
 
 KINDS: tuple[Kind, ...] = ("relation", "corpus", "table")
 
