@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -160,50 +160,37 @@ class Model:
         return {"features": pd.DataFrame({"feature": np.arange(posterior["pi"].shape[0])})}
 
 
-@dataclass(frozen=True)
-class Options:
-    """Settings of the problem."""
-
-    tol: float = 1e-4
-    max_sweeps: int = 8
-    seed: int = 0
-    restarts: int = 1
-    monitored: Any = "lower_bound"
-    sampled: bool = False
-    heldout: Cells | None = HELD_OUT
-    raced_by: dict[str, Any] = field(default_factory=dict)
-    bound_unit: Callable[[Any], float] | None = None
-    schedule: tuple[int, int] = (1, 5)
-
-
-def prepared(tell: Callable[[int, int], Sweep] | Sequence[Sweep], **options: Any) -> PreparedRun:
+def prepared(
+    tell: Callable[[int, int], Sweep] | Sequence[Sweep],
+    *,
+    tol: float = 1e-4,
+    max_sweeps: int = 8,
+    monitored: Any = "lower_bound",
+    sampled: bool = False,
+    heldout: Cells | None = HELD_OUT,
+    schedule: tuple[int, int] = (1, 5),
+    raced_by: Any = "lower_bound",
+    bound_unit: Callable[[Any], float] | None = None,
+    **spec: int,
+) -> PreparedRun:
     """Return a run as it is written down; a sequence is that of every seed, the state before any sweep first."""
-    chosen = Options(**options)
     if not callable(tell):
         sweeps = tell
         tell = lambda own, sweep: sweeps[sweep]  # noqa: E731
     data, model = Values(), Model()
     algorithm = Scripted(tell)
-    values = {"max_sweeps": chosen.max_sweeps, "tol": chosen.tol, "k_max": 0}
+    values = {"max_sweeps": max_sweeps, "tol": tol, "k_max": 0}
     method = MethodSpec(
-        "features", "told", "Told", "Does as it is told.", "", (), lambda *_: algorithm, chosen.monitored,
-        sampled=chosen.sampled,
+        "features", "told", "Told", "Does as it is told.", "", (), lambda *_: algorithm, monitored,
+        sampled=sampled,
     )  # fmt: skip
     row = ModelSpec(
         "features", "Features", "lfm", "numbers", lambda _: model, {"features": "features"}, lambda *_: 0, Values,
-        lambda *_: None, lambda *_: chosen.schedule, 0, {}, {"features": "k_max"}, DISPLAY,
-        Reference(__name__, "Score"), bound_unit=chosen.bound_unit, **chosen.raced_by,
+        lambda *_: None, lambda *_: schedule, 0, {}, {"features": "k_max"}, DISPLAY,
+        Reference(__name__, "Score"), bound_unit=bound_unit, raced_by=raced_by,
     )  # fmt: skip
-    settings = RunSpec(
-        "features",
-        "told",
-        values,
-        chosen.seed,
-        heldout=0.1 if chosen.heldout else 0.0,
-        restarts=chosen.restarts,
-    )
-    heldout = SimpleNamespace(n=0) if chosen.heldout is None else chosen.heldout
-    split = SimpleNamespace(train=data, heldout=heldout, note=None)
+    settings = RunSpec("features", "told", values, heldout=0.1 if heldout else 0.0, **spec)
+    split = SimpleNamespace(train=data, heldout=heldout or SimpleNamespace(n=0), note=None)
     binding = Binding(split=lambda: split, algorithm=lambda: algorithm, model=lambda: model)
     return PreparedRun(settings, method, row, data, binding)
 
@@ -225,7 +212,7 @@ def test_a_bound_of_densities_is_judged_by_the_object() -> None:
     assert ended([1e-9 * 3**n for n in range(8)], tol=0.1) == (8, Verdict.MAX_SWEEPS)
 
 
-HELDOUT: dict[str, Any] = {"raced_by": {"raced_by": "heldout"}, "tol": 1e-12, "max_sweeps": 60, "restarts": 4}
+HELDOUT: dict[str, Any] = {"raced_by": "heldout", "tol": 1e-12, "max_sweeps": 60, "restarts": 4}
 #: How far off the runs from seeds 3 to 6 are at the first rung, and after it: the best bound is of the worst guess.
 FAR_OFF = {3: (2.5, 2.5), 4: (0.6, 2.0), 5: (0.9, 0.7), 6: (1.5, 0.4)}
 
@@ -261,7 +248,7 @@ def test_restarts_race_by_what_is_held_out_where_bounds_cannot_be_compared() -> 
     for name in ("heldout_log_likelihood", "lower_bound"):
         np.testing.assert_array_equal(result.state.history.column(name), lone.state.history.column(name))
     # By the bound another one would have won.
-    assert solve(racing(raced_by={})).prepared.spec.seed == 3
+    assert solve(racing(raced_by="lower_bound")).prepared.spec.seed == 3
 
 
 def test_a_scored_sweep_is_not_scored_again_for_the_race() -> None:
