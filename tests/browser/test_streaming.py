@@ -22,6 +22,7 @@ from tests.browser.steps import (
     press,
     rows_that_say,
     run_rows,
+    select_run,
     settled,
     start_runs,
     take,
@@ -102,6 +103,7 @@ def test_from_a_file_to_a_model_and_on(page: Page, lines: Path, tmp_path: Path) 
     settled(page)
     start_runs(page, "Start SCVB0")
     expect(rows_that_say(page, "complete")).to_have_count(1, timeout=WAIT_MS)
+    select_run(page, "complete")
     expect(page.get_by_text("continued from 2 topics of lines by sdm")).to_be_visible()
     page.set_viewport_size({"width": 1024, "height": 768})
     no_page_is_wider(page, ["Run", "Topics"])

@@ -148,8 +148,8 @@ _CONVERGENCE = """
   remain**: it is farther away.
 - **Gibbs** sampling runs for the number of sweeps you choose.
 
-The Run page names the rule of a run that is selected. Only ACVB and ACVB0 are judged by the change that is drawn. In other
-runs, single objects may still change by more than the tolerance.
+The Run page names the rule of a run that is selected. Only ACVB and ACVB0 are judged by the change that is drawn. In
+other runs, single objects may still change by more than the tolerance.
 
 Convergence means that going on would change little. It does not mean that these clusters are the only ones, or the
 best: another seed may end elsewhere. *Run 3 more seeds* on the Blocks page shows how far the answers of seeds agree.

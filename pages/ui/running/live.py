@@ -209,7 +209,7 @@ def show_live_runs(workspace: Workspace, *, every: bool) -> None:
                 show_actions(workspace, chosen or rows.lines[0].jobs)
             # In here, so that switching redraws the panels and not the page around them.
             x = choose_axis("x_axis", shown)
-        show_remarks(workspace, jobs, chosen or rows.lines[0].jobs)
+        show_remarks(workspace, jobs, jobs if len(jobs) == 1 else chosen)
         show_races(shown)
         lifted = [job.id for job in chosen]
         draw_curves(
