@@ -1,4 +1,4 @@
-"""What latent feature methods predict of cells they have not seen.
+"""Predictions of held-out cells by latent feature methods.
 
     python -m benchmarks.feature_heldout [FILE …] [--data digits,wine,breast_cancer --methods fab,ibp,factors --seeds 5]
 
@@ -30,7 +30,7 @@ from benchmarks.peers.factors import ROUNDS, SIZES, fit_rounds
 from benchmarks.peers.trials import Trial, standardise_heldout
 
 SHARE = 0.3
-#: What a method's name here stands for.
+#: Method and settings by the name used here.
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "paper": ("fab", {"mode": "paper", "init": "random", "warmup": 0}),
     "random": ("fab", {"init": "random"}),

@@ -29,7 +29,7 @@ from acvb_core.samples.planted_mixtures import PlantedFeatures, block_images, pl
 from benchmarks.harness import make_parser, print_rows
 
 SIZES = (100, 250, 500, 1000, 2000)
-#: What a method's name here stands for.
+#: Method and settings by the name used here.
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "random": ("fab", {"init": "random"}),
     "ica": ("fab", {"init": "ica"}),

@@ -68,7 +68,7 @@ def whole(options: argparse.Namespace) -> None:
 
 
 def seconds(objects: int, columns: int, features: int) -> float:
-    """Return the median time of a plain sweep from random features, of which none dies yet."""
+    """Return the median time of a plain sweep from random features, before any dies."""
     table = planted_features(objects, columns, features, share=0.3, seed=0).table
     prepared = prepare_run(table, "fab", {"k_max": features, "init": "random", "warmup": 10, "max_sweeps": 6})
     times = [0.0]

@@ -1,4 +1,4 @@
-"""Planted blocks found again: every method on synth2 (1000 x 1500, 7 x 6 blocks), scikit-learn beside them.
+"""Planted blocks found again: every method on synth2 (1000 x 1500, 7 x 6 blocks), compared with scikit-learn.
 
     python -m benchmarks.planted_recovery [--draws 3 --clusters 20 --heldout 0.1]
 

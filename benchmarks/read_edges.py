@@ -1,4 +1,4 @@
-"""How fast and in how much memory a long gzipped edge list is read.
+"""Time and memory of reading a long gzipped edge list.
 
     python -m benchmarks.read_edges [--lines 20000000] [--rows 5000] [--columns 50000]
 

@@ -1,4 +1,4 @@
-"""Whether two versions of the code give the same bits: a digest of a short run of every method.
+"""A digest of a short run of every method: the same for two versions of the code that give the same bits.
 
     python -m benchmarks.run_digests --out before.json
 

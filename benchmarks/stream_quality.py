@@ -1,4 +1,4 @@
-"""How well streams predict the words of new documents, beside batch CVB0.
+"""How well streams predict the words of new documents, compared with batch CVB0.
 
     python -m benchmarks.stream_quality FILE [--vocabulary FILE] [--stop-words] [--k 100] [--tune 30] [--gensim]
 
@@ -96,7 +96,9 @@ def main() -> int:
     parser.add_argument("--stop-words", action="store_true", help="keep the stop words of the texts")
     parser.add_argument("--sweeps", type=int, default=100, help="of batch CVB0")
     parser.add_argument("--tune", type=int, default=0, help="trials to tune the steps of SCVB0 and SVB with")
-    parser.add_argument("--gensim", action="store_true", help="one epoch beside gensim, defaults throughout")
+    parser.add_argument(
+        "--gensim", action="store_true", help="one epoch compared with gensim, defaults throughout"
+    )
     options = parser.parse_args()
     corpus = read(options)
     sys.stdout.write(f"{corpus.name}: {corpus.size_text}; K = {options.k}, {options.seeds} seeds\n")

@@ -1,4 +1,4 @@
-"""Cost of a CVB0 sweep beside the two SciPy products that every sweep must at least do, and the peak memory.
+"""Cost of a CVB0 sweep compared with the two SciPy products that every sweep must at least do, and the peak memory.
 
     python -m benchmarks.sweep_cost [--rows 10681 --cols 69878 --ones 10000000 --clusters 20 --sweeps 12]
 

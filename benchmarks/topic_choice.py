@@ -1,4 +1,4 @@
-"""Whether leave-one-out perplexity, which needs nothing held out, chooses the number of topics that held-out words do.
+"""Choice of the number of topics by leave-one-out perplexity, compared with held-out words.
 
     python -m benchmarks.topic_choice reuters395_long.csv.gz --k 20,40,80,160,320,480
 

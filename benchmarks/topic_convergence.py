@@ -1,4 +1,4 @@
-"""Whether ACVB0 stops by itself on a corpus, and how well it then predicts, against CVB0 at its best.
+"""Convergence and predictions of ACVB0 on a corpus, compared with CVB0 at its best.
 
     python -m benchmarks.topic_convergence docword.kos.txt.gz --vocab vocab.kos.txt --k 8,50,200 [--hyper fixed]
 

@@ -1,4 +1,4 @@
-"""What a CVB0 sweep of LDA costs: against the processor's floor, and against tomotopy's Gibbs sampler.
+"""Cost of a CVB0 sweep of LDA: against the processor's floor, and against tomotopy's Gibbs sampler.
 
     python -m benchmarks.topic_sweep_cost docword.kos.txt.gz --vocab vocab.kos.txt --k 50
 
@@ -106,7 +106,7 @@ def floor(corpus: Corpus, k: int, kernel: Callable[..., object]) -> Callable[[],
 
 
 def tomotopy_passes(corpus: Corpus, k: int) -> Callable[[], None] | None:
-    """Return a call that does some passes of tomotopy with one worker; None where it is not installed."""
+    """Return a call that does some passes of tomotopy with one worker; None if it is not installed."""
     try:
         import tomotopy
     except ImportError:

@@ -1,6 +1,6 @@
 """Averaged collapsed variational Bayes: the running mean of responsibilities, around any method.
 
-The only place that averages. The inner method goes on from its own state; the mean never feeds back
+The only place that averages. The inner method continues from its own state; the mean never feeds back
 (ACVB17 §4, eq. 21). A posterior may hold counts in place of responsibilities: the mean is then that of the counts,
 which are linear in the responsibilities. The responsibilities themselves are averaged beside them, if the method
 hands them out, for the change of the mean and its bound.
@@ -44,7 +44,7 @@ _STILL_MOVING, _SWEEPS_APART = 0.75, 4
 
 @dataclass(frozen=True)
 class AveragedState:
-    """State of the inner method beside the running mean."""
+    """State of the inner method, and the running mean."""
 
     inner: Any
     sweeps: int = 0  #: sweeps done since the last move
@@ -75,7 +75,7 @@ class _RunningMean:
         return self.inner.current(state.inner)
 
     def can_keep(self, state: AveragedState) -> bool:
-        """Return whether a run can go on from the state, as the inner method says."""
+        """Return whether a run can continue from the state, as the inner method says."""
         return can_keep(self.inner, state.inner)
 
     def phase(self, state: AveragedState) -> Phase:
@@ -101,7 +101,7 @@ class AveragedAlgorithm(_RunningMean):
       `renew` also once they move as much as before.
     `track`: also average responsibilities that the posterior does not hold, if the method hands them out. Without them
       the change of the mean is that of the averaged counts, which is at most as large.
-    `restart`: begin the mean again when a cluster is dropped; otherwise it goes on without the cluster.
+    `restart`: begin the mean again when a cluster is dropped; otherwise it continues without the cluster.
     `renew`: begin it again when a sweep moves less than this share of what it did when the mean began. Otherwise the
       mean of a method that comes to rest takes long to forget the way there. It stays certain to converge: once a sweep
       moves less than the tolerance, so does the mean of two.

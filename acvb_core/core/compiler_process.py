@@ -1,4 +1,4 @@
-"""Processes that compile beside this one: within a process, Numba compiles one function at a time.
+"""Processes that compile in parallel with this one: within a process, Numba compiles one function at a time.
 
 What they compile comes to this process by Numba's cache on disk (`core/kernel_cache.py`).
 """
@@ -22,7 +22,7 @@ _started: list[subprocess.Popen[bytes]] = []
 
 
 def start_compiler(*arguments: str) -> subprocess.Popen[bytes] | None:
-    """Start `acvb_core.warmup` with some arguments; None where no process can be started."""
+    """Start `acvb_core.warmup` with some arguments; None if no process can be started."""
     command = [sys.executable, "-m", "acvb_core.warmup", BESIDE, str(os.getpid()), *arguments]
     with suppress(OSError):
         compiler = subprocess.Popen(

@@ -48,7 +48,7 @@ class HeldOutScore(NamedTuple):
         return text if baseline is None else f"{text} ({self.baseline_name} {self.write(baseline)})"
 
     def find_baseline(self, scores: Mapping[str, float]) -> float | None:
-        """Return the score of the baseline; None where it is not known, as in runs before there was one."""
+        """Return the score of the baseline; None if it is not known, as in runs before there was one."""
         baseline = scores.get(self.baseline)
         return None if baseline is None or math.isnan(baseline) else baseline
 
@@ -77,12 +77,12 @@ class ModelDisplay:
     score: HeldOutScore
     parts: tuple[str, str] = ("cluster", "clusters")  #: what a run finds, one and many, in a sentence
     part: str = "cluster"  #: what moves merge, split or drop
-    asked: str = ""  #: the parameter with the number of parts, of which those that hold nothing are empty
+    asked: str = ""  #: the parameter with the number of parts, those without an object are empty
     to_predict: str = ""  #: what may predict better than a run that overfits
     scores: str = "scores"  #: what the held-out scores are, in the plural
     unmarked: tuple[str, ...] = ()  #: columns of a comparison in which no value is marked as the best
     unmarked_reason: str = ""  #: why, for people
-    #: Columns of a comparison with titles of their own: alone, and beside other models.
+    #: Columns of a comparison with titles of their own: alone, and next to other models.
     titles: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     #: Colour and dash of the curves of the model's own methods, by the method's name.
     styles: Mapping[str, tuple[str, str]] = field(default_factory=dict)

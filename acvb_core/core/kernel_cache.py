@@ -118,7 +118,7 @@ def _hold_function(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _open_lock(path: Path) -> Iterator[IO[str] | None]:
-    """Open a file to lock, which closing it undoes; None where no file can be made."""
+    """Open a file to lock, which closing it undoes; None if no file can be made."""
     file = None
     with suppress(OSError):
         file = path.open("a")

@@ -193,7 +193,7 @@ class _Team:
                 one.result()
 
     def _work(self, goes_on: Callable[[], bool]) -> None:
-        """Do tasks until none waits, or may be gone on with."""
+        """Do tasks until none waits, or this thread must stop."""
         while goes_on():
             try:
                 task = self._waiting.popleft()
@@ -218,7 +218,7 @@ class _Team:
             self._seconds.append(time.thread_time() - begun)
 
     def _may_help(self, number: int) -> bool:
-        """Return whether a helper goes on: its core is no other run's, and the run is not paused or stopped."""
+        """Return whether a helper continues: its core is no other run's, and the run is not paused or stopped."""
         if (
             self._is_over
             or number >= _share(self._limit, self._leader)

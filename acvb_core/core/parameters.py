@@ -86,7 +86,7 @@ def check_values(parameters: Iterable[Parameter], given: Mapping[str, Any], owne
 
 
 def suggest_names(name: str, known: Iterable[str]) -> str:
-    """Return a question that names what a name may stand for, with a blank before it; "" where nothing is like it.
+    """Return a question that names what a name may stand for, with a blank before it; "" if no name is similar.
 
     >>> suggest_names("k", ["alpha", "k_rows", "k_cols"])
     ' Did you mean k_rows or k_cols?'

@@ -4,7 +4,7 @@ A method (`Algorithm`) knows its data and its priors from the day it is built; i
 out, and knows nothing of threads, stopping, storage or pages. What a state says about the data never changes:
 a sweep returns a new state, so that a sweep cut short leaves the last whole state valid, and a run can be
 stopped, extended or repeated bit by bit. A method may hand one large working array on from state to state;
-it then refuses to sweep a state that was swept before, and goes on with a sweep that was cut short.
+it then refuses to sweep a state that was swept before, and continues with a sweep that was cut short.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Posterior:
 
     #: Every array that has a cluster axis: the responsibilities and whatever goes with them.
     arrays: Mapping[str, Array]
-    #: For each array, the domain whose clusters run along each axis, None where it is not a cluster axis. `{"rows":
+    #: For each array, the domain whose clusters run along each axis, None if it is not a cluster axis. `{"rows":
     #: (None, "rows"), "ones": ("rows", "columns")}`.
     axes: Mapping[str, tuple[str | None, ...]]
     #: Names of the arrays a running mean is taken of, objects along axis 0: the responsibilities, one array a domain
@@ -91,7 +91,7 @@ class Responsibilities(NamedTuple):
     #: Shape (n, K); rows sum to one. Valid until the next sweep, which may write over it.
     q: Array
     weights: Array  #: shape (n,); how many objects share each row
-    layout: Any = None  #: in which order the rows stand, for their model; None: that of the data
+    layout: Any = None  #: the order of the rows, for their model; None: that of the data
 
 
 @runtime_checkable
@@ -99,7 +99,7 @@ class RemoteResponsibilities(Protocol):
     """Responsibilities that stay where the data are: in shards, which are asked for sums of them."""
 
     def ask(self, name: str, *arguments: Any) -> Any:
-        """Return the sum of what the shards give for a question; None once they have gone on to another sweep."""
+        """Return the sum of what the shards give for a question; None once they have moved to another sweep."""
         ...
 
     def start_mean(self) -> RemoteResponsibilities:
@@ -171,12 +171,12 @@ class Algorithm(Protocol):
         ...
 
     def responsibilities(self, state: Any) -> AnyResponsibilities | None:
-        """Return what the posterior's counts add up from; None where there is no more than the posterior."""
+        """Return what the posterior's counts add up from; None if there is no more than the posterior."""
         ...
 
 
 def can_keep(algorithm: Algorithm, state: Any) -> bool:
-    """Return whether a run can go on from a state that was written to a file; a method may say so by `can_keep`."""
+    """Return whether a run can continue from a state that was written to a file; a method may say so by `can_keep`."""
     asked = getattr(algorithm, "can_keep", None)
     return asked is None or bool(asked(state))
 
@@ -195,7 +195,7 @@ class Start(Protocol):
         ...
 
     def extend_data(self, data: Any) -> Any:
-        """Return data that have all that was trained on, words say, so that a stream loses none of it."""
+        """Return data that have all that was trained on, words say, so that a stream loses no part of it."""
         ...
 
 
@@ -204,7 +204,7 @@ class Phase(NamedTuple):
 
     #: True while the method has not begun to average (always False for methods that do not).
     burn_in: bool = False
-    #: Number of sweeps in the running mean (the s of ACVB17 eq. 21), 0 where nothing is averaged.
+    #: Number of sweeps in the running mean (the s of ACVB17 eq. 21), 0 if nothing is averaged.
     samples: int = 0
     #: Change of the running mean in the last sweep: mean over objects of the L1 norm (ACVB17 Lemma 1).
     mean_change: float | None = None
@@ -243,7 +243,7 @@ class Model(Protocol):
         posterior: Posterior,
         responsibilities: AnyResponsibilities | None = None,
     ) -> float | None:
-        """Return the variational lower bound of log p(data) in nats; None where too little is known for it."""
+        """Return the variational lower bound of log p(data) in nats; None if too little is known for it."""
         ...
 
     def pseudo_loo(
@@ -252,7 +252,7 @@ class Model(Protocol):
         poll: Poll = no_poll,
         responsibilities: AnyResponsibilities | None = None,
     ) -> float | None:
-        """Return the pseudo leave-one-out log likelihood in nats; None where the model has none."""
+        """Return the pseudo leave-one-out log likelihood in nats; None if the model has none."""
         ...
 
     def extras(

@@ -28,7 +28,7 @@ SHARDS = "shards"
 
 @dataclass(frozen=True)
 class Reference:
-    """A function or class, by its module and name; calling it calls what it stands for."""
+    """A function or class, by its module and name; calling it calls that function."""
 
     module: str
     name: str
@@ -38,7 +38,7 @@ class Reference:
         return getattr(import_module(self.module), self.name)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call what it stands for."""
+        """Call the function."""
         return self.load()(*arguments, **options)
 
     def is_instance(self, value: Any) -> bool:
@@ -105,7 +105,7 @@ class MethodSpec:
     #: Takes the data piece by piece, so that they need not be in memory; a sweep is a window of them, and a run is as
     #: long as its `epochs`.
     streams: bool = False
-    #: (data, values, start) -> Algorithm that continues from an earlier run; None where it cannot.
+    #: (data, values, start) -> Algorithm that continues from an earlier run; None if it cannot.
     build_from: Callable[[Any, Values, Any], Algorithm] | None = None
     #: (training data, values); raises ParameterError where settings do not go with each other or with the data.
     check: Callable[[Any, Values], None] = lambda data, values: None
@@ -120,7 +120,7 @@ class MethodSpec:
 
     @property
     def shards(self) -> bool:
-        """True where a run can be spread over shards of the data, so that no process has all of them."""
+        """True if a run can be spread over shards of the data, so that no process has all of them."""
         return any(parameter.name == SHARDS for parameter in self.parameters)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -182,7 +182,7 @@ class ModelSpec:
     data_class: Reference  #: to `Relation`, `Corpus`, …
     hold_out: Callable[[Any, float, int], Any]  #: (data, share, seed) -> Split, of a part of every object
     #: (training data, held-out data or None, method, its values) -> how many sweeps lie between two evaluations of the
-    #: bound, and of the held-out scores, so that diagnostics stay cheap beside the sweeps.
+    #: bound, and of the held-out scores, so that diagnostics stay cheap compared with the sweeps.
     schedule: Callable[[Any, Any, MethodSpec, Values], tuple[int, int]]
     scoring_bytes: int  #: memory that scoring takes, for each held-out entry or word
     #: Array of posteriors whose rows can be told by their largest entry -> what its objects are called.

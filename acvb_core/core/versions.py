@@ -37,7 +37,7 @@ def _digest_sources() -> str:
 
 
 def refuse_versions(there: dict[str, str]) -> str | None:
-    """Return why a worker cannot compute the runs of this process, in a sentence; None where it can."""
+    """Return why a worker cannot compute the runs of this process, in a sentence; None if it can."""
     here = describe_process()
     if there["acvb_core"] != here["acvb_core"]:
         return (

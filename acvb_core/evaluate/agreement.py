@@ -36,7 +36,7 @@ def contingency(one: Any, other: Any) -> pd.DataFrame:
 class LabelAgreement:
     """How clusters go with known labels of the same objects."""
 
-    #: `ari`, `nmi`: over the objects whose label is known; NaN where none is.
+    #: `ari`, `nmi`: over the objects whose label is known; NaN if none is.
     ari: float
     nmi: float
     #: `known`, `unknown`: objects with and without a label; those without are left out of everything else.

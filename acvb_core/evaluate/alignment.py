@@ -119,7 +119,7 @@ class Stability:
     #: Shape (n_other_runs, K); 1 - Jensen-Shannon distance (base 2) of each topic from its partner: 1 the same, 0 no
     #: word in common, and 0 for a topic without a partner in a run of fewer topics.
     similarity: NDArray[np.float64]
-    partner: NDArray[np.int64]  #: shape (n_other_runs, K); the partners (0-based), -1 where there is none
+    partner: NDArray[np.int64]  #: shape (n_other_runs, K); the partners (0-based), -1 if there is none
 
     @property
     def mean(self) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ MOST_R_HAT, FEWEST_EFFECTIVE = 1.1, 20
 
 
 class Mixing(NamedTuple):
-    """R-hat and effective sample size of one quantity; NaN where it never changes, or draws are too few."""
+    """R-hat and effective sample size of one quantity; NaN if it never changes, or draws are too few."""
 
     r_hat: float  #: near 1 when the chains agree; from 1.01 on, several long chains have not mixed
     effective_size: float  #: independent draws that estimate the mean as well as all draws together
@@ -32,7 +32,7 @@ class ChainReport:
     """R-hat and effective sample size of one Gibbs chain, by the quantities that were measured."""
 
     n_samples: int
-    quantities: Mapping[str, Mixing]  #: "lower_bound", "k_rows", …; NaN where a quantity never changes
+    quantities: Mapping[str, Mixing]  #: "lower_bound", "k_rows", …; NaN if a quantity never changes
 
     @classmethod
     def of_draws(cls, draws: Mapping[str, ArrayLike]) -> ChainReport | None:
@@ -64,7 +64,7 @@ class ChainReport:
         return [one for one in self.quantities.values() if np.isfinite(one.effective_size)]
 
     def to_dict(self) -> dict[str, float | None]:
-        """Return the number of samples, and the worst R-hat and effective sample size, None where unknown."""
+        """Return the number of samples, and the worst R-hat and effective sample size, None if unknown."""
         worst = {"effective": self.effective_size, "r_hat": self.r_hat}
         return {"n": self.n_samples} | {
             name: value if np.isfinite(value) else None for name, value in worst.items()

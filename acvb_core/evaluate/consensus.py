@@ -94,7 +94,7 @@ def find_consensus(
 
 
 def expected_rand(labels: Labels, together: Floats) -> float:
-    """Return the adjusted Rand index of a clustering with the mean over runs (PEAR); 1 where all is one cluster."""
+    """Return the adjusted Rand index of a clustering with the mean over runs (PEAR); 1 if all is one cluster."""
     n_pairs = len(labels) * (len(labels) - 1) / 2
     inside = sum(_sum_pairs(together[np.ix_(own, own)]) for own in _members(labels))
     sizes = np.bincount(labels).astype(np.float64)

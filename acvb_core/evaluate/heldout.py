@@ -135,7 +135,7 @@ class Completion(NamedTuple):
     log_likelihood: float
     perplexity: float  #: exp(-log_likelihood): as uncertain as a choice among so many words
     tokens: int  #: number of tokens predicted
-    documents: int  #: number of documents they stand in; one of a single token has none to predict
+    documents: int  #: number of documents that contain them; one of a single token has none to predict
 
 
 def document_completion(

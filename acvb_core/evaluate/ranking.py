@@ -77,7 +77,7 @@ def _shares(frequencies: ArrayLike) -> Floats:
 
 
 def lift(word_probability: ArrayLike, frequencies: ArrayLike) -> Floats:
-    """Return phi / p, how much more often a topic uses a word than the corpus does; NaN where the corpus has none."""
+    """Return phi / p, how much more often a topic uses a word than the corpus does; NaN if the corpus has none."""
     return np.asarray(word_probability, dtype=np.float64) / _shares(frequencies)
 
 

@@ -23,7 +23,7 @@ class PairedTests(NamedTuple):
 
     n: NDArray[np.int64]  #: splits on which both have a score
     difference: Floats  #: mean difference; NaN without a split
-    #: All that follows is NaN where nothing is tested: with fewer splits than `LEAST_SPLITS`, or without any spread of
+    #: All that follows is NaN if nothing is tested: with fewer splits than `LEAST_SPLITS`, or without any spread of
     #: the differences.
     low: Floats  #: `low`, `high`: interval of the mean difference, by the corrected t-test
     high: Floats
@@ -43,10 +43,10 @@ def compare_paired(
     of their mean is taken as (1/n + ratio) times that of one difference, in place of 1/n. The claim is about this data
     set; methods that are equal on average over data sets may well differ on one.
 
-    `one`, `other`: shapes (n_comparisons, n_splits) or (n_splits,); scores on the same splits; NaN where a run has
+    `one`, `other`: shapes (n_comparisons, n_splits) or (n_splits,); scores on the same splits; NaN if a run has
       none.
     `level`: of the interval.
-    `ratio`: held-out data as a multiple of the training data, .1/.9 where a tenth is held out; 0 where the scores are
+    `ratio`: held-out data as a multiple of the training data, .1/.9 where a tenth is held out; 0 if the scores are
       independent, such as the means of several data sets.
     `ranks`: test signed ranks too, which takes a second where differences are equal; otherwise their p is NaN.
     Raises ParameterError: the numbers of splits differ.
@@ -146,7 +146,7 @@ def adjust_holm(p: ArrayLike) -> Floats:
 class AgainstBest(NamedTuple):
     """Several methods held against the one with the best mean."""
 
-    best: int | None  #: its place; None where nothing has a score
+    best: int | None  #: its place; None if nothing has a score
     #: Each method against the best: below 0 is worse. Its p are adjusted by Holm over all pairs of methods, because
     #: the best is chosen by the same scores; NaN for the best itself.
     tests: PairedTests
@@ -157,7 +157,7 @@ def compare_with_best(scores: ArrayLike, *, ratio: float, ranks: bool = True) ->
 
     The best is chosen among the methods that have the most scores: a mean over fewer splits may be of easier ones.
 
-    `scores`: shape (n_methods, n_splits); higher is better; NaN where a run has no score.
+    `scores`: shape (n_methods, n_splits); higher is better; NaN if a run has no score.
     `ratio`, `ranks`: as for `compare_paired`.
     """
     table = np.atleast_2d(np.asarray(scores, dtype=np.float64))

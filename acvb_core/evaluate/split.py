@@ -160,7 +160,7 @@ def _find_cells(
     # Where a row is cut off on the left (the lower triangle), its last cell still is the last column's.
     shift = starts[1:] - n_cols
     holes = np.repeat(shift, np.diff(missing.indptr)) + missing.indices
-    # Hole j has j holes before it, so it stands in front of the observed entry of rank holes[j] - j.
+    # Hole j has j holes before it, so it precedes the observed entry of rank holes[j] - j.
     cells = ranks + np.searchsorted(holes - np.arange(len(holes)), ranks, side="right")
     rows = np.searchsorted(starts, cells, side="right") - 1
     return rows.astype(np.int32), (cells - shift[rows]).astype(np.int32)

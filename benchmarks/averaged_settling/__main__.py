@@ -1,4 +1,4 @@
-"""Whether second-order CVB comes to rest on a relation, by the rule of the priors, so that its average does.
+"""Convergence of second-order CVB on a relation, by the rule of the priors.
 
     python -m benchmarks.averaged_settling FILE [--method acvb] [--k 20] [--sweeps 600] [--schedule domains]
 

@@ -1,4 +1,4 @@
-"""Predictions of the default method beside those of Gibbs sampling, and the bound of its start, on many relations.
+"""Predictions of the default method compared with those of Gibbs sampling, and the bound of its start, on relations.
 
     python -m benchmarks.default_predictions FILE[:one] … [--splits 20] [--shape FILE=NxM] [--out TABLE.md]
 

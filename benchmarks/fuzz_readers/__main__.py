@@ -165,7 +165,7 @@ def replay(paths: Sequence[Path]) -> int:
 
 
 def main() -> int:
-    """Return 1 where there was a fault."""
+    """Return 1 if there was a fault."""
     names = [reader.name for reader in READERS]
     parser = make_parser(__doc__, inputs=10000, seed=0)
     parser.add_argument("--reader", action="append", choices=names, help="only this one; may be given again")

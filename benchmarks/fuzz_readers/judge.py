@@ -1,4 +1,4 @@
-"""What a reader may do with an input: return valid data, or refuse it in words."""
+"""The allowed answers of a reader to an input: return valid data, or refuse it in words."""
 
 from __future__ import annotations
 

@@ -238,5 +238,5 @@ def load_head(sample: str) -> bytes:
 
 
 def memory_folder() -> str | None:
-    """Return a folder that is kept in memory, None where there is none."""
+    """Return a folder that is kept in memory, None if there is none."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

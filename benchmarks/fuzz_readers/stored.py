@@ -1,4 +1,4 @@
-"""What the app has stored, as functions of bytes: data, runs with their states, trained models, and plans."""
+"""Readers of what the app stores, as functions of bytes: data, runs with their states, trained models, and plans."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def write_papers(runs: dict[str, dict[str, Any]]) -> str:
         "## ACVB0 to convergence at the sizes of the papers' large relations",
         "",
         "Synthetic relations of 15 x 20 planted clusters with uneven degrees (log-normal), 20 clusters a side to begin",
-        "with. The paper's seconds are those of its machine and data, and stand here for scale only.",
+        "with. The paper's seconds are those of its machine and data, and are here for scale only.",
         "",
         "| size of | links | CPU s (start) | sweeps | verdict | clusters | ARI | peak, MB | the paper, s |",
         "|---|---|---|---|---|---|---|---|---|",

@@ -7,7 +7,7 @@ has ended and every figure is drawn but those of folded parts and closed tabs. T
 new tab is a new process of the browser, which reads the app's scripts anew: about a second more.) Topics shows 18,774
 generated documents and 61,188 words. A pause counts until the row says "paused", a start until the first point of the
 curves is drawn. The last column is the CPU time of the server for one painting, measured while the run is paused. It
-ends with 1 where a median is above its limit.
+ends with 1 if a median is above its limit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables and figures of five papers made anew, their printed figures beside ours, and what becomes of their claims.
+"""The tables and figures of five papers, reproduced: our figures next to the printed ones, and a verdict on each claim.
 
     python -m benchmarks.papers PAPER [--data DIR] --out OUT [--only 'Table 5'] [--on Enron] [--k 40,60] [--splits 5]
 
@@ -39,7 +39,7 @@ WRONG, INTERRUPTED = 2, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Make the tables of a paper anew; return the exit code."""
+    """Reproduce the tables of a paper; return the exit code."""
     arguments = _read_arguments(argv)
     try:
         with ExitStack() as cleanup:
@@ -85,7 +85,7 @@ def _parse_counts(text: str) -> tuple[int, ...]:
 
 
 def reproduce_paper(arguments: argparse.Namespace) -> int:
-    """Make the tables and figures of a paper anew, and write them as a page; return the exit code."""
+    """Reproduce the tables and figures of a paper, and write them as a page; return the exit code."""
     tables = _choose_tables(arguments)
     if arguments.data is not None and not arguments.data.is_dir():
         raise ParameterError(f"--data: there is no folder {arguments.data}.")
@@ -171,7 +171,7 @@ def make_runs(
     progress: ProgressLine,
     poll: Poll,
 ) -> bool:
-    """Make the missing runs of all parts; return False where they were interrupted.
+    """Make the missing runs of all parts; return False if they were interrupted.
 
     The part that has had the least time continues first, so that `seconds` are shared by all of them.
     """
@@ -194,7 +194,7 @@ def _describe_call(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _list_flags(arguments: argparse.Namespace) -> list[str]:
-    """Return the flags that decide what is made anew; where the folders are is the user's own affair."""
+    """Return the flags that decide what is reproduced, without folders."""
     flags = ["--data DIR", "--out OUT"] if arguments.data else ["--out OUT"]
     for name in ("only", "on", "splits", "seconds", "large", "k", "max_sweeps", "quick"):
         value = getattr(arguments, name)

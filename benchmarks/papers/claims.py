@@ -30,11 +30,11 @@ class ClaimTest(NamedTuple):
 
     table: str
     data: str  #: what the data taken are called
-    k: int  #: 0 where the methods find the number themselves
+    k: int  #: 0 if the methods find the number themselves
     against: str  #: what the worse method is called; empty for a limit
     difference: float  #: above 0: as the claim says
     #: Two-sided, or of two one-sided tests where the claim has a margin; adjusted by Holm over all comparisons of the
-    #: claim. NaN where there are too few splits.
+    #: claim. NaN if there are too few splits.
     p: float
     n: int  #: splits, or runs of a correlation
     is_cut_short: bool = False  #: runs ended too early to tell
@@ -235,7 +235,7 @@ def _test_signs(differences: Floats) -> float:
 
 
 def _orient(claim: Claim, score: str, cell: Cell, other: Floats | None) -> tuple[Floats, Floats]:
-    """Return two rows of scores of which the first is higher where the claim is right."""
+    """Return two rows of scores; the first is higher if the claim is right."""
     own = cell.scores[claim.better]
     if claim.target is not None:
         own = np.abs(own - claim.target)

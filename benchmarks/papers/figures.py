@@ -1,4 +1,4 @@
-"""Figures of papers drawn anew, from the runs of their tables."""
+"""Figures of papers, redrawn from the runs of their tables."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PanelParts = tuple[str, str, str, list[Series]]
 
 
 class DrawnFigure(NamedTuple):
-    """A figure as a file beside its page."""
+    """A figure as a file next to its page."""
 
     figure: PaperFigure
     name: str  #: of the file

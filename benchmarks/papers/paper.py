@@ -61,7 +61,7 @@ class Claim:
 
     text: str
     better: str = ""  #: method
-    worse: tuple[str, ...] = ()  #: methods; empty where the score is held against `at_most` or `at_least`
+    worse: tuple[str, ...] = ()  #: methods; empty if the score is held against `at_most` or `at_least`
     tables: tuple[str, ...] = ()  #: numbers of the tables that it is read from
     #: Numbers of clusters or topics, and names of data, that the statement is about; empty: all of the table.
     ks: tuple[int, ...] = ()
@@ -122,7 +122,7 @@ class PaperTable:
     title: str
     model: str
     methods: tuple[str, ...]
-    ks: tuple[int, ...]  #: one 0 where the methods find the number themselves
+    ks: tuple[int, ...]  #: one 0 if the methods find the number themselves
     data: tuple[PaperData, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)  #: of all methods that have them
     own_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  #: of single methods
@@ -131,7 +131,7 @@ class PaperTable:
     target: float | None = None  #: the true value: the score that comes closest to it is the best
     splits: int = 20
     split: Mapping[str, float] = field(default_factory=lambda: {"heldout": 0.1})
-    #: By number of clusters or topics and name of the data: a figure for each method, None where there is none.
+    #: By number of clusters or topics and name of the data: a figure for each method, None if there is none.
     printed: Mapping[int, Mapping[str, tuple[float | None, ...]]] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
     figures: tuple[PaperFigure, ...] = ()

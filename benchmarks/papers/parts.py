@@ -57,7 +57,7 @@ class PaperPart:
     table: PaperTable
     data: PaperData
     limits: PaperLimits = PaperLimits()
-    #: The data taken, with what they are where they are not the paper's; None where there are none.
+    #: The data taken, with what they are where they are not the paper's; None if there are none.
     source: PaperSource | None = None
     taken: Any = None
     splits: int = 0
@@ -181,7 +181,7 @@ def _read_file(kind: str, path: Path, options: tuple[tuple[str, Any], ...]) -> A
 
 
 def _take_first(data: Any, n: int) -> Any:
-    """Return a corpus of the first documents, over the words that stand in them; 0 takes all."""
+    """Return a corpus of the first documents, over the words that they contain; 0 takes all."""
     if not n:
         return data
     some = data.take_documents(np.arange(min(n, data.n_documents)))
@@ -196,8 +196,8 @@ class Cell:
     """The scores of all methods on one data set, for one number of clusters or topics."""
 
     part: PaperPart
-    k: int  #: 0 where the methods find the number themselves
-    scores: Mapping[str, Floats]  #: by method, shape (n_splits,); NaN where a run has none
+    k: int  #: 0 if the methods find the number themselves
+    scores: Mapping[str, Floats]  #: by method, shape (n_splits,); NaN if a run has none
     ratio: float = 0.0  #: held-out data as a multiple of the training data
 
     def find_known(self, method: str) -> Floats:
@@ -207,7 +207,7 @@ class Cell:
 
 @dataclass(eq=False)
 class PaperResult:
-    """A table made anew, on all its data."""
+    """A reproduced table, on all its data."""
 
     table: PaperTable
     parts: Sequence[PaperPart] = ()

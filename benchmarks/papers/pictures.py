@@ -1,4 +1,4 @@
-"""What methods found as small pictures, as the papers show it: sorted relations, and weights of features."""
+"""Results of methods as small pictures, as the papers show it: sorted relations, and weights of features."""
 
 from __future__ import annotations
 

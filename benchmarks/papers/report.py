@@ -1,4 +1,4 @@
-"""Tables of papers made anew, as Markdown: ours beside the printed figures, and what becomes of the claims."""
+"""Reproduced tables of papers as Markdown: our figures next to the printed ones, and verdicts on the claims."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _fill(page: str, *values: Any) -> str:
 def list_commands(results: Iterable[PaperResult]) -> list[dict[str, Any]]:
     """Return the commands that made runs on some machine: how many calls, runs and processor seconds.
 
-    A run that several tables have counts once. The command is empty where it was not kept.
+    A run that several tables have counts once. The command is empty if it was not kept.
     """
     groups: dict[tuple[str, str], dict[int, Run]] = {}
     for part in (part for result in results for part in result.parts):

@@ -27,7 +27,7 @@ from acvb_core.store.files import replace_file
 from acvb_core.store.studies import ExperimentFolder, SearchFolder
 from benchmarks.papers.pictures import KEEPERS
 
-#: What stands along the axis of a course.
+#: Quantities along the axis of a course.
 AXES = ("sweep", "cpu_seconds", "passes")
 #: Quantities whose courses are kept.
 _QUANTITIES = (
@@ -46,7 +46,7 @@ _VISIBLE = 1e-3
 _REACHED = 0.05
 #: Sweeps of an answer that is kept while a run continues.
 _EARLY_SWEEP = 5
-#: Files: what was kept of the runs beside their rows, in their folder; and which large data were made in full.
+#: Files: what is kept of runs besides their rows, in their folder; and which large data were made in full.
 _NOTES, _FULL = "notes.jsonl", "in_full.json"
 
 Floats = NDArray[np.float64]
@@ -123,7 +123,7 @@ def describe_end(
 ) -> dict[str, float]:
     """Return how a run came to its end, from what was kept of it.
 
-    `unsettled`: 1 where the limit of sweeps ended it, else 0. `moving`: 1 where the responsibilities changed by more in
+    `unsettled`: 1 if the limit of sweeps ended it, else 0. `moving`: 1 if the responsibilities changed by more in
     the last sweep than when a burn-in ends, else 0. `reach_…`: the sweep from which on a quantity is within a
     twentieth of the way from its first value to its last. `falls_…`: share of the points kept that are visibly lower
     than the one before. `single_…`: the last value; of a sampler, whose `burn_in` is given, the last of one sample,
@@ -155,7 +155,7 @@ class MethodRuns(ExperimentFolder):
             self._add(row, notes.get(row["run"], {}))
 
     def make_next(self, call: Mapping[str, str], progress: ProgressLine, poll: Poll) -> bool:
-        """Make the first run that is missing; return False where it was interrupted."""
+        """Make the first run that is missing; return False if it was interrupted."""
         recorder = RunRecorder(progress)
         known = Experiment(self.plan, tuple(self.by_split.values()))
         latest = next(make_runs(self.plan, known, watch=recorder, poll=poll), None)

@@ -1,4 +1,4 @@
-"""The methods of this project beside their peers, on the same data and the same held-out parts.
+"""The methods of this project compared with their peers, on the same data and the same held-out parts.
 
 `script/bench` makes the environment with the peers and runs this. Writes a table (Markdown), all figures (JSON) and
 curves (SVG) to `--out`; what is absent or failed stands there with the reason.

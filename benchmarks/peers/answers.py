@@ -1,4 +1,4 @@
-"""What every method gives: predictions of what was held out, with the processor time they took."""
+"""The answer of every method: predictions of what was held out, with the processor time they took."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ ROUNDS = 5
 def conditional_cells(values: Floats, mean: Floats, covariance: Floats) -> tuple[Floats, Floats]:
     """Return mean and variance of every unknown cell given the known ones of its row, rows normal; else NaN.
 
-    `values`: shape (N, L), NaN where unknown; `mean`: shape (L,); `covariance`: shape (L, L), positive definite.
+    `values`: shape (N, L), NaN if unknown; `mean`: shape (L,); `covariance`: shape (L, L), positive definite.
     """
     means, variances = np.full(values.shape, np.nan), np.full(values.shape, np.nan)
     for row, known in enumerate(~np.isnan(values)):

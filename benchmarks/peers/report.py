@@ -38,7 +38,7 @@ def find_best(curve: Sequence[Point]) -> Point:
 
 
 def seconds_to(curve: Sequence[Point], perplexity: float) -> float | None:
-    """Return the least processor time of an answer with at most this perplexity; None where there is none."""
+    """Return the least processor time of an answer with at most this perplexity; None if there is none."""
     reached = [point["cpu_seconds"] for point in curve if point["perplexity"] <= perplexity]
     return min(reached, default=None)
 
@@ -87,7 +87,7 @@ def _time_of(task: str, curve: Sequence[Point], best: Point) -> float:
 def compare_times(curve: Sequence[Point], ours: Sequence[Sequence[Point]]) -> float | None:
     """Return how many times our seconds a peer takes to its own best perplexity + 1 %.
 
-    Ours are those of the first of our methods to get there; None where none does.
+    Ours are those of the first of our methods to get there; None if none does.
     """
     target = CLOSE * find_best(curve)["perplexity"]
     theirs = seconds_to(curve, target)
@@ -134,7 +134,7 @@ EXPLANATIONS = {
         "10 % of each document's words are held out; alpha = 0.1, beta = 0.01. Samplers predict by the mean of the "
         "later half of their samples. The perplexity is the lowest on the way, the seconds are those to 1 % above "
         "it. *times ours* divides a peer's by the seconds in which the first of CVB0, ACVB0 and Gibbs gets to that "
-        "same perplexity; it is empty where none does."
+        "same perplexity; it is empty if none does."
     ),
     "networks": (
         "10 % of the pairs are held out. Methods that give only groups predict by the density of the block, "

@@ -117,7 +117,7 @@ def _spell(tick: float) -> str:
 def _scale(
     low: float, high: float, begin: float, end: float, *, logarithmic: bool = True
 ) -> Callable[[float], float]:
-    """Return where a value stands between `begin` and `end`."""
+    """Return the place of a value between `begin` and `end`."""
     if not logarithmic:
         width = high - low or 1.0
         return lambda value: begin + (end - begin) * (value - low) / width

@@ -1,4 +1,4 @@
-"""scikit-learn and gensim: variational Bayes of topics, fitted anew for every number of passes."""
+"""scikit-learn and gensim: variational Bayes of topics, fitted again for every number of passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people wait for: starts of the program and of the app, and sweeps of large data.
+"""Waiting times: starts of the program and of the app, and sweeps of large data.
 
 The time of an answer is what was measured: processor time of a whole process, seconds of the clock, or a ratio.
 """
@@ -46,7 +46,7 @@ def time_import(trial: Trial, seed: int, *, module: str) -> Iterator[Answer]:
 
 
 def time_command(trial: Trial, seed: int, *, arguments: list[str]) -> Iterator[Answer]:
-    """Time a call of the command line; LINKS stands for a file of seven links."""
+    """Time a call of the command line; LINKS means a file of seven links."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "links.csv")
         file.write_text(LINKS)

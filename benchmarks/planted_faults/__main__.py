@@ -73,7 +73,7 @@ def show(number: int, fault: Fault, outcome: Outcome, reason: str | None) -> Non
 
 
 def main() -> int:
-    """Return 1 where a fault was missed that is in no list, or a test fails without any fault."""
+    """Return 1 if a fault was missed that is in no list, or a test fails without any fault."""
     parser = make_parser(__doc__, faults=100, seed=1)
     parser.add_argument("--seconds", type=float, default=60.0, help="CPU seconds for each round of tests")
     parser.add_argument(

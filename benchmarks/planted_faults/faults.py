@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: Operators, and what stands in their place after the fault.
+#: Operators, and what replaces them in a fault.
 _TURNED: dict[type[ast.AST], tuple[str, tuple[str, ...]]] = {
     ast.Add: ("+", ("-",)),
     ast.Sub: ("-", ("+",)),
@@ -59,7 +59,7 @@ class Fault(NamedTuple):
 
 
 def name_function(source: str, line: int) -> str:
-    """Return the name of the innermost function or class around a line; empty where there is none."""
+    """Return the name of the innermost function or class around a line; empty if there is none."""
     around = [
         node
         for node in ast.walk(ast.parse(source))
@@ -148,7 +148,7 @@ def _changes(node: ast.AST, lines: list[str]) -> Iterator[_Change]:
 
 
 def _turn(left: ast.expr, op: ast.AST, right: ast.expr, lines: list[str]) -> Iterator[_Change]:
-    """Yield an operator's changes where it stands on one line with both sides' ends."""
+    """Yield an operator's changes if it is on one line with both sides' ends."""
     if type(op) not in _TURNED or left.end_lineno != right.lineno:
         return
     symbol, others = _TURNED[type(op)]
@@ -200,7 +200,7 @@ def _replace(node: ast.expr | ast.stmt, text: str | None, lines: list[str]) -> I
 
 
 def _text(node: ast.expr | ast.stmt, lines: list[str]) -> str | None:
-    """Return a node's source; None where it takes more than one line."""
+    """Return a node's source; None if it takes more than one line."""
     if node.lineno != node.end_lineno:
         return None
     return lines[node.lineno - 1].encode()[node.col_offset : node.end_col_offset].decode()

@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
     """What the tests did with a fault."""
 
     kind: str  #: "caught", "crashed" (the process ended), "hung" (a test did not end) or "missed"
-    test: str  #: the test that failed, or in which the process ended; empty where none
+    test: str  #: the test that failed, or in which the process ended; empty if none
     seconds: float  #: processor time
 
 

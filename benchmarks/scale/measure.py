@@ -50,7 +50,7 @@ def idle_memory(method: str, workers: int) -> tuple[int, int]:
 
 
 def measure(folder: Path, method: str, values: dict[str, Any], workers: int, save_every: int) -> None:
-    """Print what a run took, beside what the formulas say."""
+    """Print the cost of a run, and what the formulas predict."""
     corpus = DiskCorpus.open(folder)
     driver_base, worker_base = idle_memory(method, workers)
     with watch_workers(workers, save_every) as watch:

@@ -1,4 +1,4 @@
-"""What a run of ACVB0 on texts spends its time on, part by part.
+"""Time of a run of ACVB0 on texts, part by part.
 
     python -m benchmarks.scale parts --k 50 --sweeps 40 [--burn-in 1]
 
@@ -85,7 +85,7 @@ def time_memory(n_numbers: int) -> dict[str, float]:
 
 
 def print_parts(k: int, sweeps: int, burn_in: int) -> None:
-    """Print the parts of a run, and the pace of memory beside them."""
+    """Print the parts of a run, and the pace of memory."""
     parts = time_parts(_DOCUMENTS, k, sweeps, burn_in)
     for part, milliseconds in parts.items():
         print(f"{part:30} {milliseconds:8.2f} ms a sweep {milliseconds / parts['whole']:6.1%}")

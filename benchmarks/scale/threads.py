@@ -1,4 +1,4 @@
-"""One run of topics over cells and threads of this machine: time of a sweep, bits, and scores beside one cell."""
+"""One run of topics over cells and threads of this machine: time of a sweep, bits, and scores against one cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often what a run says of its own certainty is true: planted relations whose blocks and clusters are known.
+"""Calibration of a run's own certainty on planted relations whose blocks and clusters are known.
 
     python -m benchmarks.uncertainty [--draws 40]
 

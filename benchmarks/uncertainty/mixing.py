@@ -1,4 +1,4 @@
-"""How far the intervals of short chains are too narrow, by what their R-hat and effective sample size say.
+"""Coverage of the intervals of short chains, by their R-hat and effective sample size.
 
     python -m benchmarks.uncertainty.mixing --seeds 25
 

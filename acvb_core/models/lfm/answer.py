@@ -211,7 +211,7 @@ class Reconstruction:
         return np.asarray(self.baseline + self.contributions.sum(axis=0))
 
     def table(self, table: Table) -> pd.DataFrame:
-        """Return a row a column: column, value (NaN where missing), baseline, feature_1 …, total, residual.
+        """Return a row a column: column, value (NaN if missing), baseline, feature_1 …, total, residual.
 
         The values are those of `table`, in which cells that were held out in the fit may be known.
         """
@@ -272,7 +272,7 @@ class Step:
 class ObjectSteps:
     """An object of a table and the steps that lead to its reconstruction, all in the table's units."""
 
-    value: Floats  #: shape (D,); NaN where missing
+    value: Floats  #: shape (D,); NaN if missing
     baseline: Floats  #: shape (D,)
     #: The largest first; the last one holds all that have no step of their own. They add up to reconstruction -
     #: baseline.
@@ -287,7 +287,7 @@ class ObjectSteps:
 
     @property
     def residual(self) -> Floats:
-        """Value - reconstruction, NaN where the value is missing."""
+        """Value - reconstruction, NaN if the value is missing."""
         return self.value - self.reconstruction
 
     @property
@@ -306,7 +306,7 @@ def object_steps(
 ) -> ObjectSteps:
     """Return the steps from the baseline to an object.
 
-    `value`: shape (D,); the object's cells in the table's units, NaN where missing.
+    `value`: shape (D,); the object's cells in the table's units, NaN if missing.
     `scale`: shape (D,); standard deviation of each column; None for a table that is not standardised. Steps are sorted
       by the length of what they add, in this unit.
     `most`: most features with a step of their own. Those below a probability of 5 % have none either.
@@ -405,7 +405,7 @@ def measure_spread(posteriors: Sequence[Posterior], table: Table) -> dict[str, p
 
     A feature is found in a run that has it with a correlation of `ALIKE` or more, of either sign: a flipped feature has
     its weights with the other sign, and the other share. `found` counts these runs, the first included, of the number
-    in `runs`. `low` and `high` are the least and the largest value over the runs that have the feature; NaN where no
+    in `runs`. `low` and `high` are the least and the largest value over the runs that have the feature; NaN if no
     other run has it. Of the first run alone are `in_samples`, the share of a sampler's kept samples that have the
     feature, and `sd`, the standard deviation of a weight given this run's features; NaN for methods without them.
 
@@ -457,7 +457,7 @@ def _order_by_size(posterior: Posterior) -> Order:
 
 
 def _range_over_runs(values: Floats, known: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Return the least and the largest value over runs, NaN where it is not known."""
+    """Return the least and the largest value over runs, NaN if it is not known."""
     low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 

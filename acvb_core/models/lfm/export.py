@@ -1,4 +1,4 @@
-"""The arrays of a run of latent features that are written beside its tables."""
+"""The arrays of a run of latent features that are written with its tables."""
 
 from __future__ import annotations
 

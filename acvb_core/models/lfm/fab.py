@@ -203,7 +203,7 @@ def flip_features(
 def recode_pair(
     cells: StandardisedTable, state: FabState, penalty: Penalty, poll: Poll = no_poll
 ) -> FabState | None:
-    """Return the first state with a clearly higher bound and two features made anew; None if there is none.
+    """Return the first state with a clearly higher bound and two features fitted again; None if there is none.
 
     A run may find features u and v of the data as u and u + v, or as v and u - v: a local optimum, as no object can
     change sides by itself. The activations of these two depend on each other, unlike those of two features of the

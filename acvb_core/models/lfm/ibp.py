@@ -477,7 +477,7 @@ class IbpGibbs(UnaveragedMethod):
         return float(rng.gamma(shape + n_features)) / (rate + harmonic)
 
     def _prune(self, state: IbpState, rng: np.random.Generator, poll: Poll) -> IbpState | None:
-        """Return the sample without a random feature and the others drawn anew, or None if it is less probable."""
+        """Return the sample without a random feature and the others drawn again, or None if it is less probable."""
         n_features, widths, alpha = state.z.shape[1], state.widths, state.alpha
         z = np.delete(state.z, rng.integers(n_features), axis=1)
         for _ in range(PRUNE_PASSES):
@@ -566,7 +566,7 @@ class BestSample(UnaveragedMethod):
 
 
 def log_probability(method: IbpGibbs, state: IbpState, poll: Poll = no_poll) -> float:
-    """Return the log density of the cells, the features and what is drawn beside them, weights integrated out (nats).
+    """Return the log density of the cells, the features and what is drawn with them, weights integrated out (nats).
 
     Features that the same objects have are counted as if they were told apart (a factor of their orders is left out).
     """
@@ -586,7 +586,7 @@ def log_probability(method: IbpGibbs, state: IbpState, poll: Poll = no_poll) -> 
 
 
 def _log_noise_prior(method: IbpGibbs, cells: StandardisedTable, noise: Any) -> float:
-    """Return the log density of the noise precisions; 0 where the noise is held."""
+    """Return the log density of the noise precisions; 0 if the noise is held."""
     if method.noise_sd:
         return 0.0
     number, scale = cells.per_column, method.scales

@@ -37,7 +37,7 @@ class NoisyCells(NamedTuple):
     """The cells of a table."""
 
     values: Floats  #: shape (N, D)
-    observed: Floats  #: shape (N, D); 1 where a cell is known, 0 where it is missing
+    observed: Floats  #: shape (N, D); 1 if a cell is known, 0 if it is missing
     noise: Floats  #: shape (D,); variances of their noise
 
 

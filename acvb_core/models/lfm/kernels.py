@@ -26,10 +26,10 @@ LOG_2PI = math.log(2.0 * math.pi)
 class StandardisedTable:
     """The cells of a table."""
 
-    #: Shape (N, D); on the scale of the table (`Table.scale`: mean 0, and standard deviation 1 where it is
-    #: standardised), 0 where a cell is missing.
+    #: Shape (N, D); on the scale of the table (`Table.scale`: mean 0, and standard deviation 1 if it is
+    #: standardised), 0 if a cell is missing.
     values: Floats
-    #: Shape (N, D), or None; 1 where a cell is known, 0 where it is missing; None where all are known.
+    #: Shape (N, D), or None; 1 if a cell is known, 0 if it is missing; None if all are known.
     observed: Floats | None
     per_column: Floats  #: shape (D,); number of known cells of each column
     #: Least noise of a column, as a share of its standard deviation, for methods that fit it as a point.

@@ -203,7 +203,7 @@ class Meibp:
     noise: Floats
     prior: float  #: variance of the half-normal prior of the weights, before it is cut off
     alpha: float
-    scales: Floats  #: shape (D,); variances of the columns, of which the prior of the noise has some cells
+    scales: Floats  #: shape (D,); variances of the columns, which the prior of the noise uses
 
     @property
     def n_features(self) -> int:
@@ -257,7 +257,7 @@ def lower_bound(cells: StandardisedTable, state: Meibp, most: int) -> float:
     errors = squared_errors(cells, state, first, second)
     bound = -0.5 * float((cells.per_column * (LOG_2PI + np.log(state.noise)) + errors / state.noise).sum())
     bound += log_prior(state.z.sum(axis=0, dtype=np.float64), cells.n_objects, state.alpha, most)
-    # The prior of the noise: as if there were more cells, of the columns' own variances; nothing where it is as they.
+    # The prior of the noise: as if there were more cells, of the columns' own variances; nothing if it is as they.
     ratio = state.noise / state.scales
     bound -= 0.5 * PSEUDO * float((cells.per_column * (np.log(ratio) + 1.0 / ratio - 1.0)).sum())
     return bound - divergence(state.parent, state.spread, state.prior)

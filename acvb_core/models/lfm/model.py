@@ -37,7 +37,7 @@ class LfmModel:
     def lower_bound(
         self, posterior: Posterior, responsibilities: Responsibilities | None = None
     ) -> float | None:
-        """Return the method's own bound, in nats; None where it has none.
+        """Return the method's own bound, in nats; None if it has none.
 
         Each method bounds something else (FAB the factorised information criterion, EM the likelihood, VB the
         evidence), so that only bounds of one method, at one number of features, can be compared.
@@ -90,7 +90,7 @@ class LfmModel:
 
     @property
     def _unit(self) -> Floats | None:
-        """Standard deviation of the columns on the scale that methods work on; None where it is 1."""
+        """Standard deviation of the columns on the scale that methods work on; None if it is 1."""
         return None if self.table.standardise else self.table.moments.sd
 
     def predict(self, posterior: Posterior, heldout: HeldOut) -> Array:

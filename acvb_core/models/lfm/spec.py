@@ -139,7 +139,7 @@ _HELP = {
     "init": "Where the run starts. auto: ica, or random if there is little noise or there are few columns; a table of "
     "fewer than 500 objects and at most 100 columns is also run from a random start, and the start that ends at the "
     "higher bound is kept. This takes about three times as long as one start. ica: "
-    "from the independent components of the columns that stand out of the noise, up to the maximum number of features. "
+    "from the independent components of the columns above the noise, up to the maximum number of features. "
     "random: from as many random features as there are objects or columns, "
     "whichever are fewer. binary: the same, each object with or without each feature.",
     "mode": "How features are charged. dof: each column's noise loses one degree of freedom for every feature. "
@@ -157,7 +157,7 @@ _HELP = {
     "noise": "columns: each column has its own noise. one: all columns share it.",
     "noise_sd": "Standard deviation of the noise, in those of a column, where it is known; 0: it is drawn.",
     "meibp_init": "empty: without features, which are added one by one. random: from the maximum number of them, each "
-    "with a random half of the objects, of which those that nobody wants are dropped, as in the paper.",
+    "with a random half of the objects, and those that no object needs are dropped, as in the paper.",
     "sizes": "one: one run from the largest number, from which features that are not needed die. each: a run from "
     "every number, 2 and up, one after the other, and the one with the highest bound answers, as in the paper.",
     "answer": "mean: the mean of the kept samples. best: the most probable of all samples, as in the paper.",

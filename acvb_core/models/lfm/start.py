@@ -29,7 +29,7 @@ class Components(NamedTuple):
     """The leading principal components of a table."""
 
     scores: Floats  #: shape (N, n); of the objects, each of variance one
-    noise: float  #: share of the variance that the components which stand out leave, or would of a complete table
+    noise: float  #: share of the variance that the components above the noise leave, or would of a complete table
 
 
 def random_start(cells: StandardisedTable, k_max: int, rng: np.random.Generator) -> Floats:

@@ -209,7 +209,7 @@ class Penalty:
         return n_features if self.regularised and self.freedom else 0
 
     def terms(self, cells: StandardisedTable, shares: Floats, fit: Fit) -> float:
-        """Return the terms beside the expected log likelihood and the entropy, in nats (HF13 eq. 9).
+        """Return the terms other than the expected log likelihood and the entropy, in nats (HF13 eq. 9).
 
         - D/2 sum_k log(N pi_k) - (2 sum_d log N_d + K log N) / 2, and with `freedom` also
         - K/2 sum_d log(lambda_d s_d^2): the Hessian of column d's weights is lambda_d sum_n z z', and their prior is

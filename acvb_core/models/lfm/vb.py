@@ -221,7 +221,7 @@ def expected_errors(cells: StandardisedTable, state: VbState, sums: Sums, poll: 
 
 
 def flip_gains(cells: StandardisedTable, state: VbState, sums: Sums, alpha: float) -> Floats:
-    """Return the gain of the bound when a feature stands for the objects that do not have it, shape (K,).
+    """Return the gain of the bound when a feature is flipped: it marks the objects that did not have it, shape (K,).
 
     With z -> 1 - z, w -> -w and b -> b + E w every cell keeps its mean, and Var[z w] changes only by the variance of
     w, for features are flipped one at a time. q(pi) is at its best; its prior is Beta(alpha, 1).
