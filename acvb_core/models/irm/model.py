@@ -220,7 +220,7 @@ class IrmModel:
         """Return the mean prediction of the samples of a chain; None without samples."""
         if not count_samples(posterior):
             return None
-        return clip_probability(SampledPairs.of_posterior(posterior).of(heldout.rows, heldout.columns))
+        return clip_probability(SampledPairs(posterior).of(heldout.rows, heldout.columns))
 
     def sampled_labels(self, posterior: Posterior, domain: str) -> Array | None:
         """Return the cluster of each object in each sample, shape (S, N); None without samples."""
@@ -337,7 +337,7 @@ def predict_links(_: IrmModel, posterior: Posterior, train: Relation) -> None:
     blocks = np.ones((5, 2))
     make_bounds(blocks, blocks, blocks, np.ones(2), 24)
     if count_samples(posterior):
-        SampledPairs.of_posterior(posterior).band(0, train.shape[0], 0)
+        SampledPairs(posterior).band(0, train.shape[0], 0)
 
 
 #: Without the chain that a run begins with.

@@ -121,23 +121,17 @@ def count_samples(posterior: Posterior) -> int:
     return len(posterior[STRENGTHS]) if STRENGTHS in posterior.arrays else 0
 
 
-@dataclass(frozen=True)
 class SampledPairs:
-    """The mean over samples of the probability of any pair to be linked."""
+    """The mean over the samples of a posterior, which has some, of the probability of any pair to be linked."""
 
-    rows: NDArray[Any]  #: shape (S, N1); cluster of each row object in each sample
-    columns: NDArray[Any]  #: shape (S, N2)
-    strengths: NDArray[np.float32]  #: shape (S, K, L); link probability of each block in each sample
-
-    @classmethod
-    def of_posterior(cls, posterior: Posterior) -> SampledPairs:
-        """Return the samples of a posterior that has some."""
-        rows, columns = (posterior[LABELS.format(domain)] for domain in sides(posterior))
-        return cls(rows, columns, posterior[STRENGTHS])
+    def __init__(self, posterior: Posterior) -> None:
+        # Shapes (S, N1), (S, N2): cluster of each object in each sample; (S, K, L): link probability of each block.
+        self.rows, self.columns = (posterior[LABELS.format(domain)] for domain in sides(posterior))
+        self.strengths = posterior[STRENGTHS]
 
     def of(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return the probability of single pairs, shape (n,)."""
-        # One type of places, for which the kernel is compiled once.
+        # One type of index, for which the kernel is compiled once.
         rows, columns = rows.astype(np.int64), columns.astype(np.int64)
         out = np.zeros(len(rows))
         step = max(1, _AT_ONCE // len(self.strengths))
@@ -191,10 +185,8 @@ def share_company(posterior: Posterior, domain: str) -> Floats:
     others = np.bincount(own, minlength=n_clusters)[own] - 1
     met, alone = np.zeros((2, len(own)))
     for labels in samples:
-        width = int(labels.max()) + 1
-        together = np.bincount(own * width + labels, minlength=n_clusters * width)
-        met += together[own * width + labels] - 1
-        alone += np.bincount(labels, minlength=width)[labels] == 1
+        met += _cross_tabulate(own, labels, n_clusters)[own, labels] - 1
+        alone += np.bincount(labels)[labels] == 1
     return np.where(others > 0, met / np.maximum(others, 1), alone) / len(samples)
 
 
@@ -385,7 +377,7 @@ class _PairProbabilities:
         self.relation, self.strengths = relation, strengths
         self.rows, self.columns = (posterior[domain] for domain in sides(posterior))
         has_samples = averaged and count_samples(posterior) > 0
-        self.sampled = SampledPairs.of_posterior(posterior) if has_samples else None
+        self.sampled = SampledPairs(posterior) if has_samples else None
         self.left = self.rows @ strengths
         # An object is in one cluster, so a self-link is in a block of the diagonal.
         self.own = self.rows @ np.diagonal(strengths) if one_clustering(posterior) else None

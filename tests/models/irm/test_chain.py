@@ -44,11 +44,13 @@ from tests.models.irm.evaluate.test_links import NETWORKS, case
 @pytest.fixture(scope="module")
 def sampled() -> SampledPairs:
     rng = np.random.default_rng(1)
-    return SampledPairs(
-        rng.integers(5, size=(7, 23)).astype(np.int16),
-        rng.integers(4, size=(7, 17)).astype(np.int16),
-        rng.random((7, 5, 4)).astype(np.float32),
-    )
+    arrays = {
+        "cols": np.ones((17, 1)),
+        "sampled_rows": rng.integers(5, size=(7, 23)).astype(np.int16),
+        "sampled_cols": rng.integers(4, size=(7, 17)).astype(np.int16),
+        "sampled_strengths": rng.random((7, 5, 4)).astype(np.float32),
+    }
+    return SampledPairs(Posterior(arrays, {n: (None,) * a.ndim for n, a in arrays.items()}, ("cols",)))
 
 
 def _average(sampled: SampledPairs, i: int, j: int) -> float:
@@ -279,7 +281,7 @@ def test_a_sampler_is_judged_by_the_hyper_parameters_that_it_draws() -> None:
 def test_the_scores_of_averaged_predictions_come_with_the_answer(method: str) -> None:
     result = fit(few_columns(), method, heldout=0.1, max_sweeps=40)
     score, heldout = result.snapshot.heldout, result.prepared.heldout
-    pairs = SampledPairs.of_posterior(result.posterior)
+    pairs = SampledPairs(result.posterior)
     assert count_samples(result.posterior) == chain.KEPT
     expected = result.prepared.model.score(pairs.of(heldout.rows, heldout.columns), heldout)
     assert score.averaged_skill == pytest.approx(expected.skill)
@@ -313,7 +315,7 @@ def test_links_are_predicted_by_the_samples_unless_asked_otherwise(kind: str) ->
     samples["sampled_strengths"] = (levels + levels.transpose(0, 2, 1)) / 2 if len(domains) == 1 else levels
     axes = {name: (None,) * array.ndim for name, array in samples.items()}
     given = posterior.with_arrays(samples, axes=axes)
-    pairs = SampledPairs.of_posterior(given)
+    pairs = SampledPairs(given)
     for among in ("missing", "unlinked"):
         _assert_probabilities(relation, likely_links(relation, given, strengths, 300, among=among), pairs)
     _assert_probabilities(relation, surprising_links(relation, given, strengths, 300), pairs)
