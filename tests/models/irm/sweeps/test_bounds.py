@@ -76,8 +76,8 @@ def test_columns_are_updated_without_empty_clusters_of_rows(
 ) -> None:
     """The answer is that of the dense sweep, which weighs them all."""
     case = random_case(5, (80, 200), (6, 6), 0.0, decided=True)
-    q1 = np.hstack([case.q1, np.zeros((80, 1))])
-    q1[np.argmax(case.q1[:, 0] == 1.0)] = np.eye(7)[6]  # it is alone, and goes back
+    q1 = np.hstack([np.zeros((80, 1)), case.q1])
+    q1[np.argmax(case.q1[:, 0] == 1.0)] = np.eye(7)[0]  # it is alone, and goes back
     case = case._replace(q1=q1, a=20.0, b=20.0)  # an empty cluster expects links for half of all entries
     widths, begin = [], CoordinateSweep.__init__
 
