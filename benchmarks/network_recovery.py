@@ -32,7 +32,7 @@ from acvb_core.models.irm.state import block_counts
 from acvb_core.samples.planted_relations import synth2
 from benchmarks.harness import make_parser, print_rows
 from benchmarks.peers.answers import PeerAbsentError
-from benchmarks.peers.communities import ask_graph_tool
+from benchmarks.peers.clusters import ask_graph_tool
 
 Truth = dict[str, np.ndarray]
 

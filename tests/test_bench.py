@@ -20,15 +20,15 @@ from acvb_core.data.table import Table
 from acvb_core.evaluate.split import HeldOut, HeldOutWords
 from acvb_core.samples.catalogue import load_sample
 from benchmarks.peers import __main__ as command
-from benchmarks.peers import communities
+from benchmarks.peers import clusters
 from benchmarks.peers.answers import mean_of_later_half
-from benchmarks.peers.blocks import block_probability, degree_corrected_probability
 from benchmarks.peers.cases import METHODS, Case, list_cases
+from benchmarks.peers.clusters import block_probability, degree_corrected_probability
 from benchmarks.peers.factors import conditional_cells
-from benchmarks.peers.gibbs_topics import word_probability
 from benchmarks.peers.report import compare_times, find_best, summarise_runs, write_table
 from benchmarks.peers.runner import Run, run_cases, start_worker
 from benchmarks.peers.scores import judge
+from benchmarks.peers.topics import word_probability
 from benchmarks.peers.trials import Trial, find_files, find_labels
 from benchmarks.peers.worker import solve_case
 from tests.loops import for_each
@@ -136,11 +136,11 @@ def test_graph_tool_predicts_by_its_groups_or_by_its_samples(
     without = json.dumps(reply | {"samples": []})
     python.write_text(f"#!/bin/sh\ngrep -q '\"samples\": 0' && echo '{without}' || echo '{with_samples}'\n")
     python.chmod(0o755)
-    monkeypatch.setattr(communities, "GRAPH_TOOL_PYTHON", str(python))
+    monkeypatch.setattr(clusters, "GRAPH_TOOL_PYTHON", str(python))
     links = np.kron(np.eye(2), np.ones((3, 3))) - np.eye(6)
     train = Relation.build(links, network=Network(directed=False))
     trial = Trial("networks", train, held_links([0], [4], [False]))
-    (answer,) = communities.fit_graph_tool(trial, 0, degrees=False, predict_by=predict_by)
+    (answer,) = clusters.fit_graph_tool(trial, 0, degrees=False, predict_by=predict_by)
     density = 12 / 30
     apart, together = density / (9 + 1), (12 + density) / (30 + 1)
     assert answer.predicted == pytest.approx([expected * apart + (1 - expected) * together])
@@ -225,7 +225,7 @@ def test_files_agree_and_name_what_is_missing(tmp_path: Path) -> None:
 def test_a_worker_says_why_there_is_no_answer() -> None:
     absent = solve_case(Case("networks", "karate", "x", "no_such_peer:fit"), 0)
     assert absent == {"absent": "no_such_peer is not installed"}
-    broken = solve_case(Case("networks", "karate", "x", "benchmarks.peers.blocks:missing"), 0)
+    broken = solve_case(Case("networks", "karate", "x", "benchmarks.peers.clusters:missing"), 0)
     assert broken["failed"].startswith("AttributeError")
 
 

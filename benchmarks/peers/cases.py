@@ -26,8 +26,7 @@ class Case:
 
 
 OURS = "benchmarks.peers.ours"
-GIBBS, VARIATIONAL = "benchmarks.peers.gibbs_topics", "benchmarks.peers.variational_topics"
-COMMUNITIES, BICLUSTERS = "benchmarks.peers.communities", "benchmarks.peers.biclusters"
+TOPIC_PEERS, CLUSTER_PEERS = "benchmarks.peers.topics", "benchmarks.peers.clusters"
 FACTORS, WAITING = "benchmarks.peers.factors", "benchmarks.peers.waiting"
 
 #: Concentrations of topics, the same for all.
@@ -53,21 +52,21 @@ METHODS: dict[str, tuple[MethodSpec, ...]] = {
         *(
             (
                 f"graph-tool{form}, {by}",
-                f"{COMMUNITIES}:fit_graph_tool",
+                f"{CLUSTER_PEERS}:fit_graph_tool",
                 {"degrees": bool(form), "predict_by": way},
             )
             for form in ("", " degree-corrected")
             for by, way in (("clusters", "clusters"), ("mean of samples", "samples"))
         ),
-        ("scikit-network Louvain", f"{COMMUNITIES}:fit_louvain", {}),
-        ("leidenalg", f"{COMMUNITIES}:fit_leiden", {}),
+        ("scikit-network Louvain", f"{CLUSTER_PEERS}:fit_louvain", {}),
+        ("leidenalg", f"{CLUSTER_PEERS}:fit_leiden", {}),
     ),
     "relations": (
         ("ACVB0, clusters", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "clusters"}),
         ("ACVB0, mean of samples", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "samples"}),
-        ("sparsebm", f"{BICLUSTERS}:fit_sparsebm", {}),
-        ("scikit-learn coclustering", f"{BICLUSTERS}:fit_sklearn", {"name": "SpectralCoclustering"}),
-        ("scikit-learn biclustering", f"{BICLUSTERS}:fit_sklearn", {"name": "SpectralBiclustering"}),
+        ("sparsebm", f"{CLUSTER_PEERS}:fit_sparsebm", {}),
+        ("scikit-learn coclustering", f"{CLUSTER_PEERS}:fit_sklearn", {"name": "SpectralCoclustering"}),
+        ("scikit-learn biclustering", f"{CLUSTER_PEERS}:fit_sklearn", {"name": "SpectralBiclustering"}),
     ),
     "features": (
         ("FAB", f"{OURS}:fit_features", {"method": "fab"}),
@@ -114,10 +113,10 @@ def list_topic_cases(data: str, k: int, passes: int, long_passes: int) -> list[C
         for label, name in (("CVB0", "cvb0"), ("ACVB0", "acvb0"), ("Gibbs", "gibbs"))
     ]
     methods += [
-        ("tomotopy", f"{GIBBS}:fit_tomotopy", settings),
-        ("lda", f"{GIBBS}:fit_lda", settings),
-        ("scikit-learn", f"{VARIATIONAL}:fit_sklearn", {**settings, "passes": long_passes}),
-        ("gensim", f"{VARIATIONAL}:fit_gensim", {**settings, "passes": long_passes}),
+        ("tomotopy", f"{TOPIC_PEERS}:fit_tomotopy", settings),
+        ("lda", f"{TOPIC_PEERS}:fit_lda", settings),
+        ("scikit-learn", f"{TOPIC_PEERS}:fit_sklearn", {**settings, "passes": long_passes}),
+        ("gensim", f"{TOPIC_PEERS}:fit_gensim", {**settings, "passes": long_passes}),
     ]
     return [Case("topics", data, *method) for method in methods]
 
