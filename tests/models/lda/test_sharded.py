@@ -102,7 +102,7 @@ def test_many_shards_have_the_same_start_and_the_counts_of_their_responsibilitie
     row, starts = method_row("lda", "cvb0"), []
     for shards in (1, 2, 3, 11):
         algorithm = row.build(corpus, row.values({"k": 3, "shards": shards}))
-        state = algorithm.init(np.random.default_rng(5))
+        first = state = algorithm.init(np.random.default_rng(5))
         starts.append(state.by_word)
         np.testing.assert_allclose(state.by_word, starts[0], rtol=1e-5)
         for sweep in range(12):
@@ -111,6 +111,9 @@ def test_many_shards_have_the_same_start_and_the_counts_of_their_responsibilitie
         recounted = state.group.ask("recount")
         np.testing.assert_allclose(state.by_word, sum(part.by_word for part in recounted), atol=2e-3)
         np.testing.assert_allclose(state.totals, sum(part.totals for part in recounted), rtol=1e-6)
+        assert algorithm.responsibilities(first) is None
+        with pytest.raises(ValueError, match="after sweep 0 was swept already"):
+            algorithm.sweep(first, np.random.default_rng(1))
 
 
 def test_a_stopped_run_goes_on_with_the_sweep_that_was_under_way(

@@ -17,6 +17,7 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
+from acvb_core.models.lda.online.stream import add_words
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 from acvb_core.models.lda.transform import map_onto_vocabulary
@@ -190,6 +191,14 @@ def test_a_stream_of_unknown_length_is_learned_as_well_as_one_whose_sizes_are_kn
     running = trained_topics(one_pass(CORPUS)).completion(tests).perplexity
     known = trained_topics(one_pass(CORPUS, totals="corpus")).completion(tests).perplexity
     assert running < 1.1 * known
+
+
+def test_new_words_are_in_the_totals() -> None:
+    for method in STREAMS:
+        model = StreamingLda(method, k=4).partial_fit(TEXTS[:300])
+        longer = add_words(model._state, np.full((3, 4), [0.5, 1.0, 2.0, 4.0], dtype=np.float32))
+        assert len(longer.by_word) == len(model._state.by_word) + 3
+        np.testing.assert_allclose(longer.totals, longer.by_word.sum(axis=0, dtype=np.float64), rtol=1e-4)
 
 
 @for_each("method", ["scvb0", "svb"])
