@@ -28,8 +28,8 @@ _PAGES = (
 )  # fmt: skip
 _LIMITS = dict.fromkeys(_PAGES, 2.0) | {"topics": 3.0, "pause": 0.4, "start": 2.0}
 _PATIENCE = 120.0
-#: Those that show figures in this workspace.
-_WITH_FIGURES = {"home", "data", "run", "blocks", "features", "compare", "topics"}
+#: Those whose first part shows figures in this workspace.
+_WITH_FIGURES = {"home", "data", "run", "blocks", "features", "topics"}
 _PAINTED = """(withFigures) => {
   const charts = [...document.querySelectorAll('.stMain .stPlotlyChart')].filter((chart) => chart.offsetParent);
   return document.querySelector('.stMain h1')
