@@ -16,12 +16,7 @@ from acvb_core.data.disk import DiskCorpus
 from acvb_core.models.lda.documents import Part, cut
 from acvb_core.models.lda.kernels import Floats, Singles
 from acvb_core.models.lda.online.kernels import EASE, FLOOR, LEAST, LEFT_TO_RIGHT, Prior
-from acvb_core.models.lda.online.stream import (
-    Renewal,
-    StreamMethod,
-    StreamState,
-    l1_change,
-)
+from acvb_core.models.lda.online.stream import Renewal, StreamMethod, StreamState, l1_change
 from acvb_core.models.lda.spec import FROZEN, fit_turn
 from acvb_core.shards.group import ShardGroup, tree_sum
 
