@@ -389,3 +389,11 @@ def test_ctrl_c_keeps_who_is_ahead(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     assert [candidate["sweeps"] for candidate in told.json["race"]["entrants"]] == [20, 20, 7, 0]
     assert told.json["race"]["winner"] is None
     assert told.json["seed"] in (2, 3)
+
+
+@for_each("wrong", ["0", "-1", "2.5", "many"])
+def test_a_number_of_restarts_is_at_least_one(run: Run, wrong: str) -> None:
+    told = run("fit", WOMEN, "--restarts", wrong)
+    assert told.code == 2
+    assert "--restarts" in told.err
+    assert told.err.count("\n") == 1

@@ -537,3 +537,26 @@ def test_a_list_that_is_no_corpus_leaves_no_folder(tmp_path):
     with pytest.raises(DataError, match="not a list of words"):
         read_to_disk([["river", "river"], 5], tmp_path / "disk")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_shard_is_as_large_as_asked(corpus, tmp_path):
+    disk = write_disk_corpus([corpus], tmp_path / "c", shard_pairs=25)
+    sizes = [len(disk.shard(number).words) for number in range(disk.n_shards)]
+    assert max(sizes) <= 25
+    # None could have taken the next one's first document as well.
+    firsts = [int(disk.shard(number).pointers[1]) for number in range(1, disk.n_shards)]
+    assert all(size + first > 25 for size, first in zip(sizes, firsts, strict=False))
+
+
+def test_numbers_are_stored_small(corpus, tmp_path):
+    disk = write_disk_corpus([corpus], tmp_path / "c")
+    stored = {part: np.load(disk.folder / shard_file(0, part)) for part in ("pointers", "words", "counts")}
+    assert {part: array.dtype.name for part, array in stored.items()} == {
+        "pointers": "uint32", "words": "uint16", "counts": "uint32",  # there is a count of 70,000
+    }  # fmt: skip
+    small = write_disk_corpus(
+        [([0, 2], [1, 69_999], [255, 1])], tmp_path / "d", vocabulary=list(range(70_000))
+    )
+    assert np.load(small.folder / shard_file(0, "words")).dtype == np.uint32
+    assert np.load(small.folder / shard_file(0, "counts")).dtype == np.uint8
+    assert small.shard(0).words.tolist() == [1, 69_999]

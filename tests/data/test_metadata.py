@@ -325,3 +325,23 @@ def test_numbers_that_were_rounded_name_nothing() -> None:
     assert (
         load_table(frame.assign(key=pd.array(LARGE, "int64")), row_labels="key").data.rows.tolist() == wanted
     )
+
+
+def test_values_of_any_kind_are_checked():
+    corpus = Corpus.build(
+        [[1], [2]],
+        metadata={
+            "day": np.array(["2024-01-01", "NaT"], dtype="datetime64[ns]"),
+            "small": np.array([1, 2], dtype=np.uint8),
+            "mixed": ["a", None],
+            "flag": [True, False],
+        },
+    )
+    assert {name: column.dtype.name for name, column in corpus.metadata.items()} == {
+        "day": "datetime64[us]", "small": "int64", "mixed": "object", "flag": "object",
+    }  # fmt: skip
+    assert corpus.metadata["mixed"].tolist() == ["a", ""]
+    assert Corpus.build([[1]]).metadata == {}
+    for wrong in ([1], [[1, 2]]):
+        with pytest.raises(DataError, match="the column 'x' has the shape"):
+            Corpus.build([[1], [2]], metadata={"x": wrong})

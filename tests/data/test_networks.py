@@ -10,6 +10,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -18,6 +19,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.network import as_network, with_attributes
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relation_readers import load_labels, load_relation
+from acvb_core.data.relation_schema import heading
 from tests.loops import for_each
 
 NAMES = ["ann", "bob", "cy", "di"]
@@ -405,3 +407,58 @@ def test_names_need_a_column(column):
     relation = Relation.build([[0, 1], [1, 0]], row_labels=["Ann", "Bob"])
     with pytest.raises(ParameterError, match="name_column"):
         load_labels(b"name,club\nBob,chess\nAnn,go\n", relation, name_column=column)
+
+
+@for_each(
+    "links, directed, why",
+    [
+        ([[0, 1, 0], [1, 1, 1], [0, 1, 0]], False, "both ways"),
+        ([[0, 1, 1], [0, 0, 1], [0, 0, 0]], False, "one side of the diagonal"),
+        ([[0, 1, 0], [0, 0, 1], [1, 0, 0]], True, "no linked pair goes both ways"),
+        ([[0, 1, 0], [1, 0, 1], [0, 0, 0]], True, "1 of 2"),
+    ],
+)
+def test_the_direction_of_a_table_is_guessed(links, directed, why):
+    made = as_network(Relation.build(links))
+    assert made.data.network.directed is directed
+    assert any(why in fact.sentence for fact in made.report.facts if fact.name == "direction")
+
+
+def test_a_missing_entry_does_not_make_a_direction():
+    links, missing = [[0, 1, 1], [1, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 0], [1, 0, 0]]
+    assert not as_network(Relation.build(links, missing)).data.network.directed
+    assert as_network(Relation.build(links, missing), direction="it says so").data.network.directed
+
+
+def market(matrix, **options) -> bytes:
+    out = io.BytesIO()
+    scipy.io.mmwrite(out, sparse.coo_array(matrix), **options)
+    return out.getvalue()
+
+
+def test_size_and_missing_pairs_of_a_network_are_told_once():
+    found = loaded("source,target,value\na,b,1\nb,c,NA\nc,b,NA\nc,a,0\n", directed=False)
+    lines = found.report.lines()
+    assert "3 nodes, 1 link (50.000% of the known pairs)." in lines
+    assert "1 pair is missing." in lines
+    assert not any("row objects" in line or "entries are missing" in line for line in lines)
+    assert found.data.n_missing == 5  # both ways, and the diagonal
+
+
+def test_matrix_market_says_that_it_is_symmetric():
+    found = load_relation(market(np.diag([1.0, 0]), symmetry="symmetric"))
+    assert found.data.network == Network(False, True)
+    assert "the file says that the matrix is symmetric" in found.schema.sides.reason
+    assert "The network is undirected: the file says so." in found.report.lines()
+    both = load_relation(market(np.ones((2, 2)) - np.eye(2), symmetry="symmetric"), directed=True)
+    assert (both.data.network, both.data.n_links) == (Network(True), 2)
+    assert "no direction: 1 pair is linked both ways" in " ".join(both.report.lines())
+    assert load_relation(market(np.diag([1.0, 0]), symmetry="general")).data.network is None
+    assert load_relation(market(np.ones((2, 2)), symmetry="symmetric"), domains="two").data.n_ones == 4
+    apart = {"row_nodes": ["a", "b"], "column_nodes": ["c", "d"]}
+    assert load_relation(market(np.ones((2, 2)), symmetry="symmetric"), **apart).data.shape == (2, 2)
+
+
+@for_each("names", [("user", "item"), ("a1", "b2"), ("person", "event"), ("target", "source"), ("a", "b")])
+def test_headings_of_two_kinds(names):
+    assert heading(*names) is None

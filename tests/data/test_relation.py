@@ -443,3 +443,41 @@ def test_results_merge_with_numbered_ids(tmp_path: Path) -> None:
     assert network.rows["object"].tolist() == sorted(nx.karate_club_graph())
     named = nx.relabel_nodes(nx.karate_club_graph(), lambda node: f"n{node}")
     assert load_relation(named).data.ids[0][0] == "n0"
+
+
+def test_counts_and_density():
+    relation = Relation.build([[1, 0], [0, 0]], [[0, 1], [0, 0]])
+    assert (relation.shape, relation.n_ones, relation.n_missing, relation.n_observed) == ((2, 2), 1, 1, 3)
+    assert relation.density == pytest.approx(1 / 3)
+    assert Relation.build([[0]], [[1]]).density == 0
+
+
+def test_masked_entries_are_missing_whatever_is_below_the_mask() -> None:
+    masked = np.ma.array([[1, 7], [0, 1]], mask=[[0, 1], [0, 0]])
+    np.testing.assert_array_equal(Relation.build(masked).missing.toarray(), [[0, 1], [0, 0]])
+    cells = np.ma.array([[1.0, 7.0], [0.0, 1.0], [3.0, 4.0]], mask=[[0, 1], [0, 0], [0, 0]])
+    assert Table.build(cells).n_missing == 1
+    assert load_table(cells).data.n_missing == 1
+    with pytest.raises(DataError, match="row 1, column 2 is missing"):
+        Corpus.build(cells)
+
+
+def test_values_of_pairs() -> None:
+    given = [
+        ("a", "x", 0.30000000000000004),
+        ("a", "y", None),
+        ("b", "x", True),
+        ("b", "y", "no"),
+        ("c", "x", pd.NA),
+    ]
+    found = loaded(given, threshold=0.3)
+    np.testing.assert_array_equal(found.ones.toarray(), [[1, 0], [1, 0], [0, 0]])
+    np.testing.assert_array_equal(found.missing.toarray(), [[0, 1], [0, 0], [1, 0]])
+    assert loaded(given, value=False).n_ones == 5
+    assert loaded(given, source=1, target=0, threshold=0).shape == (2, 3)
+    assert (
+        loaded(
+            [("a", "b", 2), ("b", "a", 3), ("a", "b", 2)], threshold=3, domains="one", directed=True
+        ).n_links
+        == 1
+    )

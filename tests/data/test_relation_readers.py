@@ -27,6 +27,7 @@ from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data import relation as relation_module
 from acvb_core.data.relation import Network, Pairs, Relation
 from acvb_core.data.relation_readers import inspect_source, load_relation
+from acvb_core.data.sources.values import value_kind
 from benchmarks.read_edges import write_edges
 from tests.data.support import saved
 from tests.loops import for_each
@@ -510,3 +511,69 @@ def test_every_form_is_the_same_relation(form: str, data: Data, tmp_path: Path) 
     assert found.row_labels.tolist() == data.rows
     assert found.column_labels.tolist() == data.columns
     assert found.fingerprint == wanted.fingerprint
+
+
+def test_decimal_thresholds_compare_exactly():
+    found = loaded("row,col,score\na,x,0.3\nb,x,0.30000000000000004\n", threshold=0.3)
+    assert found.data.ones.toarray().ravel().tolist() == [False, True]
+
+
+def test_repeated_links_are_merged_and_counted():
+    found = loaded("row,col\na,x\nb,y\na,x\na,x\n")
+    assert found.data.n_ones == 2
+    assert found.report.count("duplicates") == 2
+
+
+def test_matrix_market_kinds():
+    head = "%%MatrixMarket matrix coordinate "
+    symmetric = loaded(head + "pattern symmetric\n% note\n3 3 2\n2 1\n3 3\n").data
+    np.testing.assert_array_equal(symmetric.ones.toarray(), [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
+    counted = loaded(head + "integer general\n2 2 3\n1 1 2\n1 1 3\n2 1 4\n", threshold=4)
+    np.testing.assert_array_equal(counted.data.ones.toarray(), [[1, 0], [0, 0]])
+    dense = loaded("%%MatrixMarket matrix array real general\n2 2\n1\n0\n0\n1\n").data
+    np.testing.assert_array_equal(dense.ones.toarray(), np.eye(2))
+
+
+@for_each(
+    "values, kind",
+    [
+        ("0 1 1", "0/1"),
+        ("y n ?", "yes/no"),
+        ("0 5 2", "counts"),
+        ("0.5 1 2", "numbers"),
+        ("NA ? NA", "missing"),
+    ],
+)
+def test_values_are_of_one_kind(values, kind):
+    assert value_kind(values.split()) == kind
+
+
+def test_ids_of_a_frame_that_floats_cannot_tell_apart_are_refused() -> None:
+    """Two users became one."""
+    frame = pd.DataFrame({"user": [9007199254740993.0, 9007199254740992.0, 5.0], "item": list("abc")})
+    with pytest.raises(DataError, match="row 1, column 'user': this id is a rounded number"):
+        load_relation(frame)
+
+
+AMOUNTS = "buyer,goods,amount\nann,tea,1\nann,jam,167\nbob,tea,40\nbob,jam,-3\ncyd,tea,0\n"
+
+
+def test_what_is_given_up_of_amounts_is_said_first() -> None:
+    matrix = ",tea,jam\nann,1,167\nbob,40,-3\ncyd,0,\n"
+    told = (
+        "Values from -3 to 167 are used as linked or not linked only: 3 above 0 as linked, "
+        "1 other than 0 as not linked."
+    )
+    stored = sparse.coo_array(([1.0, 167, 40, -3, 0], ([0, 0, 1, 1, 2], [0, 1, 0, 1, 0])))
+    for form in (
+        AMOUNTS.encode(),
+        gzip.compress(matrix.encode()),
+        np.array([[1, 167], [40, -3], [0, np.nan]]),
+        stored,
+    ):
+        found = load_relation(form, threshold=0)
+        assert found.report.lines()[0] == told
+        assert "1 value is negative: taken as no link." in found.report.lines()
+    assert loaded("buyer,goods,amount\nann,tea,1\nbob,tea,0\n").report.count("values") == 0
+    low = loaded(AMOUNTS, threshold=200)
+    assert low.report.lines()[0].endswith("0 above 200 as linked, 4 other than 0 as not linked.")

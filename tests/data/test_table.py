@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import load_relation
-from acvb_core.data.table import Image, Table
+from acvb_core.data.table import Image, Table, same_valued
 from acvb_core.data.table_build import inspect_table, load_table
 from tests.data.support import saved
 from tests.loops import for_each, rotate
@@ -337,3 +337,20 @@ def test_looking_at_a_file():
     assert (ragged.rows, ragged.lines) == ((("1", "2", "3"), ("1", "5", "3")), (2, 5))
     assert inspect_table(saved(np.save, np.eye(2))).format == "npy"
     assert inspect_table(saved(np.savez, np.eye(2))).format == "npz"
+
+
+def test_other_values_have_another_scale_and_count():
+    table = small(labels=list("uuvv"))
+    assert table.n_missing == 2
+    before = table.scale.mean.copy()
+    values = table.values.copy()
+    values[0, 0] = NAN
+    other = table.with_values(values)
+    assert (other.n_missing, table.n_missing) == (3, 2)
+    assert other.scale.mean[0] == 4.0 != before[0]
+    assert other.labels is table.labels
+
+
+def test_columns_of_one_value():
+    values = np.array([[1.0, NAN, 2.0, 7.0], [1.0, NAN, 3.0, NAN], [1.0, NAN, NAN, NAN]])
+    assert same_valued(values).tolist() == [True, True, False, True]

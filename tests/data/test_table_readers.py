@@ -551,3 +551,24 @@ def test_fields_of_chosen_records_are_read() -> None:
     batch = RecordBatch(text, starts[chosen], ends[chosen], np.array([1, 3]), 3)
     numbers = batch.numbers([2, 0], find_style([["1.234,5"]]))
     np.testing.assert_array_equal(numbers, [[7, 1234.5], [99, 2.5]])
+
+
+@for_each("form", ["text", "frame"])
+def test_tables_of_counts_are_read_with_thousands(form: str) -> None:
+    text = "doc;river;lake;sea\na;1.234;0;1\nb;2,0;1;0\nc;0;1.234.567;3\n"
+    given = text.encode() if form == "text" else pd.read_csv(io.StringIO(text), sep=";", dtype=str)
+    counts = load_corpus(given, format="matrix").data.counts.toarray()
+    np.testing.assert_array_equal(counts, [[1234, 0, 1], [2, 1, 0], [0, 1234567, 3]])
+
+
+def test_headers_are_as_they_are_told():
+    check(load("1,2\n3,4\n5,7\n", header=True), [[3, 4], [5, 7]], ["1", "2"])
+    check(load("2020,2021\n3,4\n5,7\n", header=False), [[2020, 2021], [3, 4], [5, 7]], ["x1", "x2"])
+    check(load("2020,2021\n3,4\n5,7\n", header="auto"), [[2020, 2021], [3, 4], [5, 7]])
+
+
+def test_numbers_can_be_categories():
+    loaded = load("kind,x\n1,5\n2,6\n?,7\n1,7\n", category_columns=["kind"], categories="one-hot")
+    check(loaded, [[1, 0, 5], [0, 1, 6], [NAN, NAN, 7], [1, 0, 7]], ["kind=1", "kind=2", "x"])
+    with pytest.raises(DataError, match="column of text among the columns of numbers: 'kind'"):
+        load("kind,x\n1,5\n2,6\n", category_columns="kind")

@@ -15,7 +15,14 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora import tokenise
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.corpora.tokenise import DROP_REASONS, TOKEN_PATTERN, CutTexts, Tokeniser, find_spans
+from acvb_core.data.corpora.tokenise import (
+    DROP_REASONS,
+    TOKEN_PATTERN,
+    CutTexts,
+    Tokeniser,
+    find_spans,
+    is_number,
+)
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.transform import as_corpus
 from tests.data.support import EVERYTHING
@@ -438,3 +445,37 @@ def test_every_way_to_cut_texts_refuses_it(read, tmp_path):
     with pytest.raises(ParameterError, match="takes more than"):
         read(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_phrases_follow_the_stop_words():
+    cut = CutTexts(["bank of river"] * 2)
+    settings = {"ngrams": 2, "max_share": 1.0}
+    assert "bank river" in cut.select(Tokeniser(**settings)).vocabulary
+    assert "bank of" in cut.select(Tokeniser(**settings, stop_words=())).vocabulary
+    assert "bank river" in cut.select(Tokeniser(**settings)).vocabulary
+    assert "bank of river" in cut.select(Tokeniser(**settings | {"ngrams": 3}, stop_words=())).vocabulary
+
+
+def test_no_text_has_a_word():
+    preview = Tokeniser(ngrams=2).preview(["", "…"])
+    assert (preview.kept.n_words, preview.blame(), preview.empty.tolist()) == (0, None, [0, 1])
+
+
+def test_spans_of_a_pattern_with_a_group():
+    text = "#river and #bank"
+    tokeniser = Tokeniser(token_pattern=r"#(\w+)")
+    assert tokeniser.preview([text, text]).kept.n_words == 0  # in all documents
+    assert [text[a:b] for a, b, _ in tokeniser.spans(text, ["river", "bank"])] == ["river", "bank"]
+
+
+def test_contractions_are_cut_like_the_texts():
+    assert Tokeniser().drops("don") == "stop_word"
+    assert Tokeniser(lowercase=False).drops("The") == "stop_word"
+    assert Tokeniser(stop_words=(), extra_stop_words=("don't",)).drops("don") == "stop_word"
+    assert Tokeniser(stop_words=()).drops("don") is None
+
+
+def test_numbers():
+    assert [is_number(w) for w in ("1996", "1_000", "½", "3.14", "b2b", "x", "_", "２０")] == [
+        True, True, True, True, False, False, False, True,
+    ]  # fmt: skip
