@@ -122,7 +122,7 @@ class RunCurve:
 
     @property
     def burn_in_end(self) -> int | None:
-        """Index of the last sweep of the burn-in; None while it goes on, or without one."""
+        """Index of the last sweep of the burn-in; None during it, or without one."""
         burning = self.history.column("burn_in") > 0
         ends = np.flatnonzero(burning[:-1] & ~burning[1:])
         return int(ends[-1]) if len(ends) else None
@@ -181,7 +181,7 @@ def _count_same(one: RunCurve, other: RunCurve) -> int:
 
 
 def live_figure(runs: Sequence[RunCurve], *, x: XAxis = "sweep", uirevision: str = "live") -> Figure:
-    """Return the panels of a set of runs, cheap enough to be made anew twice a second.
+    """Return the panels of a set of runs, cheap enough to be made twice a second.
 
     `runs`: in a constant order: markers that distinguish runs of one method follow it. Runs of another model than the
       first's are drawn in its panels as far as they have the values.
@@ -402,8 +402,8 @@ class Panel:
     measure: Measure  #: what it shows
     x_domain: tuple[float, float]
     row: int  #: from the top
-    side: str  #: where the numbers stand
-    first: bool = False  #: its curves stand in the legend
+    side: str  #: side of the numbers: left or right
+    first: bool = False  #: its curves are in the legend
 
     @property
     def number(self) -> str:
@@ -414,7 +414,7 @@ class Panel:
 def panels_for(runs: Sequence[RunCurve], model: str) -> list[Panel]:
     """Return the panels of a model for some runs.
 
-    What the runs are set to do decides, not what is known of them so far: the panels stay while they go on.
+    The settings of the runs decide, not the values so far: panels stay the same during a run.
 
     `model`: name in the registry.
     """

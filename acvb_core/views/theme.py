@@ -23,7 +23,7 @@ MUTED = "#52606D"
 LINE = "#9AA5B1"
 GRID = "#E9EDF1"
 PAPER = "white"  # the page beneath a figure; what is white on any page is "#FFFFFF"
-BORDER = "#D55E00"  # cluster borders: vermilion stands out from the blue ink and from grey
+BORDER = "#D55E00"  # rings around the best: vermilion differs from the blue ink and from grey
 INK = (0, 68, 119)
 UNKNOWN = (203, 210, 217)  # missing entries
 

@@ -11,8 +11,15 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
-from acvb_core.views.comparison import agreement_figure, alluvial_figure, contingency_figure, object_flow
+from acvb_core.views.comparison import (
+    agreement_figure,
+    alluvial_figure,
+    contingency_figure,
+    matched_colours,
+    object_flow,
+)
 from acvb_core.views.comparison_table import agreement_tables, comparison_table
+from acvb_core.views.theme import cluster_colour
 from tests.views.reading import plain
 
 agreement_figure = plain(agreement_figure)
@@ -125,3 +132,11 @@ def test_documents_agree_where_their_main_topics_do(corpus: Corpus) -> None:
         [1, 1],
         [1, 1],
     ]
+
+
+def test_clusters_that_share_most_objects_have_one_colour() -> None:
+    one = np.repeat([0, 1, 2], [5, 4, 3])
+    other = np.array([2, 0, 1])[one]
+    assert matched_colours(one, other) == {3: cluster_colour(1), 1: cluster_colour(2), 2: cluster_colour(3)}
+    split = np.where(np.arange(12) == 0, 3, other)
+    assert matched_colours(one, split)[4] == cluster_colour(4)  # a new colour: that of its cluster is taken

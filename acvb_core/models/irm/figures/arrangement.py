@@ -180,7 +180,7 @@ def arrange_network(
     shape = (n_clusters, n_clusters)
     ones, observed = _counts(relation, clusters, clusters, shape)
     if is_mirrored(relation):
-        # Inside a cluster each pair stands in the matrix twice, a self-link once.
+        # Inside a cluster each pair is in the matrix twice, a self-link once.
         own = np.bincount(clusters[relation.ones.diagonal()], minlength=n_clusters)
         seen = np.bincount(clusters[~relation.missing.diagonal()], minlength=n_clusters)
         inside = np.arange(n_clusters)
@@ -198,7 +198,7 @@ def _counts(
     column_clusters: NDArray[np.int64],
     shape: tuple[int, int],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the links and the known entries of each block, as they stand in the matrix."""
+    """Return the links and the known entries of each block, as they are in the matrix."""
     ones = count_in_bins(relation.ones, row_clusters, column_clusters, shape)
     observed = np.outer(
         np.bincount(row_clusters, minlength=shape[0]), np.bincount(column_clusters, minlength=shape[1])
