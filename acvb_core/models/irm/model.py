@@ -15,6 +15,7 @@ from acvb_core.evaluate.heldout import LinkScore, pair_products, score_links
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.figures.binning import count_in_bins
 from acvb_core.models.irm.gibbs import KEPT, LABELS
+from acvb_core.models.irm.gibbs_kernels import TABLE_LENGTH
 from acvb_core.models.irm.kernels import (
     TWO_DOMAINS,
     Floats,
@@ -64,6 +65,10 @@ def _with_most_clusters(relation: Relation, values: dict[str, Any]) -> dict[str,
     return values | {f"k_{domain}": most for domain, most in limit_splits(relation, values).items()}
 
 
+#: Numbers in the tables of log Gamma that a chain writes to.
+_TABLES = 3 * TABLE_LENGTH
+
+
 def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int:
     """Return the peak memory of a run in bytes, beyond the relation and its transpose.
 
@@ -83,7 +88,7 @@ def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int
     if method in ("acvb", "acvb0"):
         sweep += own
     if method == "gibbs":
-        sweep += 5 * own
+        sweep += 5 * own + _TABLES
     if method in ("acvb", "cvb"):
         sweep += own + across
         if values["variance"] == "exact":
@@ -95,15 +100,17 @@ def memory_bytes(relation: Relation, method: str, values: dict[str, Any]) -> int
         start = max(start, 9 * own + 2 * across)
     split = 0
     if values.get("split", False):
-        split = (4 + TRIALS) * own + across + 9 * _largest(relation, fewest)
+        split = (4 + TRIALS) * own + across + 10 * _largest(relation, fewest)
     return 8 * max(start, sweep, split) + _sample_bytes(n_rows + n_cols, values)
 
 
 def _sample_bytes(n_objects: int, values: dict[str, Any]) -> int:
-    """Return the bytes of the samples of a chain, which a run keeps: labels of two bytes, strengths of four."""
+    """Return the bytes of a chain: its tables, and samples with labels of two bytes and strengths of four."""
     if values["init"] != "gibbs":
         return 0
-    return KEPT * (2 * n_objects + 4 * values["k_rows"] * values.get("k_cols", values["k_rows"]))
+    return 8 * _TABLES + KEPT * (
+        2 * n_objects + 4 * values["k_rows"] * values.get("k_cols", values["k_rows"])
+    )
 
 
 def _largest(relation: Relation, k: int) -> int:
@@ -124,7 +131,7 @@ def _network_bytes(relation: Relation, method: str, values: dict[str, Any], fewe
     if method in ("acvb", "cvb"):
         sweep += own
     if method == "gibbs":
-        sweep = 14 * n_nodes * max(k, 8)  # there is room for eight clusters at least
+        sweep = 14 * n_nodes * max(k, 8) + _TABLES  # there is room for eight clusters at least
     start = 3 * own
     if values["init"] != "random":
         start = 2 * own + 9 * n_nodes * (k + 10) // 2
