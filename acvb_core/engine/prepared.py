@@ -272,7 +272,9 @@ def check_method(model: ModelSpec, row: MethodSpec, data: Any, start: Any) -> No
         if model.check_start is not None:
             model.check_start(start)
         if row.build_from is None:
-            raise ParameterError(f"method {row.name!r} cannot continue from an earlier run; it begins from scratch.")
+            raise ParameterError(
+                f"method {row.name!r} cannot continue from an earlier run; it begins from scratch."
+            )
     if model.on_disk(data) and not (row.streams or row.shards):
         ready = ", ".join(one.name for one in methods_for(data, model.name))
         raise ParameterError(

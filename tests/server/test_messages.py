@@ -77,7 +77,7 @@ def test_the_messages_of_this_version_are_known() -> None:
 
 @pytest.mark.parametrize("kind", MESSAGES)
 def test_only_messages_that_the_app_needs_reach_it(kind: str) -> None:
-    """The session goes on after a refused one."""
+    """The session continues after a refused one."""
     reached, _ = exchange(MESSAGES[kind], MESSAGES["app_heartbeat"])
     assert reached == [*([kind] if kind in NEEDED else []), "app_heartbeat"]
 

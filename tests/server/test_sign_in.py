@@ -18,7 +18,7 @@ from tests.server.running import ROOT, Server, start_server
 
 NAME = "acvb.example"
 ADDRESS = f"https://{NAME}"
-BUTTON = "Sign in to go on"
+BUTTON = "Sign in to continue"
 
 
 @dataclass(frozen=True)
