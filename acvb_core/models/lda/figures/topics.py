@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -461,20 +462,6 @@ def topic_map_figure(
     ]
     fills = [rgba(colour, 0.35 if dim else 1.0) for colour, dim in zip(colours, faded, strict=True)]
     inks = [TEXT if dim else ink_on(colour) for colour, dim in zip(colours, faded, strict=True)]
-    # Shapes in the units of the axes: discs that become smaller with the window still do not overlap.
-    discs = [
-        {
-            "type": "circle",
-            "x0": x - r,
-            "x1": x + r,
-            "y0": y - r,
-            "y1": y + r,
-            "layer": "below",
-            "fillcolor": fill,
-        }
-        | {"line": {"color": TEXT if k == selected else PAPER, "width": 2.5 if k == selected else 1}}
-        for k, (x, y), r, fill in zip(topics, place.tolist(), (across / 2).tolist(), fills, strict=True)
-    ]
     trace = scatter(
         "topic-map",
         place[:, 0],
@@ -505,7 +492,7 @@ def topic_map_figure(
         margin={"l": 8, "r": 8, "t": 8, "b": 28},
         dragmode="pan",
         clickmode="event+select",
-        shapes=discs,
+        shapes=_draw_discs(place, across, fills, selected),
         annotations=[
             paper_note(note, 0, 0, yshift=-4),
             *_name_selected(place, across, labels, selected, texts),
@@ -513,6 +500,18 @@ def topic_map_figure(
         xaxis=x,
         yaxis=y | {"scaleanchor": "x", "scaleratio": 1},
     )
+
+
+def _draw_discs(
+    place: Floats, across: Floats, fills: Sequence[str], selected: int | None
+) -> list[dict[str, Any]]:
+    """Return discs as shapes in the units of the axes: smaller ones, in a narrow window, do not overlap either."""
+    discs = []
+    for k, (x, y), r, fill in zip(count(1), place.tolist(), (across / 2).tolist(), fills, strict=False):
+        ends = {"x0": x - r, "x1": x + r, "y0": y - r, "y1": y + r}
+        line = {"color": TEXT, "width": 2.5} if k == selected else {"color": PAPER, "width": 1}
+        discs.append({"type": "circle", "layer": "below", "fillcolor": fill, "line": line, **ends})
+    return discs
 
 
 def _place_discs(place: Floats, share: Floats, side: float) -> tuple[Floats, Floats]:
