@@ -177,6 +177,8 @@ def test_missing_kernels_are_compiled_by_other_processes(
             with event.trigger_event("numba:compile", data={}):
                 steps.append("compiled here")
 
+    steps.clear()
+    monkeypatch.setattr(compilation, "_ready", set())
     monkeypatch.setattr(warmup, "_read_files", read_or_compile)
     warmup.warm_up_beside()
     begin = [step for wait in waits for step in ("files", wait)]

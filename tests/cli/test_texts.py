@@ -188,7 +188,7 @@ def test_help_says_which_setting_belongs_to_which_model(run: Run, capsys: pytest
         acvb_core.cli.main(["fit", "--help"])  # type: ignore[attr-defined]
     shown = " ".join(capsys.readouterr().out.split())
     assert "--alpha X [irm; network] Larger values favour more clusters" in shown
-    assert "[lda] The smaller, the fewer topics a document mixes" in shown
+    assert "[lda] Initial concentration of the topics in a document: the smaller" in shown
     assert "Number of topics. (default: 20) [lda]" in shown
     for flag in ("--vocab", "--text-column", "--stop-words", "--min-documents", "--ngrams"):
         assert flag in shown

@@ -15,7 +15,7 @@ from acvb_core.registry import methods_of
 from acvb_core.views.convergence import RunCurve, XAxis, find_overlaps, live_figure
 from acvb_core.views.parts import stack_panels
 from acvb_core.views.theme import Figure
-from pages.ui.running.run_table import Rows, show_actions, show_remarks, show_run_table
+from pages.ui.running.run_table import Rows, show_actions, show_end, show_remarks, show_run_table
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import show_deleted_runs
 from pages.ui.shared.charts import suit_page
@@ -204,17 +204,19 @@ def show_live_runs(workspace: Workspace, *, every: bool) -> None:
         chosen = show_run_table(workspace, rows, {job.id: job.inspect() for job in shown}, curves)
         ids = {job.id for job in (*shown, *chosen)}
         shown = [job for job in jobs if job.id in ids]
+        acted = chosen or rows.lines[0].jobs
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run_bar"):
             with contain_failure("row of buttons"):
-                show_actions(workspace, chosen or rows.lines[0].jobs)
+                show_actions(workspace, acted)
             # In here, so that switching redraws the panels and not the page around them.
             x = choose_axis("x_axis", shown)
-        show_remarks(workspace, jobs, jobs if len(jobs) == 1 else chosen)
+        show_remarks(workspace, jobs, chosen)
         show_races(shown)
         lifted = [job.id for job in chosen]
         draw_curves(
             shown, labels, x, key="curves", of=workspace.id, first=model_in_use(workspace), lifted=lifted
         )
+        show_end(acted)  # below, so that the curves stay on the first screen
 
     refresh(panels, REFRESH_SECONDS if busy else None)
 

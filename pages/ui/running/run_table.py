@@ -408,7 +408,7 @@ def _explain_end(job: Job) -> str:
 
 
 def show_remarks(workspace: Workspace, jobs: Sequence[Job], chosen: Sequence[Job]) -> None:
-    """Draw which runs are not saved, why the newest failed, and how one that is chosen ended and how sure it is."""
+    """Draw which runs are not saved, and why the newest and those that are chosen failed."""
     unsaved = workspace.runs.unsaved_runs(workspace.key)
     for job in jobs:
         if job.id in unsaved and not job.outline.status.active:
@@ -422,13 +422,16 @@ def show_remarks(workspace: Workspace, jobs: Sequence[Job], chosen: Sequence[Job
     reasons = dict.fromkeys(job.outline.error for job in failed)
     for reason in [*reasons][:_MOST_REASONS]:
         st.text(str(reason))
-    if len(chosen) == 1 and chosen[0].outline.verdict is not None:
+
+
+def show_end(jobs: Sequence[Job]) -> None:
+    """Draw of one run what it started from, the rule that ended it, and what its samples are worth."""
+    if len(jobs) == 1 and jobs[0].outline.verdict is not None:
         with contain_failure("part of the page"), st.container(horizontal=True, gap="medium"):
-            _show_end(chosen[0])
+            _show_end(jobs[0])
 
 
 def _show_end(job: Job) -> None:
-    """Draw what a run started from, the rule that ended it, and what its samples are worth."""
     if job.outline.spec.start:
         st.text(f"continued from {job.outline.spec.start}", width="content")
     if (result := read_answer(job)) is None:
