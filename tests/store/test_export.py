@@ -22,9 +22,11 @@ from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.table import Table
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
+from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
+from acvb_core.engine.run import StopRun
 from acvb_core.models.irm.export import responsibilities_frame, write_links
 from acvb_core.samples.planted_mixtures import block_images
 from acvb_core.store.export import (
@@ -224,6 +226,29 @@ def test_the_snippet_of_an_extended_run() -> None:
     snippet = python_snippet(job.result())
     assert "max_sweeps=7" in snippet
     assert_same_answer(job.result(), repeated(snippet))
+
+
+@pytest.mark.parametrize("sweeps", [0, 4])
+def test_the_snippet_of_a_stopped_run_repeats_what_it_did(sweeps: int) -> None:
+    """A run that was stopped in its first sweep has nothing to repeat: its snippet runs to the end."""
+    seen: list[int] = []
+    polls: list[None] = []
+
+    def poll() -> None:
+        polls.append(None)
+        if len(seen) == sweeps and len(polls) > 2:  # the first two come in the start
+            raise StopRun
+
+    result = fit(
+        WOMEN, "cvb0", init="random", watch=lambda _, snapshot: seen.append(snapshot.sweep), poll=poll
+    )
+    assert (result.verdict, result.snapshot.sweep) == (Verdict.STOPPED, sweeps)
+    again = repeated(python_snippet(result))
+    if not sweeps:
+        assert again.verdict is Verdict.CONVERGED
+        return
+    for domain in ("rows", "cols"):
+        assert np.array_equal(result.posterior[domain], again.posterior[domain])
 
 
 def test_the_snippet_of_a_run_that_won_a_race_repeats_it_alone(tmp_path: Path) -> None:
