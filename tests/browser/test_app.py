@@ -49,7 +49,7 @@ OVERTAKE = """async (script) => {
   const node = document.querySelector('.st-key-curves .js-plotly-plot');
   const { default: show } = await import(URL.createObjectURL(new Blob([script], { type: 'text/javascript' })));
   const figure = { data: node.data, layout: node.layout, narrow: node.layout };
-  show({ data: { figure: JSON.stringify(figure) }, parentElement: node.parentElement })();
+  show({ data: { figure: JSON.stringify(figure), lifted: [] }, parentElement: node.parentElement })();
   return node._fullData?.length > 0;
 }"""
 # A figure that is no JSON, where what watches the page for such words does not look.
@@ -58,7 +58,7 @@ FAIL = """async (script) => {
   const host = document.body.appendChild(document.createElement('div'));
   const parent = host.attachShadow({ mode: 'open' });
   parent.innerHTML = '<div class="live-plot"></div>';
-  show({ data: { figure: '{' }, parentElement: parent });
+  show({ data: { figure: '{', lifted: [] }, parentElement: parent });
   for (let n = 0; n < 200 && !parent.textContent; n++) await new Promise((done) => setTimeout(done, 50));
   host.remove();
   return parent.textContent;
@@ -324,5 +324,9 @@ def test_blocks_and_compare_show_the_runs_and_files_can_be_taken(
     picture = take(figure.locator(".modebar-btn[data-title='Download plot']"), tmp_path)
     assert picture.read_text().startswith("<svg")
     visit(page, "Compare")
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
+    for part in ("Curves", "Blocks"):
+        press(page, part)
+        settled(page)
+        expect(page.locator(".js-plotly-plot").first).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)
