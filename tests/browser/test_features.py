@@ -126,6 +126,7 @@ def test_a_table_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) ->
     scores = cells(table(page, "Held-out log likelihood"))
     assert len(scores) == 2
     expect(page.get_by_text("Lower bounds are never shaded")).to_be_visible()
+    press(page, "Features")
     plot(page, "feature_similarity")
     expect(page.get_by_text(re.compile(r"All matched\.|\d of 2 pairs are the same feature"))).to_be_visible()
 
@@ -140,6 +141,7 @@ def test_pictures_of_features_are_clicked(page: Page) -> None:
     page.get_by_role("link", name="See the features").click()
     expect(page.get_by_role("heading", name="4 features")).to_be_visible()
     settled(page)
+    press(page, "All features")
     tiles = page.locator("[class*='st-key-feature_images_'] .js-plotly-plot")
     tiles.scroll_into_view_if_needed()
     wait_for(

@@ -164,7 +164,7 @@ def test_one_clustering_and_two_are_held_against_each_other_on_pages_that_fit_th
         start_three(page)
         until_nothing_runs(page)
         expect(rows_that_say(page, "two clusterings")).to_have_count(3)
-        expect(rows_that_say(page, "one clustering").first).to_be_visible()
+        expect(rows_that_say(page, "one clustering")).not_to_have_count(0)
         page.set_viewport_size({"width": 1440, "height": 900})  # as wide as the table with all its scores
         visit(page, "Compare")
         expect(page.get_by_text("held-out scores are of the same pairs")).to_be_visible()

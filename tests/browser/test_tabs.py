@@ -15,6 +15,7 @@ from tests.browser.steps import (
     fill,
     no_wider_than_its_window,
     plot,
+    press,
     rows_that_say,
     run_rows,
     select_run,
@@ -46,6 +47,7 @@ def test_a_figure_is_drawn_anew_when_its_tab_is_opened_again(open_page: OpenPage
     with open_page(1440, 900) as page:
         page.goto(example("Find the clusters of a network"))
         visit(page, "Compare")
+        press(page, "Agreement")
         plot(page, "agreement_ari")
         settled(page)
         ((before, _),) = page.evaluate(WIDTHS, "agreement_ari")
@@ -67,6 +69,7 @@ def test_figures_follow_another_tab_when_their_own_is_seen_again(
     address = example("Find the clusters of a network")
     page.goto(address)
     visit(page, "Compare")
+    press(page, "Agreement")
     plot(page, "agreement_ari")
     settled(page)
     assert len(page.evaluate(NAMES)) == 3
