@@ -172,6 +172,7 @@ def rows_that_say(page: Page, text: str) -> Locator:
 def select_run(page: Page, text: str) -> None:
     """Select the line of the table of runs that says so, or take the selection back; the table is painted."""
     settled(page)
+    expect(rows_that_say(page, text)).not_to_have_count(0)
     at = next(n for n, line in enumerate(run_rows(page).all_inner_texts()) if text in line)
     box = page.locator(".stMain").get_by_test_id("stDataFrame").first.bounding_box()
     assert box is not None

@@ -250,11 +250,11 @@ def test_runs_are_found_after_a_restart_and_by_their_own_browser_only(
         with start_app() as url:
             page.goto(url)
             visit(page, "Run")
-            assert workspace in page.url  # by the cookie
+            wait_for(page, "workspace => location.href.includes(workspace)", workspace)  # by the cookie
             expect(run_rows(page)).to_have_count(3)
             expect(rows_that_say(page, "stopped")).to_have_count(3)
             page.get_by_text("Also 3 runs on other data").click()
-            expect(rows_that_say(page, "les_miserables").first).to_be_visible()
+            expect(rows_that_say(page, "Les Misérables")).not_to_have_count(0)
             wait_for(page, f"({POINTS})() > 5")
             with open_page() as other:
                 other.goto(url)
