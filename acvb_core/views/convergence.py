@@ -147,7 +147,7 @@ class Overlap(NamedTuple):
         which = "all" if self.whole else "the first"
         return (
             f"{self.under.label} and {self.over.label} are identical in {which} {self.sweeps:,} {word}s: "
-            f"{self.under.label} is the wide pale line below."
+            f"{self.under.label} is the wide pale line behind the other."
         )
 
 

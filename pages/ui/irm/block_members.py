@@ -59,7 +59,7 @@ def _show_sides(arrangement: Arrangement) -> None:
             names, hide_index=True, key=f"clusters_{title.split()[0].lower()}", alt=title,
             height=min(230, 38 + 35 * len(names)),
             column_config={
-                "Cluster": st.column_config.NumberColumn(title, width="small"),
+                "Cluster": st.column_config.NumberColumn(title, width=120),
                 "Objects": st.column_config.NumberColumn(width="small"),
                 "With most links": st.column_config.TextColumn(width="large"),
             },
