@@ -11,6 +11,8 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.engine.job import Job
+from acvb_core.engine.result import Result
+from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 
 WORKSPACE = "0123456789abcdef" * 2
@@ -26,6 +28,36 @@ def texts(app: AppTest) -> str:
     said = [str(element.value) for kind in kinds for element in kind]
     said += [str(getattr(element.proto, "body", "")) for element in app.get("html")]
     return "\n".join(said)
+
+
+def opened(open_app: Open, page: str, *results: Result) -> AppTest:
+    """Open a page in a workspace that has these finished runs, oldest first."""
+    for number, result in enumerate(results):
+        services.store().save(WORKSPACE, f"{number:012x}", 1e9 + number, result)
+    return open_app(page)
+
+
+def in_use() -> Any:
+    """The data that the workspace uses, with their settings."""
+    dataset = Workspace(WORKSPACE).dataset
+    assert dataset is not None
+    return dataset
+
+
+def group(app: AppTest, key: str) -> Any:
+    """The segmented control or the pills whose key ends so."""
+    return next(found for found in app.get("button_group") if str(found.key).endswith(key))
+
+
+def frame(app: AppTest, *columns: str) -> Any:
+    """The first table that has these columns."""
+    return next(shown.value for shown in app.dataframe if {*columns} <= set(shown.value.columns))
+
+
+def finished(app: AppTest) -> AppTest:
+    """Wait until no run of the session is active."""
+    until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
+    return app.run()
 
 
 def until(app: AppTest, reached: Callable[[], bool]) -> None:
@@ -116,8 +148,7 @@ def figures(app: AppTest) -> dict[str, str]:
 
 def show_part(app: AppTest, name: str) -> AppTest:
     """Show the part of a page with this name."""
-    choice = next(group for group in app.get("button_group") if str(group.key).endswith("_part"))
-    choice.set_value(name).run()
+    group(app, "_part").set_value(name).run()
     assert not app.exception
     return app
 
