@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -48,6 +49,7 @@ class HeldOutPeak(NamedTuple):
 
 
 _ARCHIVES = references_to("store.archives")
+_CURVES = references_to("views.convergence")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,6 +123,29 @@ class Result:
         Raises StoreError: the file cannot be written, or the data are kept on disk.
         """
         _ARCHIVES("save_results")(path, [self])
+
+    def plot(self, name: str = "convergence") -> Any:
+        """Return a Plotly figure of the result, as its page draws it; `plots` lists the names.
+
+        Raises ParameterError: there is no such figure of this result.
+        """
+        if name not in self.plots:
+            raise ParameterError(f"no figure {name!r} of this result; it has {', '.join(self.plots)}.")
+        return self._plots[name]()
+
+    @property
+    def plots(self) -> list[str]:
+        """Names of the figures that `plot` draws."""
+        return list(self._plots)
+
+    @cached_property
+    def _plots(self) -> dict[str, Callable[[], Any]]:
+        def draw_curves() -> Any:
+            curve = _CURVES("RunCurve").load().of_run("run", self.label, self.prepared, self.state.history)
+            return _CURVES("live_figure")([curve])
+
+        own = self.prepared.model_row.part("figures.plots").list_plots(self)
+        return {"convergence": draw_curves, **own}
 
     def with_state(self, **changes: Any) -> Result:
         """Return the result with other fields of its state."""

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from acvb_core.core.display import Measure
 from acvb_core.engine.history import MOVES, History
+from acvb_core.engine.prepared import PreparedRun
+from acvb_core.engine.run import Schedule
 from acvb_core.registry import MODELS, model_row
 from acvb_core.views.parts import (
     decimate,
@@ -76,7 +78,29 @@ class RunCurve:
     n_tokens: int | None = None  #: words that a batch method is trained on, if there are any
     completion: bool = False  #: whole documents are held out
     unit: float | None = None  #: number of objects that the lower bound is divided by, if its model's is
-    first_score: int | None = None  #: sweep with the first held-out score, where it is known beforehand
+    first_score: int | None = None  #: sweep with the first held-out score, if it is known beforehand
+
+    @classmethod
+    def of_run(cls, id: str, label: str, prepared: PreparedRun, history: History) -> RunCurve:
+        """Return the curve of a run with the history so far."""
+        spec, train, values = prepared.spec, prepared.train, prepared.spec.values
+        return cls(
+            id,
+            label,
+            spec.method,
+            spec.seed,
+            history,
+            values.get("tol"),
+            prepared.heldout is not None,
+            spec.model,
+            learns=values.get("hyper") != "fixed" and values.get("prior") != "symmetric",
+            streams=prepared.row.streams,
+            n_documents=getattr(train, "n_documents", None),
+            n_tokens=getattr(train, "n_tokens", None),
+            completion=spec.heldout_documents > 0,
+            unit=prepared.bound_unit,
+            first_score=None if prepared.heldout is None else Schedule.for_run(prepared).heldout,
+        )
 
     def column(self, name: str) -> Floats:
         """Return one column so far, shape (n,); all NaN for an unknown name.

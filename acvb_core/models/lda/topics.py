@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -402,6 +402,14 @@ class TopicAnswer:
     topics: Topics
     corpus: Corpus  #: the documents that can be shown: all, or some of those on disk or held out
     data: Corpus | DiskCorpus  #: all documents of the run
+
+    @classmethod
+    def of_result(cls, result: Any, /, **more: Any) -> Self:
+        """Return the answer of a `Result`, with what a subclass has in addition."""
+        prepared = result.prepared
+        whole = isinstance(prepared.data, Corpus) and not prepared.spec.heldout_documents
+        corpus = prepared.data if whole else prepared.model.shown_documents
+        return cls(prepared.model.topics(result.posterior), corpus, prepared.data, **more)
 
     @property
     def n_topics(self) -> int:

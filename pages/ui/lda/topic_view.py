@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 import streamlit as st
 
-from acvb_core.data.corpus import Corpus
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import Ranking, ranked_words
@@ -101,11 +100,7 @@ def build_view(job: Job, result: Result) -> TopicView:
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _build_view(key: Key, _result: Result) -> TopicView:
-    prepared = _result.prepared
-    model: Any = prepared.model
-    whole = isinstance(prepared.data, Corpus) and not prepared.spec.heldout_documents
-    corpus = prepared.data if whole else model.shown_documents
-    return TopicView(model.topics(_result.posterior), corpus, prepared.data, key, _result)
+    return TopicView.of_result(_result, key=key, result=_result)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)

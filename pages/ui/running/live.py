@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import streamlit as st
 
 from acvb_core.engine.history import RACE_CRITERIA
 from acvb_core.engine.job import Job, JobSnapshot
-from acvb_core.engine.run import Schedule
 from acvb_core.registry import methods_of
 from acvb_core.views.convergence import RunCurve, XAxis, find_overlaps, live_figure
 from acvb_core.views.parts import stack_panels
@@ -327,28 +325,4 @@ def draw_curves(
 
 def build_curves(jobs: Sequence[Job], labels: Mapping[str, str]) -> list[RunCurve]:
     """Return what the figure needs of each run."""
-    return [
-        RunCurve(
-            id=job.id,
-            label=labels[job.id],
-            method=job.prepared.row.name,
-            seed=job.prepared.spec.seed,
-            history=job.history,
-            tolerance=job.prepared.spec.values.get("tol"),
-            heldout=job.prepared.heldout is not None,
-            model=job.prepared.spec.model,
-            learns=_learns(job.prepared.spec.values),
-            streams=job.prepared.row.streams,
-            n_documents=getattr(job.prepared.train, "n_documents", None),
-            n_tokens=getattr(job.prepared.train, "n_tokens", None),
-            completion=job.prepared.spec.heldout_documents > 0,
-            unit=job.prepared.bound_unit,
-            first_score=None if job.prepared.heldout is None else Schedule.for_run(job.prepared).heldout,
-        )
-        for job in jobs
-    ]
-
-
-def _learns(values: Mapping[str, Any]) -> bool:
-    """Return whether a run learns its concentrations."""
-    return values.get("hyper") != "fixed" and values.get("prior") != "symmetric"
+    return [RunCurve.of_run(job.id, labels[job.id], job.prepared, job.history) for job in jobs]

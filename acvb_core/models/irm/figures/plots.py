@@ -1,0 +1,32 @@
+"""The figures of a result by name, as the Blocks page draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from acvb_core.engine.result import Result
+from acvb_core.models.irm.figures.arrangement import arrange_as_read, arrange_result
+from acvb_core.models.irm.figures.blocks import block_figure
+from acvb_core.models.irm.figures.group_graph import group_graph_figure
+from acvb_core.models.irm.figures.network_layout import group_graph, why_too_large
+from acvb_core.models.irm.figures.node_link import node_link_figure
+from acvb_core.models.irm.figures.summaries import size_figure, strength_figure
+from acvb_core.views.theme import Figure
+
+
+def list_plots(result: Result) -> dict[str, Callable[[], Figure]]:
+    """Return what draws each figure, by name; "groups" and "nodes" are of networks."""
+    relation, posterior = result.prepared.data, result.posterior
+    plots: dict[str, Callable[[], Figure]] = {
+        "matrix": lambda: block_figure(arrange_result(result)),
+        "unsorted": lambda: block_figure(arrange_as_read(relation)),
+        "strengths": lambda: strength_figure(result),
+        "sizes": lambda: size_figure(result, "rows"),
+    }
+    if "cols" in posterior.arrays:
+        return plots | {"column_sizes": lambda: size_figure(result, "cols")}
+    graph = group_graph(relation, posterior, result.blocks)
+    plots["groups"] = lambda: group_graph_figure(graph, kind=relation.row_kind)
+    if why_too_large(relation) is None:
+        plots["nodes"] = lambda: node_link_figure(relation, posterior, graph)
+    return plots

@@ -1,0 +1,38 @@
+"""The figures of a result by name, as the Features page draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from acvb_core.engine.result import Result
+from acvb_core.models.lfm.answer import FeatureAnswer, are_in_order
+from acvb_core.models.lfm.figures.feature_course import feature_course_figure
+from acvb_core.models.lfm.figures.features import feature_matrix_figure, feature_weights_figure
+from acvb_core.models.lfm.figures.tables import weight_map_figure
+from acvb_core.views.theme import Figure
+
+
+def list_plots(result: Result) -> dict[str, Callable[[], Figure]]:
+    """Return what draws each figure, by name; "feature_1" and so on are the weights of one feature."""
+    prepared = result.prepared
+    answer = FeatureAnswer(result.posterior, prepared.data, prepared.train)
+    columns, shares = answer.data.columns, answer.shares
+
+    def draw_weights(feature: int) -> Callable[[], Figure]:
+        weights, share = answer.weights[feature - 1], float(shares[feature - 1])
+        return lambda: feature_weights_figure(weights, columns, feature, sd=answer.sd, share=share)
+
+    plots: dict[str, Callable[[], Figure]] = {
+        "weights": lambda: weight_map_figure(
+            answer.weights,
+            columns,
+            shares=shares,
+            clustered=not are_in_order(columns),
+            standardised=answer.fitted.standardise,
+        ),
+        "objects": lambda: feature_matrix_figure(answer.objects, answer.data.rows, labels=answer.data.labels),
+        "course": lambda: feature_course_figure(result.state.history, prepared.spec.method),
+    }
+    return plots | {
+        f"feature_{feature}": draw_weights(feature) for feature in range(1, answer.n_features + 1)
+    }
