@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import tracemalloc
@@ -17,7 +16,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora import disk_build
-from acvb_core.data.corpora.disk_build import EntrySpool, read_to_disk, write_disk_corpus
+from acvb_core.data.corpora.disk_build import read_to_disk, write_disk_corpus
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
@@ -54,27 +53,27 @@ def rows(corpus: Corpus, numbers) -> np.ndarray:
     return corpus.counts.toarray()[numbers]
 
 
+def counts_of(disk: DiskCorpus) -> np.ndarray:
+    """Return the counts of all shards, one below the other."""
+    found = []
+    for size, (pointers, words, counts) in zip(disk.shard_sizes, map(disk.shard, range(disk.n_shards)), strict=True):
+        assert (pointers.dtype, words.dtype, counts.dtype) == (np.int64, np.int32, np.float32)
+        found.append(sparse.csr_array((counts, words, pointers), shape=(size, V)).toarray())
+    return np.vstack(found)
+
+
 def test_sizes_and_identity_are_those_of_the_corpus_in_memory(disk, corpus):
     assert disk.identity() == corpus.identity()
     assert disk.shape == corpus.shape
     assert (disk.n_pairs, disk.n_tokens) == (corpus.n_pairs, corpus.n_tokens)
     assert disk.size_text == f"{corpus.size_text} · on disk"
     np.testing.assert_array_equal(disk.frequencies, corpus.frequencies)
-    assert disk.vocabulary.tolist() == corpus.vocabulary.tolist()
-    assert disk.labels is None
-    assert disk.texts is None
     assert disk.bytes_on_disk == sum(len(path.read_bytes()) for path in disk.folder.iterdir())
 
 
 def test_shards_hold_the_documents_in_order(disk, corpus):
     assert sum(disk.shard_sizes) == N
-    found = []
-    for number in range(disk.n_shards):
-        pointers, words, counts = disk.shard(number)
-        assert (pointers.dtype, words.dtype, counts.dtype) == (np.int64, np.int32, np.float32)
-        assert len(pointers) == disk.shard_sizes[number] + 1
-        found.append(sparse.csr_array((counts, words, pointers), shape=(len(pointers) - 1, V)).toarray())
-    np.testing.assert_array_equal(np.vstack(found), corpus.counts.toarray())
+    np.testing.assert_array_equal(counts_of(disk), corpus.counts.toarray())
 
 
 def test_chosen_documents_come_in_the_order_asked(disk, corpus):
@@ -95,12 +94,7 @@ def test_documents_left_out_are_as_if_never_there(disk, corpus):
     assert (rest.shape, rest.n_pairs, rest.n_tokens) == (expected.shape, expected.n_pairs, expected.n_tokens)
     np.testing.assert_array_equal(rest.frequencies, expected.frequencies)
     assert sum(rest.shard_sizes) == len(kept)
-    found = []
-    for number in range(rest.n_shards):
-        pointers, words, counts = rest.shard(number)
-        assert len(pointers) == rest.shard_sizes[number] + 1
-        found.append(sparse.csr_array((counts, words, pointers), shape=(len(pointers) - 1, V)).toarray())
-    np.testing.assert_array_equal(np.vstack(found), expected.counts.toarray())
+    np.testing.assert_array_equal(counts_of(rest), expected.counts.toarray())
     assert rest.in_memory().documents.tolist() == [f"doc {i}" for i in kept]
     assert rest.documents([0]).documents.tolist() == ["doc 0"]  # numbers stay, and held-out ones can be read
     np.testing.assert_array_equal(disk.frequencies, corpus.frequencies)  # the original is as it was
@@ -123,7 +117,6 @@ def test_a_sample_is_of_documents_that_are_in(disk):
     assert len(numbers) == 10
     assert all(number % 2 for number in numbers)
     assert rest.sample(10, seed=1).documents.tolist() == names != rest.sample(10, seed=2).documents.tolist()
-    assert rest.sample(10**6).n_documents == N // 2
 
 
 @for_each("wrong", [[-1], [3, N]])
@@ -131,11 +124,6 @@ def test_numbers_beyond_the_documents_are_refused(disk, wrong):
     for read in (disk.documents, disk.without, disk.document_names):
         with pytest.raises(ParameterError, match="no document number"):
             read(wrong)
-
-
-def test_something_must_stay_in(disk):
-    with pytest.raises(ParameterError, match="leave some in"):
-        disk.without(np.arange(N))
 
 
 def damage(folder: Path, what: str) -> None:
@@ -186,8 +174,6 @@ def test_numbers_that_would_lead_out_of_the_arrays_are_refused(corpus, tmp_path,
     np.save(path, array)
     with pytest.raises(DataError, match="contradict"):
         DiskCorpus.open(disk.folder).shard(0)
-    with pytest.raises(DataError, match="contradict"):
-        DiskCorpus.open(disk.folder).documents(range(10))
 
 
 @for_each(
@@ -232,8 +218,6 @@ def test_corpora_of_other_words_are_matched_by_name(tmp_path):
     with pytest.raises(DataError, match="not in the vocabulary") as caught:
         write_disk_corpus([one, two], tmp_path / "d", vocabulary=["a", "b"])
     assert caught.value.value == "c"
-    with pytest.raises(DataError, match="1 names were given for 2 documents"):
-        write_disk_corpus([one, ([0, 1], [0], [1])], tmp_path / "d", vocabulary=["a", "b"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c"]
 
 
@@ -244,11 +228,8 @@ def test_corpora_of_other_words_are_matched_by_name(tmp_path):
         (([0, 2, 1], [0, 1], [1, 1]), "broken|rise"),
         (([1, 2], [0, 1], [1, 1]), "should start with 0"),
         (([0, 1], [-1], [1]), "broken|index -1"),
-        (([0, 1], [0.5], [1]), "not whole numbers"),
         (([0, 1], [0], [-1]), "negative"),
         (([0, 1], [0], [0.5]), "not a whole number"),
-        (([0, 1], [0], [np.nan]), "missing"),
-        (([0, 1], [0], [np.inf]), "larger than 2,147,483,647"),
         (([0, 2], [0, 0], [2**31 - 1, 1]), "larger than 2,147,483,647"),
         (([0, 1], [2], [1]), "broken|index 2"),
         (([0, 0], [], []), "no words"),
@@ -277,11 +258,6 @@ def test_nothing_is_written_over(corpus, tmp_path):
     with pytest.raises(ParameterError, match="already"):
         write_disk_corpus([corpus], tmp_path / "c")
     assert (tmp_path / "c" / "mine.txt").read_text() == "dear"
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ParameterError, match="already"):
-        write_disk_corpus([corpus], tmp_path / "file")
-    with pytest.raises(DataError, match="cannot be written"):
-        write_disk_corpus([corpus], tmp_path / "file" / "below")
     (tmp_path / "empty").mkdir()
     assert write_disk_corpus([corpus], tmp_path / "empty").fingerprint == corpus.fingerprint
 
@@ -296,17 +272,6 @@ def test_a_full_disk_is_reported(corpus, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_fingerprint_is_of_these_bytes(tmp_path):
-    disk = write_disk_corpus(
-        [([0, 2, 3], [0, 2, 1], [1, 2, 3])], tmp_path / "c", vocabulary=list("abc"), shard_pairs=2
-    )
-    whole = b"corpus(2, 3)"
-    for values, kind in (([0, 2, 3], "<i8"), ([0, 2, 1], "<i4"), ([1, 2, 3], "<i4")):
-        whole += np.array(values, dtype=kind).tobytes()
-    assert disk.n_shards == 2
-    assert disk.fingerprint == hashlib.sha256(whole).hexdigest()
-
-
 def test_a_folder_that_went_away_is_no_damage(corpus, tmp_path):
     kept = write_disk_corpus([corpus], tmp_path / "kept")
     (tmp_path / "kept" / shard_file(0, "words")).unlink()
@@ -318,7 +283,6 @@ def test_a_folder_that_went_away_is_no_damage(corpus, tmp_path):
 
 
 LONG = b'doc,word,count\nb,cat,2\na,cat,1\nb,dog,1\nb,cat,3\nc,dog,0\na,"the ""x""",7\n'
-TOKENS = b"doc\tword\nb\tcat\na\tcat\nb\tdog\nb\tcat\n"
 UCI = b"4\n5\n6\n3 1 2\n1 1 1\n3 4 300\n1 1 2\n4 2 1.00\n1 5 0\n"
 LDAC = b"2 0:1 3:2\n0\n1 2:5\n\n2 3:1 3:2\n"
 PROSE = "The river bank 1999\nmoney in the bank\n\nThe river runs\nbank of the Fluß and river bank\n".encode()
@@ -331,14 +295,7 @@ TABLE = (
 # name: (bytes, options)
 FILES = {
     "counts": (LONG, {}),
-    "tokens": (TOKENS, {}),
     "counts of a vocabulary": (LONG, {"vocabulary": b'dog\ncow\ncat\nthe "x"\n'}),
-    "counts without a header": (b"a;x;1\nb;y;2\n", {"format": "counts", "header": False, "delimiter": ";"}),
-    "counts by column": (
-        b"n,w,d\n1,x,a\n2,y,b\n",
-        {"format": "counts", "document_column": "d", "word_column": 1, "count_column": "n"},
-    ),
-    "counts as tokens": (b"d,w,n\na,x,5\na,x,6\n", {"format": "counts", "count_column": False}),
     "counts in a table of many columns": (
         b"".join(b",".join([row, *[b"1"] * 32]) + b"\n" for row in (b"a,x,1", b"b,y,2")),
         {"format": "counts", "header": False, "count_column": 2},
@@ -348,23 +305,16 @@ FILES = {
     ),
     "table of counts": (b"doc,river,lake,bank,class\na,2,0,1,x\nb,0,3,0,y\nc,0,0,0,x\n", {"format": "matrix"}),
     "docword": (UCI, {}),
-    "docword with a vocabulary": (UCI, {"vocabulary": b"v\nw\nx\ny\nz\n"}),
-    "docword by tabs, CR LF": (UCI.replace(b" ", b"\t").replace(b"\n", b"\r\n"), {}),
     "ldac": (LDAC, {}),
     "ldac with a vocabulary": (LDAC, {"vocabulary": b"v\nw\nx\ny\nz\n"}),
     "lines": (PROSE, {"format": "lines"}),
-    "lines, everything": (PROSE, {"format": "lines", "tokeniser": EVERYTHING}),
     "lines, phrases": (PROSE, {"format": "lines", "tokeniser": Tokeniser(ngrams=3, min_documents=1, max_share=0.5)}),
-    "lines, most words": (PROSE, {"format": "lines", "tokeniser": Tokeniser(max_words=1, min_documents=1)}),
-    "lines, UTF-16": (PROSE.decode().encode("utf-16"), {"format": "lines"}),
     "lines, latin-1": (PROSE.decode().encode("latin-1"), {"format": "lines", "encoding": "latin-1"}),
     "lines, CR": (PROSE.replace(b"\n", b"\r"), {"format": "lines"}),
-    "lines without an end": (PROSE.rstrip(b"\n"), {"format": "lines"}),
     "table": (TABLE, {"format": "table"}),
     "table by column": (
         TABLE, {"format": "table", "text_column": "topic", "name_column": "text", "tokeniser": EVERYTHING},
     ),
-    "table without names": (TABLE, {"format": "table", "name_column": False}),
     "zip": (
         zipped({"a/x.txt": "the river bank", "b/x.txt": "money river bank", "b/empty.txt": "", "read.md": "no"}),
         {"tokeniser": EVERYTHING},
@@ -427,26 +377,6 @@ def test_any_order_of_documents(tmp_path_factory, entries, at_once):
     assert_same(loaded, disk)
 
 
-@for_each("in_order", [False, True])
-def test_the_spool_returns_its_entries_by_document(tmp_path, rng, in_order):
-    documents, words = rng.integers(0, 30, size=(2, 1000))
-    if in_order:
-        documents.sort()
-    spool = EntrySpool(tmp_path, at_once=50)
-    for part in np.array_split(np.arange(1000), 70):
-        spool.add(documents[part], words[part], part + 1)
-    spool.add(*np.empty((3, 0), dtype=int))
-    pieces = list(spool.documents(33))
-    assert list(tmp_path.iterdir()) == []
-    sizes = np.concatenate([np.diff(pointers) for pointers, _, _ in pieces])
-    np.testing.assert_array_equal(sizes, np.bincount(documents, minlength=33))
-    order = np.argsort(documents, kind="stable")
-    np.testing.assert_array_equal(np.concatenate([words for _, words, _ in pieces]), words[order])
-    np.testing.assert_array_equal(np.concatenate([counts for *_, counts in pieces]), order + 1)
-    assert max(len(words) for _, words, _ in pieces) < 100
-    assert len(pieces) >= 10
-
-
 def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch, rng):
     """The peak stays below a cap that is a fraction of what the counts in memory take."""
     monkeypatch.setattr(disk_build, "AT_ONCE", 1 << 14)
@@ -481,31 +411,10 @@ def test_text_that_memory_would_not_hold_is_read(tmp_path, monkeypatch):
         assert disk.data.n_documents >= 29_999
 
 
-def test_giving_up_leaves_nothing(tmp_path):
-    def give_up(share: float) -> None:
-        raise KeyboardInterrupt
-
-    for source, options in FILES.values():
-        with pytest.raises(KeyboardInterrupt):
-            read_to_disk(source, tmp_path / "c", progress=give_up, **options)
-    assert list(tmp_path.iterdir()) == []
-
-
-@for_each(
-    "source, options, told",
-    [
-        (UCI, {"broken": "maybe"}, "choose refuse or skip"),
-        (UCI, {"tokeniser": EVERYTHING}, "A tokeniser is for texts"),
-        (PROSE, {"format": "lines", "vocabulary": b"a\n"}, "A vocabulary is for word counts"),
-        (UCI, {"text_column": 1}, "text_column does not apply"),
-        (UCI, {"format": "parquet"}, "no format"),
-        (UCI, {"shard_pairs": 0}, "at least 1"),
-    ],
-)
-def test_arguments_that_make_no_sense(tmp_path, source, options, told):
-    with pytest.raises(ParameterError, match=told):
-        read_to_disk(source, tmp_path / "c", **options)
-    assert list(tmp_path.iterdir()) == []
+def test_arguments_that_make_no_sense(tmp_path):
+    for wrong, told in (({"broken": "maybe"}, "choose refuse or skip"), ({"shard_pairs": 0}, "at least 1")):
+        with pytest.raises(ParameterError, match=told):
+            read_to_disk(UCI, tmp_path / "c", **wrong)
 
 
 LISTS = [["river", "bank", "river"], [], ["bank", "money"]]
@@ -515,7 +424,6 @@ LISTS = [["river", "bank", "river"], [], ["bank", "money"]]
     "source",
     [
         LISTS,
-        ["the river bank", "", "money in the bank"],
         [[(0, 2), (2, 1)], [], [(2, 3)]],
         np.array([[2, 0, 1], [0, 0, 0], [0, 0, 3]]),
     ],
@@ -531,12 +439,6 @@ def test_python_objects_are_read_to_disk_as_into_memory(source, tmp_path):
     bare = read_to_disk(source, tmp_path / "bare", keep_texts=False).data
     assert not bare.has_texts
     assert bare.fingerprint == loaded.data.fingerprint
-
-
-def test_a_list_that_is_no_corpus_leaves_no_folder(tmp_path):
-    with pytest.raises(DataError, match="not a list of words"):
-        read_to_disk([["river", "river"], 5], tmp_path / "disk")
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_shard_is_as_large_as_asked(corpus, tmp_path):

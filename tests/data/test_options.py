@@ -6,9 +6,6 @@ import inspect
 from dataclasses import fields
 from typing import Any, get_args
 
-import pytest
-
-from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.schema import CorpusOptions
@@ -19,13 +16,10 @@ from acvb_core.data.options import (
     OPTIONS,
     list_choices,
     options_of,
-    parse_shape,
-    parse_threshold,
     rename_arguments,
 )
 from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.relation_schema import DOMAINS, ReadOptions
-from acvb_core.data.schema import ROLES
 from acvb_core.data.table_columns import CategoryPolicy, ConstantPolicy, TableOptions
 from tests.loops import for_each
 
@@ -73,12 +67,6 @@ def test_a_row_is_complete() -> None:
     assert cutting == {one.name for one in fields(Tokeniser)} - {"function"}
 
 
-def test_every_role_that_people_choose_is_asked_for() -> None:
-    asked = {(row.name, format) for row in OPTIONS if row.label for format in row.formats}
-    wanted = {(role, name.split()[-1]) for name, roles in ROLES.items() for group in roles for role in group}
-    assert wanted - asked <= {("direction_column", "edges")}
-
-
 def test_arguments_in_a_remedy_get_other_names() -> None:
     remedy = "Say (directed=True) or (directed=False), sheet=..., (row_labels), k=3, threshold=0.5."
     told = rename_arguments(remedy, lambda name, value: None if name == "k" else f"<{name} {value}>")
@@ -88,11 +76,3 @@ def test_arguments_in_a_remedy_get_other_names() -> None:
     assert list(list_choices(remedy)) == [
         ("directed", True), ("directed", False), ("k", 3), ("threshold", 0.5),
     ]  # fmt: skip
-
-
-def test_sizes_and_thresholds_are_understood_or_refused() -> None:
-    assert parse_shape(" 3 × 4 ") == (3, 4)
-    assert (parse_threshold("1.5"), parse_threshold(" 90 % ")) == (1.5, "90%")
-    for parse, text in ((parse_shape, "3"), (parse_threshold, "much")):
-        with pytest.raises(ParameterError, match=text):
-            parse(text)
