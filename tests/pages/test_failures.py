@@ -26,8 +26,8 @@ from acvb_core.views.theme import TEXT, dark_colour
 from pages.ui.shared import services
 from pages.ui.shared.failures import contain_failure, show_crash
 from pages.ui.shared.model_pages import ModelPages
-from tests.pages.lda.topics import fitted, opened
-from tests.pages.session import WORKSPACE, Open, box, bring, texts
+from tests.pages.lda.topics import fitted
+from tests.pages.session import WORKSPACE, Open, box, bring, opened, texts
 
 HERE = "pages.ui.shared.failures"
 
@@ -53,7 +53,7 @@ def test_topics_without_the_list_of_all(
     open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("pages.ui.lda.topics_page.show_all_topics", broken)
-    check_contained(opened(open_app, fitted()), caplog, "Topic 1")
+    check_contained(opened(open_app, "topics", fitted()), caplog, "Topic 1")
 
 
 @pytest.mark.parametrize("seconds", [float("inf"), float("nan"), -1.0, 1e300])

@@ -7,23 +7,23 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.corpus import Corpus
 from acvb_core.models.lda.grid import grid
 from acvb_core.samples.planted_mixtures import bars
-from pages.ui.lda.how_many_page import max_topics, parse_numbers, propose_numbers
+from pages.ui.lda.how_many_page import max_topics, parse_numbers
 from pages.ui.shared import services
-from tests.pages.session import WORKSPACE, Open, chart, jobs_of, of_data, press, texts, until
+from tests.loops import for_each
+from tests.pages.session import WORKSPACE, Open, chart, finished, jobs_of, of_data, press, texts, until
 
 CORPUS = bars().corpus
 
 
-def opened(open_app: Open, heldout: float = 0.2) -> AppTest:
-    """Open the page with a corpus as the data in use."""
-    settings = {"name": "bars", "heldout": heldout, "heldout_seed": 3}
+@pytest.fixture
+def app(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """The page with a corpus as the data in use."""
+    monkeypatch.setenv("ACVB_RUNS", "4")  # all at once, on any machine
+    settings = {"name": "bars", "heldout": 0.2, "heldout_seed": 3}
     services.store().save_dataset(WORKSPACE, CORPUS, [], settings)
-    app = open_app("how_many")
-    assert not app.exception
-    return app
+    return open_app("how_many")
 
 
 def started(app: AppTest, numbers: str, seeds: int = 2) -> AppTest:
@@ -31,31 +31,20 @@ def started(app: AppTest, numbers: str, seeds: int = 2) -> AppTest:
     app.text_input[0].set_value(numbers).run()
     app.number_input(key=of_data(app, "grid_seeds")).set_value(seeds).run()
     app.number_input(key=of_data(app, "grid_sweeps")).set_value(15).run()
-    press(app, "grid_start")
-    until(app, lambda: all(not job.inspect().status.active for job in jobs_of(app)))
-    app.run()
-    assert not app.exception
-    return app
+    return finished(press(app, "grid_start"))
 
 
-def test_without_texts_it_says_what_to_do(open_app: Open) -> None:
-    app = open_app("how_many")
-    assert app.subheader[0].value == "Nothing to try yet"
-    assert "Choose some first" in texts(app)
-
-
-def test_a_grid_is_started_and_shown(open_app: Open) -> None:
-    app = started(opened(open_app), "8, 2")
+def test_a_grid_is_started_and_shown(app: AppTest) -> None:
+    started(app, "8, 2")
     expected = grid(CORPUS, [2, 8], seeds=2, heldout=0.2, heldout_seed=3, max_sweeps=15).table()
     shown = app.dataframe[0].value
     assert shown["Topics"].tolist() == [2, 2, 8, 8]
-    for heading, column in (
-        ("Leave-one-out perplexity", "loo_perplexity"),
-        ("Held-out perplexity", "heldout_perplexity"),
-        ("NPMI", "npmi"),
-        ("u_mass", "u_mass"),
-        ("Diversity", "diversity"),
-    ):
+    columns = {
+        "Leave-one-out perplexity": "loo_perplexity",
+        "Held-out perplexity": "heldout_perplexity",
+        "NPMI": "npmi",
+    }
+    for heading, column in columns.items():
         np.testing.assert_allclose(shown[heading], expected[column])
     assert {job.prepared.spec.heldout_seed for job in jobs_of(app)} == {3}
     assert len(app.get("plotly_chart")) == 1
@@ -63,8 +52,8 @@ def test_a_grid_is_started_and_shown(open_app: Open) -> None:
     assert "Best at the largest number tried: leave-one-out perplexity, held-out perplexity" in texts(app)
 
 
-def test_runs_that_are_there_are_not_started_again(open_app: Open) -> None:
-    app = started(opened(open_app), "2, 4", seeds=1)
+def test_runs_that_are_there_are_not_started_again(app: AppTest) -> None:
+    started(app, "2, 4", seeds=1)
     press(app, "grid_start")
     assert "All of these runs exist already" in texts(app)
     assert len(jobs_of(app)) == 2
@@ -77,8 +66,8 @@ def test_runs_that_are_there_are_not_started_again(open_app: Open) -> None:
     assert [layout[f"xaxis{number}"]["domain"] for number in ("", "2", "3")] == [[0, 1]] * 3
 
 
-def test_grids_of_other_settings_stay_apart(open_app: Open) -> None:
-    app = started(opened(open_app), "2, 3", seeds=1)
+def test_grids_of_other_settings_stay_apart(app: AppTest) -> None:
+    started(app, "2, 3", seeds=1)
     app.selectbox(key=of_data(app, "grid_method")).set_value("vb").run()
     started(app, "2, 4", seeds=1)
     choices = app.selectbox(key="grid").options
@@ -86,26 +75,9 @@ def test_grids_of_other_settings_stay_apart(open_app: Open) -> None:
     assert app.dataframe[0].value["Topics"].tolist() == [2, 4]
     app.selectbox(key="grid").select_index(1).run()
     assert app.dataframe[0].value["Topics"].tolist() == [2, 3]
-    assert not app.exception
 
 
-def test_it_leads_to_the_topics_of_one_number(open_app: Open) -> None:
-    app = started(opened(open_app), "2, 8")
-    box = next(box for box in app.selectbox if box.label == "Look at the topics of")
-    assert box.options[box.index or 0].startswith("8 topics (best")
-    box.select_index(0).run()
-    press(app, "grid_see")
-    assert app.title[0].value == "Topics"
-    assert "2 topics · 15 sweeps" in texts(app)
-    chosen = app.selectbox(key="topics_run").value
-    perplexity = {job.id: job.result().snapshot.heldout.perplexity for job in jobs_of(app)}
-    of_two = [job.id for job in jobs_of(app) if job.prepared.spec.values["k"] == 2]
-    assert chosen == min(of_two, key=perplexity.__getitem__)
-
-
-def test_a_grid_under_way_can_be_stopped(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ACVB_RUNS", "4")  # all at once, on any machine
-    app = opened(open_app)
+def test_a_grid_under_way_can_be_stopped(app: AppTest) -> None:
     app.selectbox(key=of_data(app, "grid_method")).set_value("gibbs").run()
     app.text_input[0].set_value("2 3").run()
     app.number_input(key=of_data(app, "grid_sweeps")).set_value(100_000).run()
@@ -117,35 +89,24 @@ def test_a_grid_under_way_can_be_stopped(open_app: Open, monkeypatch: pytest.Mon
     until(app, lambda: set(app.dataframe[0].value["State"]) == {"stopped"})
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
+@for_each(
+    "text, said",
     [
         ("5", "at least two numbers"),
-        ("", "at least two numbers"),
-        ("5, five", "'five' is not a whole number"),
         ("5, -3", "'-3' is not a whole number"),
         ("0, 5", "0 topics cannot be tried here. Give numbers from 1 to 25"),
         ("5, 26", "26 topics cannot be tried"),
     ],
 )
-def test_numbers_that_cannot_be_tried(open_app: Open, text: str, says: str) -> None:
-    with pytest.raises(ParameterError, match=says):
+def test_numbers_that_cannot_be_tried(text: str, said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
         parse_numbers(text, max_topics(CORPUS))
 
 
-def test_runs_that_do_not_fit_must_be_wanted(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_that_do_not_fit_must_be_wanted(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pages.ui.lda.how_many_page.find_free_memory", lambda: 1000)
-    app = opened(open_app)
+    app.run()
     assert "1 kB is free" in texts(app)
     assert app.button(key="grid_start").disabled
     app.checkbox(key=of_data(app, "grid_nevertheless")).check().run()
     assert not app.button(key="grid_start").disabled
-
-
-def test_numbers_are_sorted_and_unique() -> None:
-    assert parse_numbers(" 10;5, 10\n 7 ", 25) == (5, 7, 10)
-
-
-def test_usual_numbers_fit_the_corpus() -> None:
-    assert propose_numbers(CORPUS) == (5, 10, 20)
-    assert propose_numbers(Corpus.build(np.ones((3, 9)))) == (2, 3)

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.engine.executor import Status
 from acvb_core.engine.tuning import Tuning, plan_search
 from pages.ui.shared import services
-from pages.ui.shared.workspace import Workspace, view_id
+from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
 from tests.pages.session import SECONDS, WORKSPACE, Open, keys, press, texts, until
 
@@ -49,12 +49,6 @@ def test_a_search_that_was_interrupted_is_shown_and_continues(
     press(app, f"tune_{job_id}_delete")
     assert services.searches().jobs(WORKSPACE) == []
     assert not (services.home() / "searches" / job_id).exists()
-
-
-def test_a_viewer_sees_the_search_and_cannot_continue_it(open_app: Open, killed: tuple[str, Tuning]) -> None:
-    app = open_app("run", None, view=view_id(WORKSPACE))
-    assert "Interrupted · SCVB0: 2 trials of 5 done" in bars_of(app)
-    assert not [key for key in keys(app) if key.startswith("tune_")]
 
 
 @pytest.mark.parametrize("sample", ["southern_women", None])
