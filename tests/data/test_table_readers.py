@@ -18,15 +18,15 @@ import pandas as pd
 import polars
 import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
+from pyarrow import parquet
 from scipy import sparse
 
 import acvb_core
-from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import load_relation
-from acvb_core.data.sources.values import RecordBatch, ask_style, find_style
+from acvb_core.data.sources.values import find_style
 from acvb_core.data.table import Table
 from acvb_core.data.table_build import inspect_table, load_table
 from tests.data.support import saved
@@ -47,26 +47,6 @@ def check(loaded, values, columns=None, rows=None):
         assert loaded.data.rows.tolist() == rows
 
 
-def test_a_plain_table():
-    loaded = load("a,b\n1,2\n3,NA\n4,-5e-1\n", name="plain")
-    check(loaded, [[1, 2], [3, NAN], [4, -0.5]], ["a", "b"], ["0", "1", "2"])
-    assert (loaded.data.name, loaded.data.standardise, loaded.data.labels) == ("plain", True, None)
-    assert loaded.report.lines() == [
-        "Read 4 lines; the first holds names.",
-        "3 rows.",
-        "2 columns of numbers.",
-        "1 cell missing (16.7 %).",
-    ]
-    assert loaded.schema.to_dict()["column_names"] == ["a", "b"]
-
-
-@for_each("delimiter", [",", "\t", ";", "|"])
-def test_delimiters_are_guessed(delimiter):
-    text = "city,rain,sun\nBari,588,2459\nOslo,,1668\nRome,799,2473\n".replace(",", delimiter)
-    rows = ["Bari", "Oslo", "Rome"]
-    check(load(text), [[588, 2459], [NAN, 1668], [799, 2473]], ["rain", "sun"], rows)
-
-
 # Numbers
 
 
@@ -75,9 +55,6 @@ def test_numbers_are_read_to_the_last_bit():
     bits = rng.integers(0, 2**63, 4_000, dtype=np.uint64).view(np.float64)
     bits = bits[np.isfinite(bits) & (np.abs(bits) < 1e100)]
     texts = [repr(float(number)) for number in bits]
-    texts += [
-        f"{number:.{digits}f}" for number in rng.standard_normal(50) * 1e4 for digits in range(0, 25, 3)
-    ]
     texts += [f"{number:+.{digits}E}" for number in rng.standard_normal(50) for digits in range(0, 25, 3)]
     texts += ["9007199254740993", "9007199254740992", "0.1", ".5", "5.", "1e22", "1e23", "123456789012345678"]
     texts += ["-0", "0.000000000000000000000000000001", "1" * 45, "0." + "3" * 60, "1e-400", "0e999", "00012"]
@@ -95,24 +72,6 @@ def test_blocks_do_not_show(block):
         ["a", "b"],
         [f"r, {i}" for i in range(40)],
     )
-
-
-def test_decimal_commas():
-    text = "name;a;b\nA;1,5;2\nB;-2,25e1;-\n;;\nC;3;1\n"
-    loaded = load(text, row_labels=False, leave_out=["name"])
-    check(loaded, [[1.5, 2], [-22.5, NAN], [NAN, NAN], [3, 1]], ["a", "b"])
-    assert "comma" in " ".join(loaded.report.lines())
-    # With 17 digits, too.
-    check(load("a;b\n0,12345678901234567;1\n0,5;2\n"), [[0.12345678901234567, 1], [0.5, 2]])
-    # A number with a point says that commas are no decimal signs.
-    with pytest.raises(DataError, match=r"line 3, column 1: .* decimal or .*found '2,5'.*decimal=','"):
-        load("a;b\n1.5;2\n2,5;3\n")
-    check(load("a;b\n1,5;2\n3;3\n", decimal=","), [[1.5, 2], [3, 3]])
-
-
-@for_each("sign", ["", "NA", "n/a", "NaN", "?", "null", "-", "None", "."])
-def test_signs_for_missing_cells(sign):
-    check(load(f"a,b\n1,2\n{sign},3\n4,{sign}\n"), [[1, 2], [NAN, 3], [4, NAN]])
 
 
 def test_further_signs_for_missing_cells():
@@ -136,13 +95,10 @@ def test_further_signs_for_missing_cells():
     "text, header",
     [
         ("a,b\n1,2\n3,4\n", True),
-        ("1,2\n3,4\n", False),
-        ("a,b\nx,2\ny,4\n", True),
         ("x,2\ny,4\n", False),
         (',1960,1961\nA,2,"3"\nB,4,5\n', True),
         ("country,1960,1961,1962,1963\nA,2,3,4,4\nB,4,5,5,6\n", True),
         ("0,1,2,3\n5,6,6,1\n7,2,2,3\n", True),
-        ("0,1,2\n5,6,6\n7,2,2\n", False),
         ("0,1,2,3\n4,5,6,7\n8,9,10,12\n", False),
         ("NA,2\n3,4\n5,6\n", False),
     ],
@@ -162,13 +118,8 @@ def test_a_first_column_of_texts_names_the_rows():
     for corner in ('""', "", "id"):
         loaded = load(f"{corner},rain\n7,588\n3,763\n")
         check(loaded, [[588], [763]], ["rain"], ["7", "3"])
-    assert "Rows are named by column 1." in load(",rain\n7,588\n3,763\n").report.lines()
     # Numbers under "id" that repeat are numbers.
     check(load("id,rain\n7,588\n3,763\n3,1\n"), [[7, 588], [3, 763], [3, 1]], ["id", "rain"])
-    # Nor do further columns name rows unless they are asked to.
-    check(
-        load("rain,city\n588,Bari\n763,Oslo\n", row_labels="city"), [[588], [763]], ["rain"], ["Bari", "Oslo"]
-    )
     check(load("rain,city\n588,4\n763,04\n", row_labels=1), [[588], [763]], ["rain"], ["4", "04"])
 
 
@@ -189,14 +140,6 @@ def test_texts_below_a_long_blank_start():
     assert loaded.data.columns.tolist() == ["x", "kind=a", "kind=b", "y"]
     np.testing.assert_array_equal(loaded.data.values[-2:], [[1, 1, 0, 3], [2, 0, 1, 4]])
     assert loaded.data.n_missing == 600
-    loaded = load(f"x,y\n{lines.replace(',,', ',')}1,-99\n2,-99.0\n3,4\n5,-1\n", missing="-99")
-    np.testing.assert_array_equal(loaded.data.values[-4:, 1], [NAN, NAN, 4, -1])
-
-
-def test_constants_are_left_out():
-    loaded = load("a,b,c\n1,5,\n2,5,\n3,,\n", constants="leave-out")
-    check(loaded, [[1], [2], [3]], ["a"])
-    assert "2 columns without two different values: left out ('b', 'c')." in loaded.report.lines()
 
 
 def test_a_delimiter_at_the_end_of_every_line():
@@ -206,15 +149,6 @@ def test_a_delimiter_at_the_end_of_every_line():
 
 
 # Pictures
-
-
-@for_each("size", ["2x2", (2, 2), "2 × 2"])
-def test_pictures(size):
-    loaded = load("name,a,b,c,d\nu,1,0,7,4\nv,2,0,7,5\n", image=size, constants="leave-out")
-    check(loaded, [[1, 4], [2, 5]], ["a", "d"], ["u", "v"])
-    image = loaded.data.image
-    assert (image.height, image.width, image.pixels.tolist()) == (2, 2, [0, 3])
-    assert image.picture(loaded.data.values[1]).tolist() == [[2, 0], [7, 5]]
 
 
 # Arrays and frames
@@ -236,10 +170,6 @@ def test_a_column_of_ids_names_the_rows() -> None:
         table = load_table(given).data
         assert table.rows.tolist() == [str(one) for one in ids]
         assert table.columns.tolist() == ["paid", "age"]
-    paid = frame.drop(columns="customer_id")
-    assert load_table(paid).data.columns.tolist() == ["paid", "age"], (
-        "whole numbers that end a name in id by chance"
-    )
 
 
 CSV = (
@@ -304,13 +234,10 @@ def pandas_frame(**types: Any) -> pd.DataFrame:
 FRAMES: dict[str, Callable[[], Any]] = {
     "pandas": pandas_frame,
     "pandas with pandas' own types": lambda: pandas_frame().convert_dtypes(),
-    "pandas with Arrow's types": lambda: pandas_frame().convert_dtypes(dtype_backend="pyarrow"),
     "pandas with categories": lambda: pandas_frame(kind="category", group="category"),
     "pandas of objects": lambda: pd.DataFrame(RECORDS, dtype=object).replace({None: pd.NA}).set_index("who"),
     "polars": lambda: polars.from_arrow(ARROW),
     "pyarrow table": lambda: ARROW,
-    "pyarrow batch": lambda: ARROW.to_batches()[0],
-    "pyarrow reader": lambda: ARROW.to_reader(),
     "duckdb": lambda: duckdb.sql("SELECT * FROM ARROW"),
     "the dataframe protocol": lambda: SimpleNamespace(
         __dataframe__=lambda **_: ARROW.__dataframe__(), columns=ARROW.column_names
@@ -319,27 +246,20 @@ FRAMES: dict[str, Callable[[], Any]] = {
 
 FILES: dict[str, tuple[Callable[[Path], Any], dict[str, Any]]] = {
     "csv": (lambda _: CSV.encode(), {}),
-    "tsv": (lambda _: CSV.replace(",", "\t").encode(), {}),
     "semicolons and decimal commas": (lambda _: CSV.replace(",", ";").replace(".", ",").encode(), {}),
     "gzip": (lambda _: gzip.compress(CSV.encode("utf-16")), {}),
-    "a text stream": (lambda _: io.StringIO(CSV), {}),
     "parquet": (lambda _: saved(lambda out: parquet.write_table(ARROW, out)), {}),
-    "feather": (lambda _: saved(lambda out: feather.write_feather(ARROW, out)), {}),
     "excel": (lambda _: workbook(), {"sheet": "numbers"}),
     "json lines": (lambda _: "".join(json.dumps(record) + "\n" for record in RECORDS).encode(), {}),
     "sqlite": (database, {"table": "people"}),
-    "a query": (database, {"query": "SELECT * FROM people WHERE who < 'Z'"}),
 }
 
 ARRAYS: dict[str, Callable[[], Any]] = {
     "array": lambda: VALUES,
     "masked array": lambda: np.ma.masked_array(np.nan_to_num(VALUES, nan=9e9), np.isnan(VALUES)),
     "array of objects": lambda: np.where(np.isnan(VALUES), None, VALUES.astype(object)),
-    "objects and NA": lambda: np.where(np.isnan(VALUES), pd.NA, VALUES.astype(object)),
     "masked objects": lambda: np.ma.masked_array(VALUES.astype(object), np.isnan(VALUES)),
     "sparse array": lambda: sparse.csc_array(VALUES),
-    "sparse matrix": lambda: sparse.coo_matrix(VALUES),
-    "npy": lambda: saved(np.save, VALUES),
     "sparse npz": lambda: saved(sparse.save_npz, sparse.csr_array(VALUES)),
 }
 
@@ -375,13 +295,9 @@ def test_annotated_data(cells: Any) -> None:
     loaded = load_table(data, label_column="group")
     check_mixed(loaded.data)
     check_mixed(load_table(data).data, labels=None)
-    with pytest.raises(DataError, match="no column of this name"):
-        load_table(data, label_column="batch")
-    with pytest.raises(DataError, match="has no X"):
-        load_table(SimpleNamespace(**{**vars(data), "X": None}))
-    vast = sparse.csr_array((10**6, 10**6))
-    with pytest.raises(DataError, match="1,000,000 x 1,000,000"):
-        load_table(SimpleNamespace(**{**vars(data), "X": vast}))
+    for wrong, words in ((None, "has no X"), (sparse.csr_array((10**6, 10**6)), "1,000,000 x 1,000,000")):
+        with pytest.raises(DataError, match=words):
+            load_table(SimpleNamespace(**{**vars(data), "X": wrong}))
 
 
 NUMBERS = pd.DataFrame(VALUES, index=ROWS, columns=COLUMNS)
@@ -391,42 +307,28 @@ NUMBERS = pd.DataFrame(VALUES, index=ROWS, columns=COLUMNS)
 def test_a_frame_of_numbers_keeps_its_names(frame: pd.DataFrame) -> None:
     check_mixed(Table.build(frame), labels=None)
     check_mixed(Table.build(frame, labels=LABELS))
-    assert Table.build(frame, rows=list("vwxyz")).rows.tolist() == list("vwxyz")
-    assert Table.build(frame.reset_index(drop=True)).rows.tolist() == list("01234")
     check_mixed(acvb_core.fit(frame, "fab", max_sweeps=1).prepared.data, labels=None)
-    check_mixed(acvb_core.compare(frame, ["fab"], max_sweeps=1).results[0].prepared.data, labels=None)
-
-
-def test_frames_of_other_libraries_keep_their_names() -> None:
-    for frame in (polars.from_pandas(NUMBERS), pa.Table.from_pandas(NUMBERS, preserve_index=False)):
-        table = Table.build(frame, rows=ROWS)
-        check_mixed(table, labels=None)
-    with pytest.raises(DataError, match=r"column 'kind': there are values of the type .*load_table"):
-        Table.build(ARROW.select(["a", "kind"]))
 
 
 # Errors say the row and the name of the column
 
 
-@for_each("form", ["pandas", "polars", "parquet", "excel", "json lines"])
-def test_an_error_names_the_row_and_the_column(form: str) -> None:
-    columns = {"who": ["Ann", "Bob", "Cy"], "a": ["1", "2", "oops"], "b": ["4", "", "5"]}
-    frame = pd.DataFrame(columns)
-    book = io.BytesIO()
-    frame.to_excel(book, index=False)
-    forms = {
-        "pandas": (frame, "row 3"),
-        "polars": (polars.from_pandas(frame), "row 3"),
-        "parquet": (saved(lambda out: parquet.write_table(pa.table(columns), out)), "row 3"),
-        "excel": (book.getvalue(), "row 4"),
-        "json lines": (frame.to_json(orient="records", lines=True).encode(), "line 3"),
-    }
-    given, place = forms[form]
-    with pytest.raises(DataError) as caught:
+ODD = pd.DataFrame({"who": ["Ann", "Bob", "Cy"], "a": ["1", "2", "oops"], "b": ["4", "", "5"]})
+
+
+@for_each(
+    "given, place",
+    [
+        (ODD, "row 3"),
+        (saved(ODD.to_parquet), "row 3"),
+        (saved(lambda out: ODD.to_excel(out, index=False)), "row 4"),
+        (ODD.to_json(orient="records", lines=True).encode(), "line 3"),
+    ],
+)
+def test_an_error_names_the_row_and_the_column(given: Any, place: str) -> None:
+    told = f"f, {place}, column 'a': there is text among the numbers of the column 'a'.*'oops'"
+    with pytest.raises(DataError, match=told):
         load_table(given, filename="f")
-    told = str(caught.value)
-    assert told.startswith(f"f, {place}, column 'a': there is text among the numbers of the column 'a'")
-    assert "'oops'" in told
 
 
 @for_each("kind", ["times", "lists"])
@@ -436,9 +338,6 @@ def test_columns_that_are_no_numbers_can_be_left_out(kind: str) -> None:
     with pytest.raises(DataError, match=r"column 'odd': .*leave (it|them) out"):
         load_table(frame)
     assert load_table(frame, leave_out=["odd"]).data.columns.tolist() == ["x"]
-    if kind == "times":
-        assert load_table(frame, categories="leave-out").data.metadata["odd"].dtype == "datetime64[D]"
-        assert load_table(frame, label_column="odd").data.labels.tolist()[2] == ""
 
 
 def test_numbers_keep_every_bit_and_signs_for_missing_cells_apply() -> None:
@@ -458,14 +357,10 @@ STYLES = [
     (["1,5", "2"], ",", "", 1.5),
     (["1.234", "1,5"], ",", ".", 1234),
     (["1.234,5"], ",", ".", 1234.5),
-    (["1.234.567"], ",", ".", 1234567),
     (["1,234.5"], ".", ",", 1234.5),
-    (["1,234,567"], ".", ",", 1234567),
     (["1,234", "0.5"], ".", ",", 1234),
     (["1 234,5"], ",", " ", 1234.5),
-    (["1\u00a0234,5"], ",", " ", 1234.5),
     (["1\u202f234.5"], ".", " ", 1234.5),
-    (["-12 345 678"], ".", " ", -12345678),
     (["1'234.5"], ".", "'", 1234.5),
     (["1\u2019234,5e2"], ",", "'", 123450),
     (["0,123", "NA"], ",", "", 0.123),
@@ -502,9 +397,6 @@ def test_a_number_that_may_be_two_is_asked_about() -> None:
                 load(data)
             options = {"threshold": 0} if load is load_relation else {}
             assert load(data, decimal=".", **options).report.count("lines") == 3
-    assert ask_style("abc", find_style([])) == ""
-    with pytest.raises(ParameterError, match="decimal is"):
-        load_relation(b"a,b\nc,d\n", decimal=";")
 
 
 def test_columns_that_contradict_each_other_are_read_plainly() -> None:
@@ -517,17 +409,9 @@ def test_columns_that_contradict_each_other_are_read_plainly() -> None:
         DataError, match=r"column 'b' has an unexpected .*found '2,5'.* decimal comma \(decimal=','\)"
     ):
         load_table(b"a;b\n1.5;2,5\n2.5;3,5\n3.5;7\n")
-    with pytest.raises(
-        DataError, match=r"column of text .*found '2,5'.* decimal comma \(decimal=','\), or .* code"
-    ):
-        load_table(b"n;a;b\nx;1.5;2,5\ny;2.5;3,5\nz;3.5;7,25\n")
     # What is no number in any style, or stands for a missing cell, says nothing of the others.
     cells = load_table(b"a;b\n1,5;1\n.;2\n2,5;4\n").data.values
     np.testing.assert_array_equal(cells, [[1.5, 1], [np.nan, 2], [2.5, 4]])
-    with pytest.raises(DataError, match=r"line 4, .*'1.2.3'"):
-        load_table(b"a;b\n1,5;1\n2,5;2\n1.2.3;4\n7,5;4\n")
-    mixed = pd.DataFrame({"x": [1.234, 2.345, 3.5], "y": ["1,5", "2,5", "1.234,5"]})
-    np.testing.assert_array_equal(load_table(mixed).data.values, [[1.234, 1.5], [2.345, 2.5], [3.5, 1234.5]])
 
 
 @for_each("on_disk", [False, True])
@@ -536,35 +420,6 @@ def test_word_counts_are_read_with_thousands(on_disk: bool, tmp_path: Path) -> N
     loaded = read_to_disk(text, tmp_path / "c") if on_disk else load_corpus(text)
     corpus = loaded.data.in_memory() if on_disk else loaded.data
     assert corpus.counts.sum() == 1234 + 3 + 1000 + 2345678
-    with pytest.raises(DataError, match=r"line 2, column 3: the count is not a whole number .*decimal=','"):
-        load_corpus(text.replace(b"3,0", b"3").replace(b"2.345.678", b"9"))
-    again = load_corpus(text.replace(b"3,0", b"3").replace(b"2.345.678", b"9"), decimal=",")
-    assert again.data.counts.sum() == 1234 + 3 + 1000 + 9
-
-
-def test_fields_of_chosen_records_are_read() -> None:
-    """Records that are left out leave gaps between the fields of the others."""
-    text = np.frombuffer(b"1.234,5;x;7;oops;yy;8;2,5;;99", dtype=np.uint8).copy()
-    ends = np.array([at for at, sign in enumerate(text) if sign == ord(";")] + [len(text)], dtype=np.int32)
-    starts = np.append(np.int32(0), ends[:-1] + np.int32(1)).astype(np.int32)
-    chosen = [0, 1, 2, 6, 7, 8]
-    batch = RecordBatch(text, starts[chosen], ends[chosen], np.array([1, 3]), 3)
-    numbers = batch.numbers([2, 0], find_style([["1.234,5"]]))
-    np.testing.assert_array_equal(numbers, [[7, 1234.5], [99, 2.5]])
-
-
-@for_each("form", ["text", "frame"])
-def test_tables_of_counts_are_read_with_thousands(form: str) -> None:
-    text = "doc;river;lake;sea\na;1.234;0;1\nb;2,0;1;0\nc;0;1.234.567;3\n"
-    given = text.encode() if form == "text" else pd.read_csv(io.StringIO(text), sep=";", dtype=str)
-    counts = load_corpus(given, format="matrix").data.counts.toarray()
-    np.testing.assert_array_equal(counts, [[1234, 0, 1], [2, 1, 0], [0, 1234567, 3]])
-
-
-def test_headers_are_as_they_are_told():
-    check(load("1,2\n3,4\n5,7\n", header=True), [[3, 4], [5, 7]], ["1", "2"])
-    check(load("2020,2021\n3,4\n5,7\n", header=False), [[2020, 2021], [3, 4], [5, 7]], ["x1", "x2"])
-    check(load("2020,2021\n3,4\n5,7\n", header="auto"), [[2020, 2021], [3, 4], [5, 7]])
 
 
 def test_numbers_can_be_categories():
