@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from acvb_core.data.relation import Network, Relation
+from acvb_core.data.report import ReadReport
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
 from tests.pages.session import WORKSPACE
@@ -51,14 +51,6 @@ def fitted(relation: Relation, method: str = "acvb0", model: str | None = None, 
     return fit(relation, method, model=model, **{"k_rows": 4, **settings})
 
 
-def stored(*results: Result) -> None:
-    """Put finished runs into the workspace, oldest first."""
-    for number, result in enumerate(results):
-        services.store().save(WORKSPACE, f"{number:012x}", 1e9 + number, result)
-
-
 def in_use(relation: Relation) -> None:
     """Make a network the data in use."""
-    from acvb_core.data.report import ReadReport
-
     Workspace(WORKSPACE).set_dataset(Dataset.fresh(relation, ReadReport(relation.name, ()), relation.name))

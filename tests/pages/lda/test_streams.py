@@ -214,16 +214,6 @@ def test_topics_of_data_on_disk(open_app: Open, on_disk: DiskCorpus) -> None:
     assert b",topic_3: sport," in text.partition(b"\n")[0]
 
 
-def test_numbers_of_topics_are_tried_on_data_on_disk(open_app: Open, on_disk: DiskCorpus) -> None:
-    app = using(open_app("run"), on_disk, "how_many")
-    app.text_input[0].set_value("2, 3").run()
-    enter(app, Epochs=0.2, Seeds=1)
-    finished(press(app, "grid_start"))
-    assert "SDM · 2, 3 topics · 2 % of the documents held out · 0.2 epochs" in texts(app)
-    assert "coherence is measured on a random sample" in texts(app)
-    assert [job.prepared.spec.values["k"] for job in jobs_of(app)] == [2, 3]
-
-
 def test_held_out_documents_are_not_among_those_shown(open_app: Open, batch: Result) -> None:
     app = show_part(opened(open_app, "topics", batch), "Documents")
     assert "This page shows 900 of the 1,000 documents, without those that were held out." in texts(app)

@@ -116,18 +116,6 @@ def test_a_pattern_that_would_never_end_is_refused_in_words(
     assert app.button(key="load").disabled
 
 
-def test_a_sample_of_texts_becomes_the_data_in_use(open_app: Open) -> None:
-    app = open_app("data")
-    assert any(option.startswith("Texts · ") for option in app.selectbox(key="sample").options)
-    app.selectbox(key="sample").select("bars").run()
-    press(app, "use_sample")
-    data = in_use().data
-    assert figures(app)["Documents"] == f"{data.n_documents:,}"
-    assert figures(app)["Tokens"] == f"{data.n_tokens:,}"
-    assert len(app.get("plotly_chart")) == 3  # lengths, frequent words, Zipf
-    assert f"About {round(data.n_tokens / 10):,} words hidden" in texts(app)
-
-
 def test_texts_that_are_not_cut_into_words_are_told_of(open_app: Open) -> None:
     chinese = ["机器学习是人工智能的一个分支", "今天天气很好", "机器学习是人工智能的一个分支", "我们去公园"]
     app = upload(open_app, "\n".join(chinese), "talks.txt")

@@ -40,16 +40,6 @@ def bars() -> list[Result]:
     return [fit(corpus, method, heldout=0.1, k=k, seed=seed, max_sweeps=60) for method, k, seed in made]
 
 
-def test_memory_is_shown_with_what_can_be_saved(app: AppTest) -> None:
-    app.pills(key=of_data(app, "methods_lda")).set_value(["acvb0"]).run()
-    assert "without averaging every responsibility" in texts(app)
-    next(toggle for toggle in app.toggle if "track" in str(toggle.key)).set_value(False).run()
-    assert "of memory" in texts(app)
-    assert "without averaging every responsibility" not in texts(app)
-    app.pills(key=of_data(app, "methods_lda")).set_value(["cvb0"]).run()
-    assert "without averaging every responsibility" not in texts(app)
-
-
 def test_the_tables_of_runs_speak_of_topics(app: AppTest, open_app: Open) -> None:
     start(app, k=10, max_sweeps=30)
     score = jobs_of(app)[0].inspect().snapshot.heldout
@@ -61,19 +51,6 @@ def test_the_tables_of_runs_speak_of_topics(app: AppTest, open_app: Open) -> Non
     recent = app.dataframe[0].value
     assert list(recent["Result"]) == ["10 topics"]
     assert "1,000 documents · 25 words · 100,000 tokens" in texts(open_app())
-
-
-def test_runs_of_both_models_have_a_figure_each(app: AppTest) -> None:
-    start(app, max_sweeps=3)
-    app.switch_page("pages/data.py").run()
-    app.selectbox(key="sample").select("survey").run()
-    press(app, "use_sample")
-    app.switch_page("pages/run.py").run()
-    finished(press(app, "start"))
-    assert len(app.get("plotly_chart")) == 1  # what loads Plotly for the live figure
-    app.toggle(key="every").set_value(True).run()
-    assert len(app.dataframe[0].value) == 2
-    assert len(app.get("plotly_chart")) == 2
 
 
 def test_topics_of_runs_are_aligned(open_app: Open, bars: list[Result]) -> None:

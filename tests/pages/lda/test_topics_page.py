@@ -15,7 +15,6 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.history import Verdict
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import ranked_words
-from pages.ui.lda.topic_documents import OPENED
 from pages.ui.lda.topic_view import build_view
 from pages.ui.lda.topics_page import list_words
 from pages.ui.shared.picking import read_answer
@@ -153,15 +152,6 @@ def test_documents_of_a_topic(open_app: Open, found: Result) -> None:
     assert set(app.dataframe[0].value["name"]) == {"text 2", *(f"text {i}" for i in range(20, 25))}
     app.text_input(key="documents_search").set_value("nowhere").run()
     assert "No document has this" in texts(app)
-
-
-def test_an_opened_document_stays_open_for_its_topic(open_app: Open, found: Result) -> None:
-    app = show_part(opened(open_app, "topics", found), "Documents")
-    app.session_state[OPENED] = (f"{0:012x}", 1, 24)
-    app.run()
-    assert "0 words · label none" in texts(app)
-    app.selectbox(key="topics_topic").set_value(2).run()
-    assert "label none" not in texts(app)
 
 
 def test_quality_and_labels(open_app: Open, found: Result) -> None:

@@ -51,16 +51,9 @@ def test_a_search_that_was_interrupted_is_shown_and_continues(
     assert not (services.home() / "searches" / job_id).exists()
 
 
-@pytest.mark.parametrize("sample", ["southern_women", None])
-def test_a_search_is_shown_whatever_the_data_in_use(
-    open_app: Open, killed: tuple[str, Tuning], sample: str | None
-) -> None:
+def test_a_search_is_shown_whatever_the_data_in_use(open_app: Open, killed: tuple[str, Tuning]) -> None:
     job_id, _ = killed
-    if sample is None:
-        services.store().forget_dataset(WORKSPACE)
-        services.data_shelves.clear()
-    else:
-        Workspace(WORKSPACE).set_dataset(Dataset.of_sample(sample))
+    Workspace(WORKSPACE).set_dataset(Dataset.of_sample("southern_women"))
     app = open_app("run")
     assert "Interrupted · SCVB0: 2 trials of 5 done" in bars_of(app)
     assert f"tune_{job_id}_go_on" in keys(app)

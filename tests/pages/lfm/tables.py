@@ -6,13 +6,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.table import Image, Table
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from pages.ui.shared import services
-from tests.pages.session import WORKSPACE, Open
 
 EVIL = "<b>x</b> ![i](http://example.org/x.png) $a$"
 N, D = 80, 6
@@ -50,20 +47,3 @@ def pictures() -> Table:
 def fitted(method: str = "fab", seed: int = 0, **values: Any) -> Result:
     """A finished run on the small table, 20 % of its cells hidden."""
     return fit(small_table(), method, heldout=0.2, seed=seed, **values)
-
-
-def opened(open_app: Open, *results: Result, page: str = "features") -> AppTest:
-    """Open a page in a workspace that has these finished runs, oldest first."""
-    for number, result in enumerate(results):
-        services.store().save(WORKSPACE, f"{number:012x}", 1e9 + number, result)
-    app = open_app(page)
-    assert not app.exception
-    return app
-
-
-def part(app: AppTest, name: str) -> AppTest:
-    """Go to a part of the Features page."""
-    chosen = next(group for group in app.get("button_group") if group.key == "features_part")
-    chosen.set_value(name).run()
-    assert not app.exception
-    return app

@@ -13,27 +13,15 @@ from pages.ui.lfm.compare_features import list_pairs
 from pages.ui.lfm.feature_view import FeatureView
 from pages.ui.running.live import build_curves
 from pages.ui.shared import services
-from tests.pages.lfm.tables import N, fitted, opened, small_table
-from tests.pages.lfm.test_features_page import without_features
-from tests.pages.session import WORKSPACE, Open, jobs_of, of_data, press, show_part, texts, until
+from tests.pages.lfm.tables import N, fitted, small_table
+from tests.pages.session import WORKSPACE, Open, finished, jobs_of, of_data, press
 
 
 def run_page(open_app: Open, heldout: float = 0.2) -> AppTest:
     """The Run page, with a small table as the data in use."""
     about = {"name": "small", "heldout": heldout}
     services.store().save_dataset(WORKSPACE, small_table(), [], about)
-    app = open_app("run")
-    assert not app.exception
-    return app
-
-
-def chosen(app: AppTest) -> list[str]:
-    return list(app.pills(key=of_data(app, "methods_lfm")).value)
-
-
-def finished(app: AppTest) -> AppTest:
-    until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
-    return app.run()
+    return open_app("run")
 
 
 def test_runs_are_started_and_listed(open_app: Open) -> None:
@@ -45,23 +33,12 @@ def test_runs_are_started_and_listed(open_app: Open) -> None:
     assert all(job.inspect().verdict is not None for job in jobs)
     score, _, _, of_means = jobs[0].inspect().snapshot.heldout
     line = app.dataframe[0].value.iloc[-1]  # the newest comes first
-    assert line["Held-out score"] == (
-        f"log likelihood {write_number(score)} (column means {write_number(of_means)})"
-    )
+    means = f"(column means {write_number(of_means)})"
+    assert line["Held-out score"] == f"log likelihood {write_number(score)} {means}"
     assert line["Result"] == "2 features"
     assert app.get("page_link")
     home = open_app()
     assert "2 features" in home.dataframe[0].value["Result"].tolist()
-
-
-def test_restarts_need_hidden_cells(open_app: Open) -> None:
-    app = run_page(open_app, heldout=0.0)
-    field = app.number_input(key="no_restarts")
-    assert field.disabled
-    assert "Nothing is held out" in field.help
-    assert not [one for one in app.number_input if str(one.key).startswith("restarts")]
-    press(app, "start")
-    assert all(job.prepared.spec.restarts == 1 for job in jobs_of(app))
 
 
 def test_curves_are_by_the_object_and_the_cell(open_app: Open) -> None:
@@ -81,25 +58,6 @@ def test_curves_are_by_the_object_and_the_cell(open_app: Open) -> None:
     assert level["y0"] == pytest.approx(history.last_value("heldout_means_log_likelihood"))
 
 
-def test_without_hidden_cells_there_is_no_such_curve(open_app: Open) -> None:
-    app = finished(press(run_page(open_app, heldout=0.0), "start"))
-    jobs = jobs_of(app)
-    titles = str(live_figure(build_curves(jobs, {job.id: "x" for job in jobs}))["layout"]["annotations"])
-    assert "Training log likelihood" in titles
-    assert "Held-out" not in titles
-    assert not any(app.dataframe[0].value["Held-out score"])
-
-
-def test_features_of_two_runs_are_paired(open_app: Open) -> None:
-    app = show_part(opened(open_app, fitted(), fitted(seed=1), page="compare"), "Features")
-    assert "All matched." in texts(app)
-    table = next(frame.value for frame in app.dataframe if "Pairs with" in frame.value)
-    assert table["Similarity"].min() > 0.95
-    app.selectbox(key="features_other").set_value(0).run()
-    assert not app.exception
-    assert "Choose two different runs" in texts(app)
-
-
 def test_pairs_tell_what_each_weighs() -> None:
     results = [fitted(), fitted("em")]
     one, other = (
@@ -113,8 +71,3 @@ def test_pairs_tell_what_each_weighs() -> None:
         assert line[3] == ", ".join(one.strongest(line.Feature))
         assert line[5] == ", ".join(other.strongest(line[4]))
         assert line.Share == one.shares[line.Feature - 1]
-
-
-def test_a_run_without_features_can_be_compared(open_app: Open) -> None:
-    app = show_part(opened(open_app, fitted(), without_features(), page="compare"), "Features")
-    assert "found no feature" in texts(app)
