@@ -32,7 +32,6 @@ from tests.engine.fakes import QUICK, small_relation
 from tests.loops import for_each
 
 TRUTH = planted_relation(60, 50, 3, 3, 5)
-SCORES = ["log_likelihood", "skill", "roc_auc", "average_precision"]
 
 
 @for_each("method", list(QUICK))
@@ -42,9 +41,7 @@ def test_finds_planted_clusters(method: str) -> None:
     assert agreement(result.labels("rows"), TRUTH.row_clusters)["ari"] > 0.95
     assert agreement(result.labels("cols"), TRUTH.column_clusters)["ari"] > 0.95
     assert (result.rows["cluster"] == result.labels("rows")).all()
-    assert result.summary()["sweeps"] == len(result.history)
-    mass = result.posterior["rows"].sum(axis=0)
-    assert (np.diff(mass) <= 1e-9).all()
+    assert (np.diff(result.posterior["rows"].sum(axis=0)) <= 1e-9).all()
 
 
 def test_stop_keeps_what_there_is_or_says_there_is_nothing() -> None:
@@ -76,35 +73,32 @@ def test_unknown_names_are_refused() -> None:
         fit(small_relation(), "cvb0", burn_in=3)
     with pytest.raises(ParameterError, match=r"no setting 'k'; .* Did you mean k_rows or k_cols\?"):
         fit(small_relation(), "cvb0", k=3)
-    for share in (1.0, None, "half"):
-        with pytest.raises(ParameterError, match=f"held out must be .*, not {share!r}"):
-            fit(small_relation(), "cvb0", heldout=share)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"held out must be .*, not 1\.0"):
+        fit(small_relation(), "cvb0", heldout=1.0)
 
 
 @for_each("seed", [None, -1, 1.5, np.random.default_rng(0)])
 def test_a_seed_is_a_whole_number(seed: Any) -> None:
     relation = small_relation()
     told = "it must be a whole number, at least 0"
-    for name in ("seed", "heldout_seed"):
-        with pytest.raises(ParameterError, match=rf"^{name} is .*; {told}"):
-            fit(relation, "cvb0", **{name: seed})
-    with pytest.raises(ParameterError, match=rf"^seed is .*; {told}"):
-        experiment(relation, ["cvb0"], seed=seed)
-    with pytest.raises(ParameterError, match=rf"^seed is .*; {told}"):
-        tune(Corpus.build(np.ones((4, 3))), k=2, seed=seed)
-    with pytest.raises(ParameterError, match=rf"^a seed is .*; {told}"):
-        compare(relation, ["cvb0"], seeds=[seed])
+    for name, call in {
+        "seed": lambda: fit(relation, "cvb0", seed=seed),
+        "heldout_seed": lambda: fit(relation, "cvb0", heldout_seed=seed),
+        "seed ": lambda: experiment(relation, ["cvb0"], seed=seed),
+        " seed": lambda: tune(Corpus.build(np.ones((4, 3))), k=2, seed=seed),
+        "a seed": lambda: compare(relation, ["cvb0"], seeds=[seed]),
+    }.items():
+        with pytest.raises(ParameterError, match=rf"^{name.strip()} is .*; {told}"):
+            call()
     with pytest.raises(ParameterError, match="a number of seeds, at least 1, or a list of seeds"):
         compare(relation, ["cvb0"], seeds=seed)
 
 
 def test_the_method_is_by_default_one_of_the_model() -> None:
     table = Table.build(np.random.default_rng(0).normal(size=(8, 3)))
-    options: list[dict[str, Any]] = [{}, {"model": "lfm"}]
-    for given in options:
-        assert fit(table, max_sweeps=1, **given).prepared.row.name == "fab"
-        compared = compare(table, max_sweeps=1, heldout=0.1, **given)
-        assert [result.prepared.row.name for result in compared.results] == ["fab", "em", "vb"]
+    assert fit(table, max_sweeps=1).prepared.row.name == "fab"
+    compared = compare(table, max_sweeps=1, heldout=0.1, model="lfm")
+    assert [result.prepared.row.name for result in compared.results] == ["fab", "em", "vb"]
     planned = plan_experiment(table, max_sweeps=1)
     assert [condition.method for condition in planned.conditions] == ["fab", "em", "vb"]
     assert fit(small_relation(), max_sweeps=1, k_rows=2, k_cols=2).prepared.row.name == "acvb0"
@@ -123,19 +117,9 @@ def test_compare_gives_a_row_a_run_on_one_split() -> None:
     table = comparison.table()
     assert table["method"].tolist() == ["ACVB0", "ACVB0", "VB", "VB", "Gibbs", "Gibbs"]
     assert table["seed"].tolist() == [0, 1] * 3
-    assert len(splits) == 6
-    assert len(set(splits.values())) == 1
-    wanted = [
-        "sweeps",
-        "cpu_seconds",
-        "lower_bound",
-        "heldout_log_likelihood",
-        "heldout_roc_auc",
-        "k_rows",
-        "k_cols",
-    ]
+    assert (len(splits), len(set(splits.values()))) == (6, 1)
+    wanted = ["sweeps", "cpu_seconds", "lower_bound", "heldout_roc_auc", "k_rows", "k_cols"]
     assert np.isfinite(table[wanted].to_numpy(float)).all()
-    assert table["verdict"].isin(list(Verdict)).all()
     alone = fit(TRUTH.relation, "vb", seed=1, heldout=0.1, k_rows=5, k_cols=4, max_sweeps=30)
     assert table["lower_bound"][3] == alone.snapshot.lower_bound
 
@@ -155,37 +139,28 @@ def test_compare_takes_seeds_by_name_and_stops_with_what_it_has() -> None:
     assert comparison.table()["verdict"].tolist() == ["MAX_SWEEPS", "STOPPED"]
 
 
-@for_each("measure", ["ari", "nmi"])
-def test_agreement_of_runs(measure: str) -> None:
+def test_agreement_of_runs() -> None:
     results = [fit(TRUTH.relation, "cvb0", k_rows=k, k_cols=5, split=False) for k in (2, 6)]
-    comparison = Comparison(results)
-    table = comparison.agreement("rows", measure)
     names = ["CVB0 · K 2 × 5 · seed 0", "CVB0 · K 6 × 5 · seed 0"]
-    assert (list(table.index), list(table.columns)) == (names, names)
-    labels = [result.labels("rows") for result in results]
-    both = agreement(*labels)
-    assert 0.1 < both["ari"] < both["nmi"] - 0.01 < 1
-    expected = [[1.0, both[measure]], [both[measure], 1.0]]
-    np.testing.assert_allclose(table.to_numpy(), expected)
+    both = agreement(*(result.labels("rows") for result in results))
+    assert both["ari"] < both["nmi"] - 0.01
+    for measure in ("ari", "nmi"):
+        table = Comparison(results).agreement("rows", measure)
+        assert (list(table.index), list(table.columns)) == (names, names)
+        np.testing.assert_allclose(table.to_numpy(), [[1.0, both[measure]], [both[measure], 1.0]])
 
 
 def test_compare_refuses_what_is_wrong_before_the_first_run() -> None:
     def ran(*_: object) -> None:
         raise AssertionError("a run began")
 
-    relation = small_relation()
-    with pytest.raises(ParameterError, match="cvb0 and gibbs have no setting 'epoch'"):
-        compare(relation, ["cvb0", "gibbs"], epoch=3, watch=ran)
-    with pytest.raises(ParameterError, match="cvb0 has no setting 'epoch'"):
-        compare(relation, ["cvb0"], epoch=3, watch=ran)
-    with pytest.raises(ParameterError, match=r"have no setting 'k'. Did you mean k_rows or k_cols\?"):
-        compare(relation, ["cvb0", "gibbs"], k=3, watch=ran)
-    with pytest.raises(ParameterError, match="burn_in is -1"):
-        compare(relation, ["cvb0", "acvb0"], burn_in=-1, watch=ran)
-    with pytest.raises(ParameterError, match="no method 'other'"):
-        compare(relation, ["cvb0", "other"], watch=ran)
-    with pytest.raises(ParameterError, match="no methods to compare"):
-        compare(relation, [], watch=ran)
+    relation, wrong = small_relation(), list[tuple[list[str], dict[str, int], str]]()
+    wrong += [(["cvb0", "gibbs"], {"epoch": 3}, "cvb0 and gibbs have no setting 'epoch'")]
+    wrong += [(["cvb0", "acvb0"], {"burn_in": -1}, "burn_in is -1")]
+    wrong += [(["cvb0", "other"], {}, "no method 'other'"), ([], {}, "no methods to compare")]
+    for methods, given, says in wrong:
+        with pytest.raises(ParameterError, match=says):
+            compare(relation, methods, watch=ran, **given)
     assert len(compare(relation, "cvb0", max_sweeps=2, k_rows=2).results) == 1
     kept = compare(relation, iter(["cvb0", "acvb0"]), burn_in=2, max_sweeps=3, k_rows=2)
     assert [result.prepared.spec.values.get("burn_in") for result in kept.results] == [None, 2]
@@ -195,19 +170,6 @@ def test_compare_refuses_what_is_wrong_before_the_first_run() -> None:
 def result() -> Result:
     relation = planted_relation(12, 10, 2, 2, seed=1).relation
     return fit(relation, "vb", k_rows=3, k_cols=3, heldout=0.2, max_sweeps=3)
-
-
-def test_scores_of_averages_are_named_where_there_are_any(result: Result) -> None:
-    score = result.snapshot.heldout
-    averaged = {name: 0.25 for name in score._fields if name.startswith("averaged_")}
-    assert averaged
-    with_averages = result.with_state(snapshot=replace(result.snapshot, heldout=score._replace(**averaged)))
-    found = with_averages.summary()["heldout"]
-    assert list(found) == [*SCORES, *averaged]
-    assert {name: found[name] for name in averaged} == averaged
-    none = score._replace(**dict.fromkeys(averaged, np.nan))
-    without = result.with_state(snapshot=replace(result.snapshot, heldout=none))
-    assert list(without.summary()["heldout"]) == SCORES
 
 
 def test_a_stream_says_how_much_it_saw_and_how_fast() -> None:
@@ -253,11 +215,8 @@ def test_data_in_any_form_are_fitted(given: Any) -> None:
 
 def test_a_graph_is_a_network_and_a_file_is_read(tmp_path: Path) -> None:
     graph = nx.karate_club_graph()
-    with pytest.warns(
-        DataChangedWarning, match="Values from 1 to 7 are used as linked or not linked only: 78 above 0"
-    ):
+    with pytest.warns(DataChangedWarning, match="Values from 1 to 7 are used as linked .*: 78 above 0"):
         result = fit(graph, "cvb0", k_rows=3, max_sweeps=2)
-    assert result.report is not None
     assert result.report.count("values") == 78
     assert result.prepared.spec.model == "network"
     assert set(result.prepared.data.attributes["club"]) == {"Mr. Hi", "Officer"}
@@ -266,40 +225,18 @@ def test_a_graph_is_a_network_and_a_file_is_read(tmp_path: Path) -> None:
         assert read_data(tmp_path / "karate.gexf").fingerprint == result.prepared.fingerprint
 
 
-GRAPHS = {
-    "two sides": (nx.davis_southern_women_graph(), "18 × 14 · 89 links"),
-    "directed": (nx.DiGraph([("sea", "land"), ("land", "air")]), "3 nodes · 2 links · directed"),
-    "tree of names": (
-        nx.Graph([("the sea", "the land"), ("the sea", "the air")]),
-        "3 nodes · 2 links · undirected",
-    ),
-    "links of a graph": (nx.davis_southern_women_graph().edges, "18 × 14 · 89 links"),
-}
-
-
-@for_each("graph, size", GRAPHS)
-def test_a_graph_whose_nodes_are_texts_is_a_relation(graph: Any, size: str) -> None:
-    """Everywhere: it has nodes, which may be called anything, and no documents."""
+def test_a_graph_whose_nodes_are_texts_is_a_relation() -> None:
+    """It has nodes, which may have any name, and no documents."""
+    graph = nx.Graph([("the sea", "the land"), ("the sea", "the air")])
+    size = "3 nodes · 2 links · undirected"
     assert fit(graph, "vb", max_sweeps=1).prepared.data.size_text == size
-    assert compare(graph, ["vb"], max_sweeps=1).results[0].prepared.data.size_text == size
     assert plan_experiment(graph, ["vb"], heldout=0.5).data.size_text == size
-    assert acvb_core.load_relation(graph).data.size_text == size
-    if not hasattr(graph, "is_directed"):
-        return
     for read, wanted in ((acvb_core.load_corpus, "texts"), (acvb_core.load_table, "table of numbers")):
-        with pytest.raises(
-            ParameterError, match=rf"graph \([\w-]+\) .* no {wanted}. Read it with load_relation"
-        ):
+        with pytest.raises(ParameterError, match=rf"graph .* no {wanted}. Read it with load_relation"):
             read(graph)
     for learn in (lambda: fit(graph, model="lda"), lambda: fit(graph, "sdm"), lambda: acvb_core.tune(graph)):
         with pytest.raises(ParameterError, match="holds nodes and links, and no texts"):
             learn()
-
-
-def test_parallel_links_of_a_graph_are_merged_and_reported() -> None:
-    graph = nx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c")])
-    with pytest.warns(DataChangedWarning, match="1 entry repeats a pair"):
-        assert fit(graph, "vb", k_rows=2, max_sweeps=1).prepared.data.n_ones == 4
 
 
 def test_every_function_takes_the_result_of_a_reader(tmp_path: Path) -> None:
@@ -321,27 +258,19 @@ def test_every_function_takes_the_result_of_a_reader(tmp_path: Path) -> None:
     assert fit(acvb_core.load_table(np.eye(4)), max_sweeps=1).prepared.spec.model == "lfm"
     network: Any = acvb_core.as_network(links)
     assert fit(network, "vb", k_rows=2, max_sweeps=1).prepared.spec.model == "network"
-    assert acvb_core.as_two_sided(network).network is None
-    assert acvb_core.with_attributes(links, {"kind": list("uuvv")}).attributes.keys() == {"kind"}
 
 
 def test_reading_warns_of_what_it_changed_and_of_nothing_else(tmp_path: Path) -> None:
     """The line that is named is the caller's; a change that an option asks for is no surprise."""
     path = tmp_path / "ratings.csv"
     path.write_text("who,what,value,day\na,x,5,1\nb,y,1,2\na,y,0.5,3\n")
+    says = r"ratings.csv: .*Values from 0.5 to 5 are used as .*1 column not used: day\."
     for read in (acvb_core.load_relation, read_data):
-        with pytest.warns(
-            DataChangedWarning,
-            match=r"ratings.csv: .*Values from 0.5 to 5 are used as .*1 column not used: day\.",
-        ) as told:
+        with pytest.warns(DataChangedWarning, match=says) as told:
             read(path)
         assert [Path(one.filename).name for one in told] == [Path(__file__).name]
     acvb_core.load_relation(path, threshold=0, source="who", target="what", value="value")
     acvb_core.load_relation([("a", "x"), ("b", "y")])
-    acvb_core.load_table(np.eye(3))
-    acvb_core.load_corpus(["ship sail", "ship sea", "sail sea"] * 5)
-    with pytest.warns(DataChangedWarning, match="2 documents with a name that stood before"):
-        acvb_core.load_corpus(b"name,text\na,ship sail\na,ship sea\na,sail sea\n", filename="texts.csv")
 
 
 def test_a_model_says_what_kind_of_data_are_meant(tmp_path: Path) -> None:
@@ -355,31 +284,24 @@ def test_a_model_says_what_kind_of_data_are_meant(tmp_path: Path) -> None:
 
 
 def test_unreadable_data_name_the_reader_to_use() -> None:
-    with pytest.raises(DataError, match=r"row 1, column 1 is neither 0 .*threshold=0.*load_relation\(…\)"):
-        fit(CELLS * 3)
-    with pytest.raises(DataError, match=r"no.csv: the file cannot be opened .*right to read it\.$"):
-        fit("no.csv")
-    with pytest.raises(DataError, match=r"the file cannot be opened .*io\.StringIO\(text\)\.$"):
-        fit("a,b\nc,d\n")
-    with pytest.raises(ParameterError, match=r"A dict may hold links, texts or columns\. .*list of pairs"):
-        fit({"one": "a text", "two": "another"})
-    with pytest.raises(DataError, match=r"this is not a pair .*A list of texts is a corpus"):
-        fit({"a text", "another text"})
-    with pytest.raises(DataError, match=r"no word .*load_corpus"):
-        compare(["a text", "another"])
-    with pytest.raises(ParameterError, match=r"not an? int"):
-        fit(3)
-    with pytest.raises(ParameterError, match="no model 'magic'"):
-        fit(CELLS, model="magic")
+    two_texts: Any = {"one": "a text", "two": "another"}
+    for data, says in [
+        (CELLS * 3, r"row 1, column 1 is neither 0 .*threshold=0.*load_relation\(…\)"),
+        ("no.csv", r"no.csv: the file cannot be opened .*right to read it\.$"),
+        ("a,b\nc,d\n", r"the file cannot be opened .*io\.StringIO\(text\)\.$"),
+        (two_texts, r"A dict may hold links, texts or columns\. .*list of pairs"),
+        (set(two_texts.values()), r"this is not a pair .*A list of texts is a corpus"),
+        (["a text", "another"], r"no word .*load_corpus"),
+        (3, r"not an? int"),
+    ]:
+        with pytest.raises((DataError, ParameterError), match=says):
+            fit(data)
 
 
 def test_options_of_the_readers_go_through_every_call(tmp_path: Path) -> None:
-    """The advice was to pass threshold=0 to another function, and `fit` refused it."""
     links = pd.DataFrame({"u": list("aabbc"), "v": list("xyxyx"), "w": [1, 5, 2, 8, 3]})
     few = {"k_rows": 2, "k_cols": 2, "max_sweeps": 2}
-    with pytest.raises(
-        DataError, match=r"threshold=0 .* Give these choices in the same call, or to acvb_core"
-    ):
+    with pytest.raises(DataError, match=r"threshold=0 .* Give these choices in the same call"):
         acvb_core.fit(links, "vb", **few)
     assert acvb_core.fit(links, "vb", threshold=2, **few).prepared.data.n_ones == 3
     assert acvb_core.compare(links, ["vb", "cvb0"], threshold=2, **few).results[1].prepared.data.n_ones == 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,10 +27,7 @@ def test_runs_to_its_end_like_a_run_in_the_foreground(jobs: list[Job]) -> None:
     assert (seen.status, seen.verdict, seen.error) == (Status.FINISHED, Verdict.CONVERGED, None)
     foreground = all_snapshots(prepared)
     assert bits(seen.snapshot) == bits(foreground[-1])
-    assert job.history.column("sweep").tolist() == [s.sweep for s in foreground]
-    result = job.result()
-    assert result.verdict is Verdict.CONVERGED
-    assert len(result.history) == len(foreground)
+    assert job.result().history["sweep"].tolist() == [s.sweep for s in foreground]
 
 
 def test_goes_through_its_states(jobs: list[Job]) -> None:
@@ -74,8 +70,7 @@ def test_pause_holds_the_run_in_the_middle_of_a_sweep(jobs: list[Job]) -> None:
     job.pause()
     gate.tickets.release(50)  # plenty, but the poll behind the gate holds
     until_held(job, executor)
-    assert sweeps(job) == 3
-    assert len(job.history) == 3
+    assert sweeps(job) == len(job.history) == 3
     job.resume()
     until(lambda: sweeps(job) >= 10)
     assert job.inspect().status is Status.RUNNING
@@ -100,6 +95,10 @@ def test_paused_run_leaves_its_place_to_another(jobs: list[Job]) -> None:
     third, fourth = started(jobs, endless(), executor), started(jobs, endless(), executor)
     until(lambda: sweeps(third) >= 2)
     assert fourth.inspect().status is Status.QUEUED
+    third.pause()
+    until(lambda: third.inspect().status is Status.PAUSED)
+    third.stop()
+    assert third.wait(PATIENCE)
 
 
 def test_stop_keeps_what_there_is(jobs: list[Job]) -> None:
@@ -109,22 +108,9 @@ def test_stop_keeps_what_there_is(jobs: list[Job]) -> None:
     assert job.wait(PATIENCE)
     seen = job.inspect()
     assert (seen.status, seen.verdict) == (Status.FINISHED, Verdict.STOPPED)
-    assert seen.snapshot.sweep >= 4
     assert seen.snapshot.heldout is not None
-    assert job.history.column("sweep").tolist() == list(range(1, seen.snapshot.sweep + 1))
-    result = job.result()
-    assert result.verdict is Verdict.STOPPED
-    assert len(result.rows) == 40
-
-
-def test_stop_ends_a_paused_run(jobs: list[Job]) -> None:
-    job = started(jobs, endless())
-    until(lambda: sweeps(job) >= 2)
-    job.pause()
-    until(lambda: job.inspect().status is Status.PAUSED)
-    job.stop()
-    assert job.wait(PATIENCE)
-    assert job.inspect().verdict is Verdict.STOPPED
+    assert job.result().history["sweep"].tolist() == list(range(1, seen.snapshot.sweep + 1))
+    assert len(job.result().rows) == 40
 
 
 def test_stopped_while_queued_never_sweeps(jobs: list[Job]) -> None:
@@ -180,7 +166,6 @@ def test_extends_after_the_cap(jobs: list[Job]) -> None:
     whole = all_snapshots(small_run("cvb0"))
     assert bits(job.inspect().snapshot) == bits(whole[-1])
     assert job.history.column("sweep").tolist() == [s.sweep for s in whole]
-    assert job.result().max_sweeps == 10_008
     assert not job.can_extend
     with pytest.raises(ValueError, match="only a run"):
         job.extend(1)
@@ -208,22 +193,20 @@ def test_extended_at_once_has_not_ended(jobs: list[Job]) -> None:
     assert sweeps(job) == 3
 
 
-def failing(prepared: PreparedRun, at: int) -> PreparedRun:
+def test_failed_job_says_why_and_makes_room(jobs: list[Job], capsys: pytest.CaptureFixture[str]) -> None:
     def after(state: Any, info: SweepInfo, poll: Poll) -> tuple[Any, SweepInfo]:
-        if state.age == at:
+        if state.age == 4:
             raise MemoryError("no room for the sums")
         return state, info
 
-    return with_inference(prepared, Wrapped(prepared.algorithm, after))
-
-
-def test_failed_job_says_why(jobs: list[Job], capsys: pytest.CaptureFixture[str]) -> None:
-    job = started(jobs, failing(small_run("cvb0"), 4))
-    assert job.wait(PATIENCE)
+    executor, prepared = Executor(1), small_run("cvb0")
+    job = started(jobs, with_inference(prepared, Wrapped(prepared.algorithm, after)), executor)
+    second = started(jobs, prepared, executor)
+    assert second.wait(PATIENCE)
+    assert second.inspect().verdict is Verdict.CONVERGED
     seen = job.inspect()
-    assert (seen.status, seen.verdict) == (Status.FAILED, None)
+    assert (seen.status, seen.verdict, seen.snapshot.sweep) == (Status.FAILED, None, 3)
     assert seen.error == "MemoryError: no room for the sums"
-    assert seen.snapshot.sweep == 3
     assert len(job.history) == 3
     assert not job.can_extend
     with pytest.raises(ValueError, match="no result"):
@@ -231,36 +214,20 @@ def test_failed_job_says_why(jobs: list[Job], capsys: pytest.CaptureFixture[str]
     assert "no room for the sums" in capsys.readouterr().err
 
 
-def test_failure_makes_room_for_the_next(jobs: list[Job], capsys: pytest.CaptureFixture[str]) -> None:
-    executor = Executor(1)
-    first = started(jobs, failing(small_run("cvb0"), 2), executor)
-    second = started(jobs, small_run("cvb0"), executor)
-    assert second.wait(PATIENCE)
-    assert (first.inspect().status, second.inspect().verdict) == (Status.FAILED, Verdict.CONVERGED)
-    capsys.readouterr()
-
-
 def test_readers_see_a_consistent_job(jobs: list[Job]) -> None:
     job = started(jobs, endless())
     until(lambda: sweeps(job) >= 1)
-    seen = []
     for _ in range(60):
         before = len(job.history)
-        one = job.inspect()
+        last = job.inspect().snapshot
         frame = job.history.frame()
-        assert one.status is Status.RUNNING
-        assert one.verdict is None
-        # A row is written before the snapshot that shows it is published: the history may be one sweep ahead, a
-        # snapshot never is.
-        assert before - 1 <= one.snapshot.sweep <= len(frame)
+        # A row is written before its snapshot is published: the history may be one sweep ahead, a snapshot never is.
+        assert before - 1 <= last.sweep <= len(frame)
         assert frame["sweep"].tolist() == list(range(1, len(frame) + 1))
-        row = one.snapshot.row()
+        row = last.row()
         np.testing.assert_array_equal(
-            frame.loc[one.snapshot.sweep - 1, list(row)].to_numpy(float), list(row.values())
+            frame.loc[last.sweep - 1, list(row)].to_numpy(float), list(row.values())
         )
-        seen.append(one.snapshot.sweep)
-    assert all(one <= other for one, other in pairwise(seen))
-    assert seen[-1] > seen[0]
 
 
 def test_restored_job_is_finished_and_can_continue(jobs: list[Job]) -> None:
@@ -269,25 +236,17 @@ def test_restored_job_is_finished_and_can_continue(jobs: list[Job]) -> None:
     again = Job.restore(job.result(), Executor(1), job_id="old", created=12.0)
     jobs.append(again)
     assert again.wait(0.0)
-    assert (again.id, again.created) == ("old", 12.0)
     assert (again.inspect().status, again.inspect().verdict) == (Status.FINISHED, Verdict.MAX_SWEEPS)
+    bare = job.result().with_state(snapshot=replace(job.result().snapshot, state=None))
+    assert not Job.restore(bare, Executor(1), job_id="old", created=0.0).can_extend
     again.extend(1000)
     assert again.wait(PATIENCE)
     assert bits(again.inspect().snapshot) == bits(all_snapshots(small_run("cvb0"))[-1])
 
 
-def test_restored_without_its_state_cannot_continue() -> None:
-    job = Job(small_run("cvb0", max_sweeps=5), Executor(1)).start()
-    assert job.wait(PATIENCE)
-    result = job.result()
-    bare = result.with_state(snapshot=replace(result.snapshot, state=None))
-    assert not Job.restore(bare, Executor(1), job_id="old", created=0.0).can_extend
-
-
-def race_of(restarts: int, method: str = "gibbs", **values: Any) -> PreparedRun:
-    """Return a race from random starts, by default of a method that never ends before its cap."""
-    chosen = {"init": "random", "k_rows": 9, "k_cols": 9, "max_sweeps": 60} | values
-    prepared = small_run(method, **chosen)
+def race_of(restarts: int) -> PreparedRun:
+    """Return a race from random starts of a method that never ends before its cap."""
+    prepared = small_run("gibbs", init="random", k_rows=9, k_cols=9, max_sweeps=60)
     return replace(prepared, spec=replace(prepared.spec, restarts=restarts))
 
 
@@ -299,18 +258,14 @@ def test_a_race_is_one_job_and_ends_as_its_winner(jobs: list[Job]) -> None:
     assert (seen.status, seen.verdict, seen.error) == (Status.FINISHED, Verdict.MAX_SWEEPS, None)
     assert job.prepared.spec == wanted.prepared.spec
     assert bits(seen.snapshot) == bits(wanted.snapshot)
-    result = job.result()
-    assert result.prepared.spec.seed == seen.race_report.leader == wanted.race_report.leader
     columns = ["seed", "sweeps", "lower_bound", "out_after"]
-    assert result.race is not None
-    assert result.race[columns].equals(wanted.race[columns])
+    assert job.result().race[columns].equals(wanted.race[columns])
     assert job.history.column("sweep").tolist() == list(range(1, 61))
-    # Extended it is the winner that continues, as it would have alone.
+    # If it is extended, the winner continues as it would have alone.
     job.extend(7)
     assert job.wait(PATIENCE)
     alone = all_snapshots(prepared.with_seed(wanted.race_report.leader), max_sweeps=67)[-1]
     assert bits(job.inspect().snapshot) == bits(alone)
-    assert job.race_report == seen.race_report
     again = Job.restore(job.result(), Executor(1), job_id="old", created=1.0)
     assert again.result().to_dict() == job.result().to_dict()
     assert again.label.name == job.label.name

