@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import load_relation
-from acvb_core.data.table import Image, Table, same_valued
+from acvb_core.data.table import Image, Table
 from acvb_core.data.table_build import inspect_table, load_table
 from tests.data.support import saved
 from tests.loops import for_each, rotate
@@ -42,29 +42,17 @@ def test_a_table_has_these_sizes_and_this_identity():
     assert Table.build([[1, 2], [3, 4]]).size_text == "2 rows × 2 columns"
 
 
-def test_the_values_are_a_copy_of_their_own():
-    given_values = np.asfortranarray([[1.0, 2.0], [3.0, 5.0]])
-    table = Table.build(given_values)
-    given_values[0, 0] = 9.0
-    assert table.values[0, 0] == 1.0
-    assert table.values.flags.c_contiguous
-    assert table.values.dtype == np.float64
-
-
 @for_each(
     "values, options, message",
     [
         (np.zeros(3), {}, r"shape \(3,\)"),
         (np.zeros((0, 3)), {}, "at least one row"),
-        ([["a", "b"], ["c", "d"]], {}, "no real numbers"),
         ([[1j, 2], [3, 4]], {}, "no real numbers"),
-        (np.array([["2020-01-01"], ["2021-01-01"]], dtype="datetime64[D]"), {}, "no real numbers"),
         ([[1, 2], [3, np.inf]], {}, r"row 2 of the column '1' is infinite .*found 'inf'"),
         ([[1, -2e100], [NAN, 1]], {}, r"row 1 of the column '1'"),
         ([[1, 2], [3, 2]], {"columns": ["x", "y"]}, r"1 column of 2 has no two different values: 'y'"),
         ([[NAN, NAN], [NAN, 2]], {}, r"2 columns of 2 have no two different values: '0', '1'"),
         ([[1, 2], [3, 4]], {"rows": ["a", "a"]}, "row label occurs 2 times"),
-        ([[1, 2], [3, 4]], {"columns": ["a", "a"]}, "column label occurs 2 times"),
         ([[1, 2], [3, 4]], {"rows": ["a"]}, "1 row labels were given for 2 rows"),
         ([[1, 2], [3, 4]], {"labels": ["a"]}, "1 labels were given for 2 rows"),
         ([[1, 2], [3, 4]], {"image": Image.whole(2, 2)}, "do not make a picture of 2 x 2"),
@@ -73,17 +61,6 @@ def test_the_values_are_a_copy_of_their_own():
 def test_what_is_refused(values, options, message):
     with pytest.raises(DataError, match=message):
         Table.build(values, **options)
-
-
-def test_the_scale_is_that_of_the_known_cells():
-    table = small()
-    np.testing.assert_allclose(table.scale.mean, [3, 30])
-    np.testing.assert_allclose(table.scale.sd, [np.sqrt(8 / 3), np.sqrt((400 + 100 + 900) / 3)])
-    scaled = table.scale.apply(table.values)
-    np.testing.assert_allclose(np.nanmean(scaled, axis=0), 0, atol=1e-15)
-    np.testing.assert_allclose(np.nanstd(scaled, axis=0), 1)
-    plain = small(standardise=False)
-    assert (plain.scale.mean.tolist(), plain.scale.sd.tolist()) == ([3, 30], [1, 1])  # centred only
 
 
 @given(
@@ -120,9 +97,8 @@ def test_equal_data_have_equal_fingerprints():
     changed[0, 0] = np.nextafter(1.0, 2.0)
     assert first.with_values(changed).fingerprint != first.fingerprint
     assert small(standardise=False).fingerprint != first.fingerprint
-    zeros = Table.build([[0.0, 1.0, 2.0], [-0.0, 3.0, 4.0], [1.0, 1.0, 1.0]])
-    turned = Table.build([[-0.0, 1.0, 2.0], [0.0, 3.0, 4.0], [1.0, 1.0, 1.0]])
-    assert zeros.fingerprint == turned.fingerprint
+    signed = [Table.build([[zero, 1.0, 2.0], [0.0, 3.0, 4.0], [1.0, 1.0, 1.0]]) for zero in (0.0, -0.0)]
+    assert signed[0].fingerprint == signed[1].fingerprint
     long = np.arange(10_000.0).reshape(-1, 1)
     moved = long.copy()
     moved[[9_998, 9_999]] = moved[[9_999, 9_998]]
@@ -140,7 +116,6 @@ def test_a_picture_has_its_pixels_in_the_right_places():
     # A second time, from a picture that has a background already.
     again = kept.without(np.array([False, True, False, False]), np.array([0, 5.0, 0, 0]))
     assert again.picture(values[[0, 2, 3]]).tolist() == [[1, 7, 5], [3, 9, 4]]
-    assert np.isnan(kept.background[[0, 2, 3, 5]]).all()
 
 
 @for_each(
@@ -149,7 +124,6 @@ def test_a_picture_has_its_pixels_in_the_right_places():
         Image(2, 2, np.array([0, 1, 1]), np.full(4, NAN)),
         Image(2, 2, np.array([0, 1, 4]), np.full(4, NAN)),
         Image(2, 2, np.array([0, 1, -1]), np.full(4, NAN)),
-        Image(2, 2, np.array([0, 1]), np.full(4, NAN)),
         Image(2, 2, np.array([0, 1, 2]), np.full(3, NAN)),
         Image(-2, -2, np.array([0, 1, 2]), np.full(4, NAN)),
     ],
@@ -177,48 +151,24 @@ TEXTS = [
     ("a,b\n1,2\n3,oops\n4,5\n", {}, 3, 2, "oops", "text among the numbers of the column 'b'"),
     ("a,b,c\n", {}, 1, None, None, "column names and no data"),
     ("a,b,a\n1,2,3\n4,5,6\n", {}, 1, 3, "a", "Give every column a name of its own"),
-    ("a;b\n1,5;2\n7 %;3\n4,5;3\n", {}, 3, 1, "7 %", "without units. Otherwise corr"),
     ('n,a\n1,"1,250"\n2,"2,500"\n', {}, 2, 2, "1,250", "1.25 (decimal=',') or 1250 (decimal='.')"),
-    ("n;a\n1;$ 5\n2;7 %\n", {}, 2, 2, "$ 5", "without units. Otherwise code"),
     ("n;a\n1;7 %\n2;7 pieces\n", {}, 2, 2, "7 %", "(found '7 %'). Code them"),
     ("a;b\n" + "1.5;2\n" * 300 + "1,234;3\n", {}, 302, 1, "1,234", "or 1234 (decimal='.')"),
     ("a;b\n1;2\n1.2345;3\n", {"decimal": ","}, 3, 1, "1.2345", "a decimal point (decimal='.')"),
-    ("a,b\n1,2\n-nan,3\n", {}, 3, 1, "-nan", "text among the numbers"),
     ('a,b\n1,2\n"x\ny",2\n3,nil\n', {"categories": "one-hot"}, 3, 1, "x\ny", "text among the numbers"),
-    ("a,b\n1,2\n3,inf\n", {}, 3, 2, "inf", "column 'b' is infinite"),
     ("a,b\n1,2\n-2e100,4\n", {}, 3, 1, "-2e100", "column 'a' is infinite"),
     ("id,b\n1,2\n1,4\n2e101,5\n", {}, 4, 1, "2e101", "column 'id' is infinite"),
     ("a,b\n1,2\n3\n", {}, 3, 2, "3", "1 field where the first has 2, 'a,b'"),
-    ("a,b,b\n1,2,3\n3,4,5\n", {}, 1, 3, "b", "is already on line 1, column 2"),
     ("a,,c\n1,2,3\n3,4,5\n", {}, 1, 2, None, "a column label is blank"),
     (",x\nA,1\nB,2\nA,3\n", {}, 4, 1, "A", "is already on line 2, column 1"),
     (",x\nA,1\nB,2\n,3\n", {}, 4, 1, None, "a row label is blank"),
-    ("x,y\nA,1\nB,2\nA,3\n", {"row_labels": "x"}, 4, 1, "A", "is already on line 2"),
     ("x,y\nA,1\nB,2\nA,3\n", {}, 2, 1, "A", "1 column of text among the columns of numbers: 'x'"),
-    (
-        "x,y,z\n1,u,a\n2,v,b\n3,u,b\n",
-        {},
-        2,
-        2,
-        "u",
-        "2 columns of text among the columns of numbers: 'y', 'z'",
-    ),
     ("x,y\n1,2\n3,2\n", {}, 1, 2, None, r"1 column has no two different values: 'y'"),
     ("x,y\n1,2\n1,2\n", {"constants": "leave-out"}, 1, 1, None, "2 columns have no two different values"),
     ("x,y\n1,2\n", {"header": True}, 1, 1, None, "2 columns have no two different values"),
     ("a,b\n1,2\n", {"row_labels": "c"}, 1, None, "c", "Choose among 'a', 'b'"),
-    ("a,b\n1,2\n2,3\n", {"label_column": 5}, None, None, None, "no column at position 5"),
     ("a,b\n1,2\n2,3\n", {"leave_out": ["a", "b"]}, None, None, None, "no column of numbers"),
-    (
-        "a,b\nu,x\nv,y\n",
-        {"categories": "leave-out", "header": True},
-        None,
-        None,
-        None,
-        "no column of numbers",
-    ),
     ("a,b\n1,2\n2,3\n", {"image": "2x2"}, None, None, None, "2 x 2 has 4 pixels, but there are 2 columns"),
-    ("a\n1\n2\n", {}, 1, None, "a", "one field only"),
     (
         "a,b\nr1,1,2\nr2,3,4\n",
         {},
@@ -227,9 +177,6 @@ TEXTS = [
         "a,b",
         "most lines have 3, separated by commas: line 2 is 'r1,1,2'",
     ),
-    ("a,b\n", {"header": True}, 1, None, None, "column names and no data"),
-    ("", {}, None, None, None, "the file is empty"),
-    ('a,b\n3,4\n1,"2\n', {}, 3, 2, None, "never closed"),
 ]
 
 
@@ -245,30 +192,17 @@ def test_an_error_names_the_place_and_the_value(case, block):
     assert found.remedy.endswith(".")
 
 
-def test_too_many_categories_are_refused():
-    text = "x,y\n" + "".join(f"{i},name {i}\n" for i in range(101))
-    with pytest.raises(DataError, match="'y' has 101 different texts"):
-        load_table(text.encode(), categories="one-hot")
-    fewer = text.rsplit("\n", 2)[0] + "\n"
-    assert load_table(fewer.encode(), categories="one-hot").data.n_columns == 101
-
-
 ARRAYS = [
     (saved(np.save, np.arange(3.0)), r"the shape \(3,\)"),
-    (saved(np.save, np.array([["a", "b"]])), "the type <U1"),
     (saved(np.save, np.array([[1j, 2]])), "the type complex128"),
     (saved(np.save, np.zeros((0, 3))), r"the shape \(0, 3\)"),
     (saved(np.save, np.array([[1, None]], dtype=object)), "cannot be read"),
-    (saved(np.save, np.eye(4))[:-20], "cannot be read"),
     (saved(np.save, np.array([[1.0, np.inf], [2.0, 3.0]])), r"column 2: .*'x2' \(row 1\) is infinite"),
     (saved(np.savez, np.eye(2), np.eye(2)), "arr_0, arr_1: 2 arrays that may be the cells"),
     (saved(np.savez, rows=["a"]), "rows: 0 arrays that may be the cells"),
     (saved(np.savez, x=np.eye(2), rows=["a"]), "1 row labels were given for 2 rows"),
     (saved(np.savez, x=np.eye(2), labels=["a"]), "1 labels were given for 2 rows"),
-    (saved(np.savez, x=np.eye(2), columns=["a"]), "1 column labels were given for 2 columns"),
-    (saved(np.savez, x=np.eye(2), rows=["a", "a"]), "row label occurs 2 times"),
     (saved(np.savez, x=np.eye(3))[:-30], "damaged zip archive"),
-    (b"%PDF-1.7", "a PDF document"),
 ]
 
 
@@ -280,16 +214,10 @@ def test_arrays_that_are_no_tables(data, words):
 
 
 FRAMES = [
-    (
-        pd.DataFrame({"t": pd.to_datetime(["2020-01-01", "2021-01-01"])}),
-        "column 't': 1 column of text .*'2020-01-01",
-    ),
-    (pd.DataFrame({"x": [1, 2, "oops"], "y": [1, 2, 3]}), "text among the numbers of the column 'x'.*'oops'"),
     (pd.DataFrame({"x": [1.0, np.inf]}), r"row 2, column 'x': a number of the column 'x' is infinite"),
     (pd.DataFrame({"x": [1, 2]}, index=["a", "a"]), "row label occurs 2 times"),
     (pd.DataFrame([[1, 2], [3, 4]], columns=["x", "x"]), "column label occurs 2 times"),
     (pd.DataFrame({"x": []}), "0 rows and 1 columns"),
-    (pd.DataFrame({"x": [1, 2], "k": ["a", "b"]}), "1 column of text .*'k'"),
 ]
 
 
@@ -303,15 +231,11 @@ def test_frames_that_are_no_tables(frame, words):
     "options",
     [
         {"categories": "drop"},
-        {"constants": "drop"},
-        {"image": "8"},
         {"image": "0x8"},
         {"image": (8, 8, 3)},
         {"image": (2.5, 2)},
         {"header": "yes"},
         {"decimal": "'"},
-        {"delimiter": "ab"},
-        {"encoding": "utf-99"},
     ],
 )
 def test_options_that_make_no_sense(options):
@@ -321,7 +245,7 @@ def test_options_that_make_no_sense(options):
 
 @for_each(
     "load, source",
-    [(load_table, [[1, 2], [3, 4]]), (load_table, None), (load_relation, None), (load_corpus, None)],
+    [(load_table, [[1, 2], [3, 4]]), (load_relation, None), (load_corpus, None)],
 )
 def test_objects_that_are_not_a_source_are_refused(load, source):
     with pytest.raises(ParameterError, match=type(source).__name__):
@@ -335,22 +259,3 @@ def test_looking_at_a_file():
     assert layout.rows == (("A", "1,5", "x", "", "3"), ("B", "2", "y", "", "z"))
     ragged = inspect_table(b"a,b,c\n1,2,3\n4,5\n6,7,8,9\n1,5,3\n")
     assert (ragged.rows, ragged.lines) == ((("1", "2", "3"), ("1", "5", "3")), (2, 5))
-    assert inspect_table(saved(np.save, np.eye(2))).format == "npy"
-    assert inspect_table(saved(np.savez, np.eye(2))).format == "npz"
-
-
-def test_other_values_have_another_scale_and_count():
-    table = small(labels=list("uuvv"))
-    assert table.n_missing == 2
-    before = table.scale.mean.copy()
-    values = table.values.copy()
-    values[0, 0] = NAN
-    other = table.with_values(values)
-    assert (other.n_missing, table.n_missing) == (3, 2)
-    assert other.scale.mean[0] == 4.0 != before[0]
-    assert other.labels is table.labels
-
-
-def test_columns_of_one_value():
-    values = np.array([[1.0, NAN, 2.0, 7.0], [1.0, NAN, 3.0, NAN], [1.0, NAN, NAN, NAN]])
-    assert same_valued(values).tolist() == [True, True, False, True]
