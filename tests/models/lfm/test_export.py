@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,9 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.table import Table
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import block_images
-from acvb_core.store.export import run_json, write_run
+from acvb_core.store.export import write_run
 from acvb_core.store.snippet import python_snippet
-from tests.loops import for_each
 from tests.store.support import SMALL, WOMEN
 
 NAMES = ["=cmd()", "-x", *(f"c{d}" for d in range(34))]
@@ -86,25 +83,6 @@ def test_the_numbers_are_in_the_users_units(result: Result, tmp_path: Path) -> N
     np.testing.assert_allclose(result.reconstruction("4")["total"], expected[4], rtol=1e-9)
 
 
-def test_the_spread_of_weights_is_kept_where_a_method_has_it() -> None:
-    from acvb_core.store.export import posterior_arrays
-
-    found = fit(a_table(), "vb", max_sweeps=5, k_max=6)
-    spread = posterior_arrays(found)["weight_sd"]
-    variance = found.posterior["weight_variance"] * found.prepared.train.scale.sd**2
-    np.testing.assert_allclose(spread**2, variance, rtol=1e-12)
-
-
-def test_run_json_has_the_scores(result: Result) -> None:
-    told = json.loads(run_json(result))
-    assert (told["model"], told["pseudo_loo"]) == ("lfm", None)
-    assert told["effective_k"] == {"features": len(result.features)}
-    assert told["heldout"].keys() == {"log_likelihood", "rmse", "explained", "means_log_likelihood"}
-    assert told["train_log_likelihood"] == result.snapshot.extras["train_log_likelihood"]
-    assert told["data"] == result.prepared.data.identity()
-    assert "known_labels" not in told
-
-
 def test_a_run_without_a_feature_is_written(tmp_path: Path) -> None:
     found = fit(Table.build(np.random.default_rng(0).normal(size=(40, 2))), "fab")
     write_run(found, tmp_path)
@@ -128,17 +106,6 @@ def assert_repeats(result: Result, snippet: str) -> None:
         assert np.array_equal(array, again.posterior[name]), name
     assert again.snapshot.heldout == result.snapshot.heldout
     assert again.prepared.spec.to_dict() == result.prepared.spec.to_dict()
-
-
-@for_each("standardise", [True, False])
-def test_the_snippet_repeats_a_run_on_a_sample(standardise: bool, capsys: pytest.CaptureFixture[str]) -> None:
-    table = replace(load_sample("fertility").table, standardise=standardise)
-    result = fit(table, "em", heldout=0.1, seed=3, k_max=4, max_sweeps=6)
-    snippet = python_snippet(result)
-    assert "load_sample('fertility').data" in snippet
-    assert ("standardise" in snippet) == (not standardise)
-    assert_repeats(result, snippet)
-    assert snippet == python_snippet(result, "sample:fertility")
 
 
 def test_the_snippet_reads_a_file_as_it_was_read(tmp_path: Path) -> None:

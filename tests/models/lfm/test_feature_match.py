@@ -33,12 +33,6 @@ def test_the_contrary_of_a_feature_is_its_partner() -> None:
     np.testing.assert_allclose(found.alike, 1.0)
 
 
-def test_correlations_are_those_of_pearson() -> None:
-    one, other = activations(2, 3), activations(3, 4)
-    expected = np.corrcoef(one.T, other.T)[:3, 3:]
-    np.testing.assert_allclose(match_features(one, other).correlations, expected)
-
-
 def test_numbers_that_differ_leave_some_alone() -> None:
     z = activations(6, 5)
     found = match_features(z, z[:, [4, 2]])

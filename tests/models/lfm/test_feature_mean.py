@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
-from acvb_core.models.lfm.ibp import FeatureMean, place_features
+from acvb_core.models.lfm.ibp import FeatureMean
 from acvb_core.models.lfm.state import AXES
 
 N, D = 40, 5
@@ -116,17 +116,6 @@ def test_samples_without_features_and_burn_in() -> None:
     found = answer(none, none, sample(Z, W, BIAS), burn_in=2)
     assert found.n_clusters() == {"features": 3}
     assert answer(none, sample(Z, W, BIAS), burn_in=2).n_clusters() == {"features": 3}  # the sample itself
-
-
-def test_features_that_hardly_agree_are_not_the_same() -> None:
-    rng = np.random.default_rng(3)
-    matched = place_features(Z, (rng.random((N, 2)) < 0.5).astype(float))
-    np.testing.assert_array_equal(matched.place, [3, 4])
-    assert matched.width == 5
-    near = Z[:, [1]].copy()
-    near[1] = 1.0
-    assert place_features(Z, near).place.tolist() == [1]
-    assert place_features(Z, np.ones((N, 1))).width == 4  # what all objects have correlates with nothing
 
 
 def test_names_of_features_do_not_add_up_without_end() -> None:

@@ -84,14 +84,6 @@ def test_training_likelihood_is_the_mean_over_known_cells(
     assert float(np.log(density).mean()) == pytest.approx(wanted, abs=1e-9)
 
 
-def test_densities_of_cells_far_off_are_no_zeros() -> None:
-    table, posterior, _, _ = prepared(True, False)
-    far = HeldOut(np.zeros(1, np.int32), np.zeros(1, np.int32), np.array([1e4]))
-    density = LfmModel(table).predict(posterior, far)[0, 0]
-    assert density > 0
-    assert float(np.log(density)) < -800
-
-
 @EVERY_SCALE
 def test_scores_are_those_by_hand(standardise: bool) -> None:
     table = Table.build([[0.0, 10.0], [2.0, 30.0], [4.0, np.nan]], standardise=standardise)

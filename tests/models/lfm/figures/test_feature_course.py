@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,18 +69,6 @@ def test_likelihoods_stand_beside_the_features() -> None:
     assert domains[0][1] < domains[1][0]
 
 
-def test_before_the_first_sweep_the_figure_says_so() -> None:
-    figure = feature_course_figure(History())
-    assert [t["uid"] for t in figure["data"]] == ["nothing"]
-    assert "No sweep" in figure["layout"]["annotations"][0]["text"]
-
-
-def _counts(figure: dict[str, Any]) -> list[int | None]:
-    """Return the steps between the ticks of whole numbers."""
-    axes = [axis for axis in figure["layout"].values() if isinstance(axis, dict)]
-    return [axis.get("dtick") for axis in axes if axis.get("tickformat") == "d"]
-
-
 def test_live_curves_of_features_are_those_of_their_model() -> None:
     nothing = [NAN] * 6
     history = course(
@@ -96,7 +82,6 @@ def test_live_curves_of_features_are_those_of_their_model() -> None:
     text = " ".join(a["text"] for a in figure["layout"]["annotations"])
     assert "Held-out log likelihood per cell" in text
     assert "cluster" not in text
-    assert _counts(figure) == [None]
     bare = live_figure([RunCurve("r", "x", "vb", 0, history, model="lfm")])
     with pytest.raises(StopIteration):
         trace(bare, "r-heldout-main")

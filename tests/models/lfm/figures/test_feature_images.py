@@ -14,7 +14,6 @@ from acvb_core.models.lfm.figures.pictures import (
     MISSING,
     diverging_colours,
     tones,
-    turn_lightness,
 )
 from acvb_core.views.theme import INK, cluster_colour
 from tests.views.reading import pixels, plain, trace
@@ -31,13 +30,6 @@ def image() -> Image:
 
 
 WEIGHTS = np.array([[2.0, -4.0, 0.0, 1.0, -1.0], [0.5, 0.5, 0.5, 0.5, 0.5]])
-
-
-def test_on_a_dark_page_light_is_dark_and_hues_stay() -> None:
-    given = np.array([[255, 255, 255], [0, 0, 0], ABOVE], dtype=np.uint8)
-    turned = turn_lightness(given)
-    assert turned.tolist() == [[0, 0, 0], [255, 255, 255], [231, 77, 96]]
-    assert turn_lightness(turned).tolist() == given.tolist()
 
 
 def test_colours_go_both_ways_from_white() -> None:
@@ -97,18 +89,3 @@ def test_all_features_share_a_scale(image: Image) -> None:
         assert (frame["x1"] - frame["x0"], frame["y1"] - frame["y0"]) == pytest.approx(
             (1.0, picture["sizey"])
         )
-
-
-def test_pictures_do_not_touch(image: Image) -> None:
-    figure = feature_images_figure(np.ones((30, 5)), np.ones(30), image, across=7)
-    boxes = [(p["x"], p["y"], p["x"] + p["sizex"], p["y"] + p["sizey"]) for p in figure["layout"]["images"]]
-    for i, a in enumerate(boxes):
-        for b in boxes[:i]:
-            assert a[2] < b[0] or b[2] < a[0] or a[3] < b[1] or b[3] < a[1]
-    assert max(box[2] for box in boxes) <= figure["layout"]["xaxis"]["range"][1]
-    assert max(box[3] for box in boxes) <= figure["layout"]["yaxis"]["range"][0]
-    # A point for clicks lies in the picture that it stands for.
-    points = trace(figure, "pictures")
-    for x, y, box in zip(points["x"], points["y"], boxes, strict=True):
-        assert box[0] < x < box[2]
-        assert box[1] < y < box[3]

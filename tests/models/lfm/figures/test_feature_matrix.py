@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.models.lfm.figures.features import (
     LABEL_COLOURS,
     activation_order,
-    bin_objects,
     build_strip,
     feature_matrix_figure,
 )
@@ -52,20 +50,6 @@ def test_the_picture_shows_every_probability() -> None:
         "<b>c</b><br>feature 2: 70 %",
         "<b>c</b><br>feature 3: 0 %",
     ]
-
-
-def test_bins_hold_every_object_once() -> None:
-    rng = np.random.default_rng(0)
-    z = rng.random((1003, 4))
-    order = rng.permutation(1003)
-    bins = bin_objects(z, order, 3, 1003, 7)
-    sizes = np.diff(bins.borders)
-    assert bins.borders[[0, -1]].tolist() == [3, 1003]
-    assert sizes.max() - sizes.min() <= 1
-    assert (bins.mean * sizes[:, None]).sum(axis=0) == pytest.approx(z[order[3:]].sum(axis=0))
-    part = z[order[bins.borders[2] : bins.borders[3]]]
-    assert bins.mean[2] == pytest.approx(part.mean(axis=0))
-    assert bins.having[2].tolist() == (part >= 0.5).sum(axis=0).tolist()
 
 
 def test_a_large_matrix_is_binned() -> None:

@@ -8,7 +8,7 @@ import pytest
 from acvb_core.data.table import Image
 from acvb_core.models.lfm.answer import Reconstruction, object_steps
 from acvb_core.models.lfm.figures.objects import reconstruction_bars_figure, reconstruction_images_figure
-from acvb_core.models.lfm.figures.pictures import EMPTY, MISSING, diverging_colours, object_heading, tones
+from acvb_core.models.lfm.figures.pictures import EMPTY, MISSING, diverging_colours, tones
 from acvb_core.views.theme import LINE, cluster_colour
 from tests.views.reading import pixels, plain, trace
 
@@ -56,14 +56,6 @@ def test_what_is_explained_is_of_the_known_cells_in_standard_deviations() -> Non
     assert steps.explained == pytest.approx(1 - after / before)
     assert np.isnan(object_steps(made(), np.full(4, np.nan)).explained)
     assert np.isnan(object_steps(made(), BASELINE).explained)
-
-
-def test_the_heading_tells_what_is_missing_and_where_features_mislead() -> None:
-    assert "1 of 4 cells missing" in object_heading(object_steps(made(), VALUE), "<b>x")["text"]
-    assert "&lt;b&gt;x" in object_heading(object_steps(made(), VALUE), "<b>x")["text"]
-    away = object_steps(made(), BASELINE - 1.0)
-    assert "worse than the baseline" in object_heading(away, "x")["text"]
-    assert "missing" not in object_heading(away, "x")["text"]
 
 
 def image() -> Image:

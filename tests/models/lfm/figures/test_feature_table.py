@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.figures.pictures import MISSING
@@ -18,8 +14,6 @@ from acvb_core.models.lfm.figures.tables import (
     distributions_figure,
     missing_map_figure,
     missing_share_figure,
-    missing_shares,
-    value_histogram,
 )
 from tests.views.reading import AWKWARD_WORDS, pixels, plain, texts_of, trace
 
@@ -59,28 +53,6 @@ def test_missing_cells_are_orange_where_they_are() -> None:
     assert figure["layout"]["yaxis"]["range"] == [7, 0]
     i, j = (int(k[0]) for k in np.nonzero(~holes.observed))
     assert trace(figure, "hover")["hovertext"][i][j] == f"<b>r{i}</b><br><b>{'abcde'[j]}</b><br>100 % missing"
-
-
-def test_bins_of_a_large_table_hold_every_cell_once() -> None:
-    missing = np.random.default_rng(0).random((1003, 17)) < 0.3
-    share, rows, columns = missing_shares(missing, 10)
-    assert share.shape == (10, 10)
-    assert (share * np.outer(np.diff(rows), np.diff(columns))).sum() == pytest.approx(missing.sum())
-    part = missing[rows[3] : rows[4], columns[7] : columns[8]]
-    assert share[3, 7] == pytest.approx(part.mean())
-    figure = missing_map_figure(table(3000, 900, 0.1))
-    assert len(json.dumps(figure)) < 3_000_000
-
-
-@given(st.lists(st.floats(-1e6, 1e6) | st.integers(-9, 9).map(float), min_size=1, max_size=60))
-def test_every_known_value_is_in_one_bar(values: list[float]) -> None:
-    counts, lows, highs = value_histogram([*values, np.nan])
-    assert counts.sum() == len(values)
-    assert lows[0] == min(values)
-    assert highs[-1] == max(values)
-    for count, low, high in zip(counts, lows, highs, strict=True):
-        # A value on a border belongs to the bar that begins there.
-        assert sum(low < v < high for v in values) <= count <= sum(low <= v <= high for v in values)
 
 
 def test_a_small_histogram_for_each_column() -> None:

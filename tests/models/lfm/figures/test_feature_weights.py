@@ -9,12 +9,10 @@ import pytest
 
 from acvb_core.models.lfm.figures.features import feature_profile_figure, feature_weights_figure
 from acvb_core.models.lfm.figures.pictures import (
-    MOST_CLUSTERED,
     axis_names,
     largest,
     robust_end,
     signed_text,
-    similar_order,
     value_text,
 )
 from acvb_core.models.lfm.figures.tables import weight_map_figure
@@ -137,21 +135,6 @@ def test_one_extreme_weight_does_not_hide_the_others() -> None:
     assert "colours end at" in figure["layout"]["title"]["text"]
     assert np.array(trace(figure, "weight-map")["z"], dtype=float).min() == -80
     assert robust_end([0.0, 0.0]) == largest([np.nan]) == 1.0
-
-
-def test_similar_vectors_stand_side_by_side() -> None:
-    rng = np.random.default_rng(1)
-    base = rng.normal(size=(3, 40))
-    # Columns of three groups, shuffled; half of them with the other sign.
-    group = rng.permutation(np.repeat([0, 1, 2], 8))
-    vectors = base[group] * rng.choice([-1.0, 1.0], size=24)[:, None] + 0.1 * rng.normal(size=(24, 40))
-    assert (np.diff(group[similar_order(vectors)]) != 0).sum() == 2
-    many = np.eye(3)[np.arange(MOST_CLUSTERED + 2) % 3]
-    order = similar_order(many)
-    assert sorted(order) == list(range(MOST_CLUSTERED + 2))
-    assert (np.diff(many[order].argmax(axis=1)) != 0).sum() == 2
-    assert similar_order(np.zeros((5, 2))).shape == (5,)
-    assert similar_order(np.zeros((5, 0))).tolist() == [0, 1, 2, 3, 4]
 
 
 @for_each(

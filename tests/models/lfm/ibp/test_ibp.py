@@ -26,17 +26,12 @@ from acvb_core.models.lfm.ibp import (
     moments,
     weight_posterior,
 )
-from acvb_core.models.lfm.kernels import StandardisedTable
 from tests.loops import for_each
+from tests.models.lfm.fab.cases import cells_of
 
 X = np.array([[1.3, -0.4, 0.3], [0.2, 0.9, np.nan], [-1.1, np.nan, 0.6]])
 WIDTHS = Widths(np.array([0.3, 0.5, 0.8]), 1.2, 0.4)
 ALPHA = 0.9
-
-
-def cells_of(x: np.ndarray) -> StandardisedTable:
-    known = ~np.isnan(x)
-    return StandardisedTable(np.where(known, x, 0.0), known.astype(float), known.sum(axis=0).astype(float))
 
 
 def log_evidence(x: np.ndarray, z: np.ndarray, widths: Widths) -> float:
@@ -100,15 +95,6 @@ def test_alpha_is_held_where_it_is_not_learned() -> None:
         assert (state.alpha == 3.0) is not learn
 
 
-@for_each("n, harmonic", [(1, 1.0), (3, 11 / 6), (4, 25 / 12)])
-def test_alpha_is_drawn_given_the_number_of_features(n: int, harmonic: float) -> None:
-    """p(alpha | Z) is Gamma(shape + K, rate + H_n), H_n = 1 + 1/2 + … + 1/n (Griffiths and Ghahramani, JMLR 2011)."""
-    sampler = IbpGibbs(cells_of(np.arange(2.0 * n).reshape(n, 2)))
-    shape, rate = ALPHA_PRIOR
-    drawn = sampler._draw_alpha(5, np.random.default_rng(0))
-    assert drawn == pytest.approx(np.random.default_rng(0).gamma(shape + 5) / (rate + harmonic), rel=1e-12)
-
-
 def test_features_of_the_same_objects_are_no_fault_where_units_differ() -> None:
     """The prior's variance is of the column with the largest unit: in the smallest it says next to nothing."""
     rng = np.random.default_rng(0)
@@ -142,27 +128,6 @@ def test_posterior_of_the_weights_after_many_visits_is_that_from_scratch() -> No
     np.testing.assert_allclose(found.mean, fresh.mean, atol=1e-9)
     assert widest == 7
     assert z.any(axis=0).all()
-
-
-def test_posterior_of_the_weights_is_a_regression_on_the_known_cells() -> None:
-    z = np.array([[1, 0], [1, 1], [0, 1]], dtype=np.int8)
-    found = weight_posterior(moments(cells_of(X), z), WIDTHS)
-    for d in range(3):
-        seen = ~np.isnan(X[:, d])
-        design = np.column_stack([np.ones(3), z])[seen]
-        information = design.T @ design / WIDTHS.noise[d] + np.diag(1 / np.array([0.4, 1.2, 1.2]))
-        np.testing.assert_allclose(found.cov[:, :, d], np.linalg.inv(information), atol=1e-12)
-        mean = np.linalg.solve(information, design.T @ X[seen, d] / WIDTHS.noise[d])
-        np.testing.assert_allclose(found.mean[:, d], mean, atol=1e-12)
-
-
-def test_complete_table_is_one_with_every_cell_known() -> None:
-    x = np.random.default_rng(0).normal(size=(9, 4))
-    known = cells_of(x)
-    complete = StandardisedTable(known.values, None, known.per_column)
-    z = (x[:, :2] > 0).astype(np.int8)
-    for one, other in zip(moments(complete, z), moments(known, z), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 def test_joint_probability_differs_from_the_exact_one_by_a_constant() -> None:

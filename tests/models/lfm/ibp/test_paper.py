@@ -13,7 +13,7 @@ from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.lfm.ibp import NOISE_PRIOR, PSEUDO, BestSample, IbpGibbs, IbpState, log_probability
 from acvb_core.samples.planted_mixtures import planted_features
 from tests.loops import for_each
-from tests.models.lfm.ibp.test_ibp import cells_of
+from tests.models.lfm.fab.cases import cells_of
 
 TABLE = planted_features(12, 5, 2, noise=0.5, seed=2).table
 X = np.random.default_rng(4).normal(size=(6, 3))

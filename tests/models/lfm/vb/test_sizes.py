@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from acvb_core.engine.fitting import fit
-from acvb_core.engine.history import Verdict
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.lfm.vb import WARM, EverySize
 from acvb_core.samples.planted_mixtures import planted_features
@@ -42,10 +40,3 @@ def test_every_size_is_run_as_alone_and_the_best_answers() -> None:
         method.posterior(state)["weights"], method.largest.posterior(answer)["weights"]
     )
     assert state.inner.age > WARM
-
-
-def test_a_run_ends_after_the_last_size() -> None:
-    result = fit(TABLE, "vb", preset="paper", tol=1e-3)
-    assert result.verdict == Verdict.CONVERGED
-    assert result.snapshot.state is None
-    assert result.snapshot.lower_bound == max(result.history["lower_bound"])
