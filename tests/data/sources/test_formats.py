@@ -43,19 +43,12 @@ CONTENT = {
     ("node-link", "relation"): b'{"directed": true, "nodes": [{"id": 1}], "links": []}',
     ("gml", "relation"): b"# a\ngraph [\n]\n",
     ("pajek", "relation"): b"\xef\xbb\xbf*Vertices 2\n",
-    ("zip", "corpus"): b"",
     ("npy", "table"): saved(np.save, np.eye(3)),
     ("npz", "table"): saved(np.savez, np.eye(3)),
 }
 
 
-def test_every_row_with_first_bytes_is_tried() -> None:
-    assert {
-        (row.name, kind) for row in FORMATS if row.family not in ("columns", "text") for kind in row.kinds
-    } == set(CONTENT)
-
-
-@for_each("name, kind", [key for key, content in CONTENT.items() if content])
+@for_each("name, kind", list(CONTENT))
 def test_first_bytes_tell_the_format_and_other_kinds_refuse_it(name: str, kind: Kind) -> None:
     content = CONTENT[name, kind]
     with ByteSource(content, kind=kind) as source:
@@ -101,7 +94,6 @@ KNOWN = {
     b"Rar!\x1a\x07\x01\x00" + REST: "a RAR archive",
     b"a.txt".ljust(257, b"\0") + b"ustar\x0000" + REST: "a tar archive",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + REST: "an old Excel workbook (xls) or Word document",
-    b"PAR1\x15\x00" + REST: "a Parquet file",
     b"ARROW1\x00\x00" + REST: "an Arrow file",
     b"\x89HDF\r\n\x1a\n" + REST: "an HDF5 file",
     b"MATLAB 5.0 MAT-file, Platform: GLNXA64" + REST: "a MATLAB file (mat)",
@@ -109,43 +101,22 @@ KNOWN = {
     b"X\n\x00\x00\x00\x03" + REST: "an R object (rds)",
     b"SQLite format 3\x00" + REST: "an SQLite database",
     b"\x80\x02}q\x00." + REST: "a Python pickle",
-    b"\x80\x05\x95" + REST: "a Python pickle",
     b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n": "a PDF document",
     b"\x89PNG\r\n\x1a\n" + REST: "a PNG image",
-    b"\xff\xd8\xff\xe0" + REST: "a JPEG image",
-    b"GIF89a" + REST: "a GIF image",
     b"\x7fELF" + REST: "a program",
 }
 
 
 @for_each("content", list(KNOWN))
-@for_each("name", ["upload.csv", "upload.txt", "upload"])
-def test_a_binary_file_is_named_whatever_it_is_called(content: bytes, name: str) -> None:
+def test_a_binary_file_is_named_whatever_it_is_called(content: bytes) -> None:
     for door in DOORS:
         with pytest.raises(DataError, match=r"this is") as caught:
-            door(content, name)
+            door(content, "upload.csv")
         assert caught.value.what.startswith(f"this is {KNOWN[content]}")
-        assert (caught.value.source, bool(caught.value.remedy)) == (name, True)
+        assert (caught.value.source, bool(caught.value.remedy)) == ("upload.csv", True)
 
 
-@for_each(
-    "names, what",
-    [
-        (["[Content_Types].xml", "xl/workbook.xml"], "an Excel workbook (xlsx)"),
-        (["[Content_Types].xml", "word/document.xml"], "a Word document (docx)"),
-        (["[Content_Types].xml", "ppt/presentation.xml"], "a PowerPoint presentation (pptx)"),
-        (["mimetype", "content.xml"], "an OpenDocument file"),
-        (["mimetype", "META-INF/container.xml"], "an e-book (EPUB)"),
-    ],
-)
-def test_documents_of_programs_are_named(names: list[str], what: str) -> None:
-    for door in DOORS:
-        with pytest.raises(DataError) as caught:
-            door(zipped(dict.fromkeys(names, "x")), "upload.csv")
-        assert caught.value.what.startswith(f"this is {what}")
-
-
-@for_each("ending", [".zip", ".npz", ".npy", ".xlsx", ".parquet", ".npz.gz"])
+@for_each("ending", [".npz", ".xlsx", ".npz.gz"])
 def test_text_under_the_name_of_a_binary_file_is_refused(ending: str) -> None:
     for door in DOORS:
         with pytest.raises(DataError, match="the name says that this is ") as caught:
@@ -160,11 +131,8 @@ BODY = "".join(f"<p>{WORDS}</p>\n" for _ in range(5))
 
 TEXT_FORMATS = {
     "JSON": (json.dumps(RECORDS), "a JSON file"),
-    "JSON of one object": (json.dumps({"docs": RECORDS}), "a JSON file"),
-    "JSON over several lines": (json.dumps(RECORDS, indent=2), "a JSON file"),
     "JSON whose end is not seen": (json.dumps(RECORDS * 800), "a JSON file"),
     "JSON over several lines whose end is not seen": (json.dumps(RECORDS * 800, indent=1), "a JSON file"),
-    "JSON of texts": (json.dumps([WORDS] * 5), "a JSON file"),
     "HTML": (f"<!DOCTYPE html>\n<html><body>\n{BODY}</body></html>", "an HTML page"),
     "HTML without a type": (f"\n<HTML lang='en'>\n{BODY}</HTML>\n", "an HTML page"),
     "HTML behind comments": ("<!-- a -->\n" * 40 + f"<!-- b --><html>{BODY}</html>", "an HTML page"),
@@ -179,15 +147,12 @@ TEXT_FORMATS = {
 JSON_LINES = {
     "JSON Lines": (LINES, "a JSON Lines file"),
     "JSON Lines behind blank lines": ("\n \n" + LINES, "a JSON Lines file"),
-    "JSON Lines of lists": ("".join(json.dumps([n, WORDS]) + "\n" for n in range(9)), "a JSON Lines file"),
     "JSON Lines whose end is not seen": (LINES * 600, "a JSON Lines file"),
 }
 
 PROSE = {
     "a bracket": f"[1] First, {WORDS}\n[2] Second, {WORDS}\n",
-    "a brace": f"{{curly}} {WORDS}\n{{braces}} {WORDS}\n",
     "a tag": f"<b>Bold</b> {WORDS}\n{WORDS}\n",
-    "lines of one tag": f"<p>{WORDS}</p>\n<p>{WORDS}</p>\n",
     "a sign": f"< 5 {WORDS}\n> 6 {WORDS}\n",
     "LaTeX": "\\documentclass{article}\n\\begin{document}\n" + f"{WORDS}\n{WORDS}\n",
     "a quoted word": f'["{WORDS}"] said the fox\n{WORDS}\n',
@@ -195,7 +160,6 @@ PROSE = {
 }
 
 formats = for_each("content, kind", TEXT_FORMATS.values())
-not_columns = for_each("content, kind", (TEXT_FORMATS | JSON_LINES).values())
 
 
 READERS = {
@@ -209,8 +173,6 @@ READERS = {
     "a node list": lambda data: load_relation(b"a,b\nb,c\n", row_nodes=data),
     "a gzipped file": lambda data: load_corpus(gzip.compress(data)),
 }  # fmt: skip
-
-
 NO_COLUMNS = ["one text a line", "a vocabulary", "a node list"]
 
 
@@ -239,27 +201,11 @@ def test_a_graph_is_no_texts_and_no_table(name, read):
         READERS[read](content.encode())
 
 
-@formats
-def test_it_is_refused_on_its_way_to_disk(content, kind, tmp_path):
-    for broken in ("refuse", "skip"):
-        with pytest.raises(DataError, match=f"this is {kind}"):
-            read_to_disk(content.encode(), tmp_path / "disk", broken=broken)
-    assert list(tmp_path.iterdir()) == []
-
-
-@not_columns
-def test_it_is_refused_inside_an_archive_of_texts(content, kind):
-    with pytest.raises(DataError, match=rf"other.txt: this is {kind}"):
-        load_corpus(zipped({"fine.txt": WORDS, "other.txt": content}))
-
-
-def test_on_disk_such_files_of_an_archive_can_be_left_out(tmp_path):
-    disk = read_to_disk(
-        zipped({"fine.txt": WORDS, "other.txt": LINES}),
-        tmp_path / "disk",
-        broken="skip",
-        tokeniser=EVERY_WORD,
-    )
+def test_such_files_of_an_archive_are_refused_or_left_out(tmp_path):
+    archive = zipped({"fine.txt": WORDS, "other.txt": LINES})
+    with pytest.raises(DataError, match=r"other\.txt: this is a JSON Lines file"):
+        load_corpus(archive)
+    disk = read_to_disk(archive, tmp_path / "disk", broken="skip", tokeniser=EVERY_WORD)
     assert disk.data.n_documents == 1
     assert "1 broken file left out" in disk.report.lines()[0]
 
@@ -273,15 +219,8 @@ def test_it_is_no_relation(content, kind):
             inspect_source(content.encode())
 
 
-def test_json_lines_of_texts_are_not_taken_for_links():
-    assert inspect_source(LINES.encode()).container == "json-lines"
-    with pytest.raises(DataError, match="documents or links"):
-        load_relation(LINES.encode())
-
-
 @for_each("text", PROSE.values())
 def test_prose_that_begins_alike_is_read(text):
     found = load_corpus(text.encode(), tokeniser=EVERY_WORD)
     assert found.schema.format == "lines"
     assert found.data.n_documents == text.count("\n")
-    load_corpus(zipped({"fine.txt": WORDS, "other.txt": text}), tokeniser=EVERY_WORD)

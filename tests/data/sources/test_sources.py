@@ -14,13 +14,11 @@ from typing import Any
 import openpyxl
 import pytest
 
-import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import load_labels, load_relation
-from acvb_core.data.report import DataChangedWarning
 from acvb_core.data.sources import source
 from acvb_core.data.sources import source as sources
 from acvb_core.data.table_build import inspect_table, load_table
@@ -83,8 +81,9 @@ def named(content: bytes, name: str) -> io.BytesIO:
 
 
 @doors
-@for_each("address", ["https://example.org/a.csv", "http://a.b/c", "s3://bucket/a.parquet", "ftp://a/b", "HTTPS://A.B/c",
-     "file:///data/a.csv", "gs://a/b.csv", Path("https://example.org/a.csv")])  # fmt: skip
+@for_each(
+    "address", ["https://example.org/a.csv", "HTTPS://A.B/c", "file:///data/a.csv", Path("s3://a/b.csv")]
+)
 def test_nothing_is_fetched(door: str, address: Any) -> None:
     read, _ = DOORS[door]
     with pytest.raises(DataError) as caught:
@@ -100,11 +99,6 @@ def test_a_tilde_is_the_home_folder(door: str, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "data.txt").write_bytes(content)
     assert read("~/data.txt") == read(tmp_path / "data.txt") == read(Path("~/data.txt"))
-
-
-def test_a_tilde_of_nobody_is_a_path() -> None:
-    with pytest.raises(DataError, match="cannot be opened"):
-        load_relation("~nobody_of_this_name/data.txt")
 
 
 @doors
@@ -131,13 +125,6 @@ def test_letters_of_a_text_file_are_those_that_it_was_opened_with(tmp_path: Path
     assert caught.value.source == "data.csv"
     with path.open(encoding="latin-1") as opened, pytest.raises(ParameterError, match="leave encoding out"):
         load_relation(opened, encoding="latin-1")
-
-
-def test_a_closed_file_is_refused() -> None:
-    for closed in (io.StringIO("a,b\n"), io.BytesIO(b"a,b\n")):
-        closed.close()
-        with pytest.raises(DataError, match="this file is closed"):
-            load_relation(closed)
 
 
 @doors
@@ -184,46 +171,29 @@ def test_text_taken_for_a_path_is_refused_with_advice() -> None:
     with pytest.raises(DataError, match="cannot be opened") as caught:
         load_relation(EDGES.decode())
     assert "io.StringIO" in caught.value.remedy
-    with pytest.raises(DataError, match="cannot be opened"):
-        load_relation("a\0b")
 
 
 def load_texts(content: bytes) -> Any:
     return load_corpus(content, filename="upload.zip", tokeniser=EVERY_WORD)
 
 
-def pack(n: int, ending: str = ".txt", *, comment: bytes = b"") -> bytes:
+def pack(n: int, *, comment: bytes = b"") -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as files:
         for i in range(n):
-            files.writestr(f"{i}{ending}", f"river bank {i}")
+            files.writestr(f"{i}.txt", f"river bank {i}")
         files.comment = comment
     return out.getvalue()
 
 
-@pytest.fixture
-def parsed(monkeypatch: pytest.MonkeyPatch) -> list[zipfile.ZipFile]:
-    """Archives whose list of files was made."""
-    made: list[zipfile.ZipFile] = []
-    make = zipfile.ZipFile._RealGetContents  # type: ignore[attr-defined]
-
-    def count(archive: zipfile.ZipFile) -> None:
-        made.append(archive)
-        make(archive)
-
-    monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", count)
-    return made
-
-
 @for_each("load", [load_texts, load_relation, load_table])
-@for_each("ending", [".txt", ".npy"])
 def test_too_many_files_are_refused_before_they_are_listed(
-    load: Callable[..., Any], ending: str, monkeypatch: pytest.MonkeyPatch, parsed: list[zipfile.ZipFile]
+    load: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(source, "MAX_FILES", 4)
+    monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", lambda _: pytest.fail("its files were listed"))
     with pytest.raises(DataError, match="more than 4 files"):
-        load(pack(5, ending, comment=b"made by hand"))
-    assert not parsed
+        load(pack(5, comment=b"made by hand"))
 
 
 @for_each("piece", [5, 7, 1 << 20])
@@ -235,29 +205,10 @@ def test_files_are_counted_whatever_the_end_claims(piece: int, monkeypatch: pyte
     assert source.count_files(io.BytesIO(content)) == 9
 
 
-def test_files_of_a_long_archive_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Its sizes stand a second time, in 8 bytes, and the short ones say that they do not fit.
-    monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 3)
-    content = pack(9)
-    assert b"PK\x06\x06" in content
-    assert source.count_files(io.BytesIO(content)) == 9
-
-
-def test_an_archive_of_one_thing_repeated_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acvb_core.data.sources.source.REPEATED_BYTES", 1 << 20)
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as files:
-        files.writestr("a.txt", b"a " * (1 << 20))
-    with pytest.raises(DataError, match="unpacks to 2,097,152, over and over"):
-        load_texts(out.getvalue())
-
-
 TITLED = {
-    "a title": ("My data\n", "name,height,weight\nRex,40.5,12.5\nTom,25,4.2\n", 1),
     "blank cells behind a title": ("Pets of 2020,,\n,,\n", "name,height,weight\nRex,40.5,12.5\nTom,25,4.2\n", 2),
     "a comma in a title": ("Pets, and how\n\nthey grow\n", "a,b,c,d\n1,2,3,4\n2,4,6,7\n", 3),
     "Excel's sign": ("sep=;\n", "name;height\nRex;40,5\nTom;25,2\n", 1),
-    "tabs": ("Export of May\n", "name\theight\nRex\t40.5\nTom\t25\n", 1),
     "a quoted title of two lines": ('"Pets\nof 2020"\n', "name;height\nRex;40\nTom;25\n", 2),
 }  # fmt: skip
 
@@ -285,31 +236,21 @@ def test_faults_of_the_first_record_below_titles_name_its_line() -> None:
     with pytest.raises(DataError, match="may hold the names") as caught:
         load_relation(f"Sales\n\nBuyer,Product\n{body}".encode())
     assert caught.value.line == 3
-    with pytest.raises(DataError, match="no column of this name") as caught:
-        load_relation(f"Sales\n\nperson,event\n{body}".encode(), source="Buyer")
-    assert caught.value.line == 3
-
-
-def test_titles_are_warned_of() -> None:
-    with pytest.warns(DataChangedWarning, match="2 lines above the table"):
-        acvb_core.load_relation(b"Who met whom\nin May\nperson,event\nAnn,Fair\nBob,Ball\n")
 
 
 @for_each(
     "content",
     [
         b"7\na,1\nb,2\n",  # a number may be the size of what follows
-        b"a,b\nr1,1,2\nr2,3,4\n",  # names of columns, and none above the names of rows
         b"a\nb\nc\nd\ne\nf\ng\nh,1\ni,2\n",  # more lines than titles have
         b"a title\na,1\nb,2,3\nc,3\nd\n",  # what follows is no table
         b"city\nParis, France\nRome, Italy\nBerlin, Germany\n",  # a column of names with commas
     ],
 )
 def test_lines_that_may_be_data_are_not_titles(content: bytes) -> None:
-    with pytest.raises(DataError):
-        load_table(content)
-    with pytest.raises(DataError):
-        load_relation(content)
+    for load in (load_table, load_relation):
+        with pytest.raises(DataError):
+            load(content)
 
 
 def workbook(rows: list[list[Any]], *merged: str) -> bytes:
@@ -330,18 +271,15 @@ def test_merged_cells_are_filled() -> None:
     assert found.data.row_labels.tolist() == ["Ann", "Bob"]
     told = "1 cell of merged cells in the sheet: filled with the value of the first one."
     assert told in found.report.lines()
-    wide = load_table(workbook([["a", "b", "c"], [1, None, 3], [4, 5, 6]], "A2:B2"))
-    assert wide.data.values.tolist() == [[1, 1, 3], [4, 5, 6]]
     title = load_table(workbook([["Pets of 2020"], ["a", "b", "c"], [1, 2, 3], [4, 5, 6]], "A1:C1"))
     assert title.data.values.tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
 def test_a_file_of_two_encodings_is_reported() -> None:
     content = "name;n\nZoé;1\n".encode() + "Noël;2\n".encode("cp1252")
-    for form in (content, gzip.compress(content), io.BytesIO(content)):
-        with pytest.raises(DataError, match="the file mixes encodings") as caught:
-            load_table(form)
-        assert caught.value.line == 3
+    with pytest.raises(DataError, match="the file mixes encodings") as caught:
+        load_table(gzip.compress(content))
+    assert caught.value.line == 3
     with pytest.raises(DataError) as caught:
         load_table("name;n\nZoé;1\n".encode("cp1252"))
     assert "mixes" not in caught.value.what
