@@ -78,10 +78,10 @@ def test_training_likelihood_is_the_mean_over_known_cells(
     for cells in (100_000, 9):
         monkeypatch.setattr(under_test, "_CELLS", cells)
         assert model.extras(posterior) == {"train_log_likelihood": pytest.approx(wanted, abs=1e-9)}
-    # The same by way of predictions.
-    rows, columns = (index.astype(np.int32) for index in np.nonzero(table.observed))
-    density = model.predict(posterior, HeldOut(rows, columns, table.values[rows, columns]))[:, 0]
-    assert float(np.log(density).mean()) == pytest.approx(wanted, abs=1e-9)
+    far = HeldOut(
+        np.zeros(1, np.int32), np.zeros(1, np.int32), (table.moments.mean + 60 * table.moments.sd)[:1]
+    )
+    assert np.log(model.predict(posterior, far)[0, 0]) < -800  # no zero
 
 
 @EVERY_SCALE
@@ -102,20 +102,15 @@ def test_bound_is_the_methods_own() -> None:
     model = LfmModel(table)
     assert model.lower_bound(posterior) == -12.5
     assert posterior.derived == ("bound",)
-    without = posterior.with_arrays({}, drop=("bound",))
-    assert model.lower_bound(without) is None
-    assert model.pseudo_loo(posterior) is None
-    assert model.complete_posterior(posterior) is posterior
-    assert model.domains == ("features",)
+    assert model.lower_bound(posterior.with_arrays({}, drop=("bound",))) is None
     assert posterior.hyper["noise"] == pytest.approx(np.sqrt(1 / posterior["precision"]).mean())
-    assert posterior.hyper["alpha"] == 2.0
 
 
 @EVERY_SCALE
 def test_tables_are_in_the_units_of_the_user(standardise: bool) -> None:
     table, posterior, state, _ = prepared(standardise, False)
     tables = LfmModel(table).tables(posterior)
-    features, objects, columns = tables["features"], tables["objects"], tables["columns"]
+    features, columns = tables["features"], tables["columns"]
     mean, sd = np.nanmean(table.values, axis=0), np.nanstd(table.values, axis=0)
     # A column of the table has the name of one of ours.
     assert list(features.columns) == ["feature", "share", "objects", "a", "b", "share (column)", "d"]
@@ -123,10 +118,5 @@ def test_tables_are_in_the_units_of_the_user(standardise: bool) -> None:
     assert weights == pytest.approx(state.weights * sd, rel=1e-9)
     assert features["share"].tolist() == state.pi.tolist()
     assert features["objects"].to_numpy() == pytest.approx(state.objects.sum(axis=0))
-    assert columns["column"].tolist() == ["a", "b", "share", "d"]
     assert columns["baseline"].to_numpy() == pytest.approx(mean + sd * state.bias, rel=1e-9)
     assert columns["noise_sd"].to_numpy() == pytest.approx(sd / np.sqrt(state.precision), rel=1e-9)
-    assert columns["mean"].to_numpy() == pytest.approx(mean)
-    assert columns["sd"].to_numpy() == pytest.approx(sd)
-    assert list(objects.columns) == ["object", "feature_1", "feature_2", "feature_3"]
-    assert objects.drop(columns="object").to_numpy() == pytest.approx(state.objects)

@@ -46,12 +46,6 @@ def test_scores_are_the_left_singular_vectors(
         assert np.abs(scores.T @ left[:, :3]) / np.sqrt(shape[0]) == pytest.approx(np.eye(3), abs=1e-8)
 
 
-@for_each("missing", [0.0, 0.2])
-def test_as_many_components_stand_out_as_there_are_features(missing: float) -> None:
-    assert find_components(cells(missing)).scores.shape == (300, 4)
-    assert find_components(cells(missing), 7).scores.shape == (300, 7)
-
-
 def test_missing_cells_are_filled_in_as_the_features_say() -> None:
     """The components of a table with holes are nearly those of the whole one; those of column means are not."""
     whole = find_components(cells(), 4).scores
@@ -80,9 +74,7 @@ def test_random_start_is_uniform() -> None:
     for k_max, wanted in ((0, 20), (3, 3), (900, 300)):
         mu = random_start(cells(), k_max, np.random.default_rng(0))
         assert mu.shape == (wanted, 300)
-        assert 0 <= mu.min() < 0.02
-        assert 0.98 < mu.max() <= 1
-        assert mu.mean() == pytest.approx(0.5, abs=0.05)
+        assert np.quantile(mu, [0.1, 0.5, 0.9]) == pytest.approx([0.1, 0.5, 0.9], abs=0.05)
 
 
 def test_the_start_suits_the_table() -> None:
@@ -105,5 +97,3 @@ def test_a_small_table_keeps_the_better_of_two_starts() -> None:
     found = {init: one.snapshot.effective_k["features"] for init, one in run.items()}
     assert found == {"auto": 4, "ica": 2}
     assert run["auto"].snapshot.lower_bound > run["ica"].snapshot.lower_bound
-    again = fit(table, "fab")
-    assert np.array_equal(again.posterior["objects"], run["auto"].posterior["objects"])

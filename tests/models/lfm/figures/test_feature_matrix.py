@@ -15,7 +15,7 @@ from acvb_core.models.lfm.figures.features import (
     feature_matrix_figure,
 )
 from acvb_core.models.lfm.figures.pictures import EMPTY, tones
-from acvb_core.views.theme import OTHERS_COLOUR, cluster_colour
+from acvb_core.views.theme import OTHERS_COLOUR
 from tests.views.reading import pixels, plain, trace
 
 feature_matrix_figure = plain(feature_matrix_figure)
@@ -41,15 +41,10 @@ def test_the_picture_shows_every_probability() -> None:
     picture = figure["layout"]["images"][0]
     assert (pixels(picture, 5, 3) == tones(Z[ORDER], 0.0, 1.0)).all()
     assert (picture["x"], picture["y"], picture["sizex"], picture["sizey"]) == (0.5, 0, 3, 5)
-    assert figure["layout"]["yaxis"]["range"] == [5, 0]
     assert figure["layout"]["yaxis"]["ticktext"] == [ROWS[i] for i in ORDER]
-    assert [s["fillcolor"] for s in figure["layout"]["shapes"]] == [cluster_colour(k) for k in (1, 2, 3)]
-    hover = trace(figure, "hover")
-    assert hover["hovertext"][0] == [
-        "<b>c</b><br>feature 1: 100 %",
-        "<b>c</b><br>feature 2: 70 %",
-        "<b>c</b><br>feature 3: 0 %",
-    ]
+    assert trace(figure, "hover")["hovertext"][0][1] == "<b>c</b><br>feature 2: 70 %"
+    nothing = feature_matrix_figure(np.zeros((4, 0)), ROWS[:4])
+    assert "baseline" in nothing["layout"]["annotations"][0]["text"]
 
 
 def test_a_large_matrix_is_binned() -> None:
@@ -74,10 +69,8 @@ def test_known_labels_stand_beside_their_objects() -> None:
     strip = pixels(figure["layout"]["images"][1], 5, 1)[:, 0].tolist()
     x, y = ([int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in (LABEL_COLOURS[1], LABEL_COLOURS[0]))
     assert strip == [list(EMPTY), y, y, x, list(EMPTY)]
-    assert figure["layout"]["images"][1]["x"] == figure["layout"]["xaxis"]["range"][0]
     names = [t["name"] for t in figure["data"] if t["uid"].startswith("label-")]
     assert names == ["y (2)", "x (1)", "not known"]
-    assert figure["layout"]["showlegend"]
     part = feature_matrix_figure(Z, ROWS, labels=labels, window=(2, 4))
     assert pixels(part["layout"]["images"][1], 2, 1)[:, 0].tolist() == strip[2:4]
     assert part["layout"]["images"][1]["y"] == 2
@@ -92,15 +85,3 @@ def test_rare_labels_share_a_colour_and_bins_show_the_most_frequent() -> None:
     assert "2 other labels" in [t["name"] for t in strip.legend()]
     coarse = build_strip(np.array(["a", "b", "b", None, None, "a"], dtype=object), np.array([0, 3, 5, 6]))
     assert [coarse.names[i] if i >= 0 else None for i in coarse.top] == ["b", None, "a"]
-    nobody = build_strip(np.array([None, None], dtype=object), np.array([0, 2]))
-    assert nobody.top.tolist() == [-1]
-    assert [t["name"] for t in nobody.legend()] == ["not known"]
-
-
-def test_without_features_or_with_one_of_each() -> None:
-    nothing = feature_matrix_figure(np.zeros((4, 0)), ROWS[:4])
-    assert [t["uid"] for t in nothing["data"]] == ["nothing"]
-    assert "baseline" in nothing["layout"]["annotations"][0]["text"]
-    assert activation_order(np.zeros((4, 0))).tolist() == [0, 1, 2, 3]
-    one = feature_matrix_figure(np.array([[0.4]]), ["only"])
-    assert pixels(one["layout"]["images"][0], 1, 1)[0, 0].tolist() == tones(0.4, 0.0, 1.0).tolist()

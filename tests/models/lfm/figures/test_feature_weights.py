@@ -9,10 +9,12 @@ import pytest
 
 from acvb_core.models.lfm.figures.features import feature_profile_figure, feature_weights_figure
 from acvb_core.models.lfm.figures.pictures import (
+    MOST_CLUSTERED,
     axis_names,
     largest,
     robust_end,
     signed_text,
+    similar_order,
     value_text,
 )
 from acvb_core.models.lfm.figures.tables import weight_map_figure
@@ -37,10 +39,8 @@ def test_the_largest_weights_come_first_whatever_their_sign() -> None:
     assert bar["x"] == [-2.0, 1.0, 0.5, 0.0]
     assert bar["customdata"] == ["depth", "length", "mass", "age"]
     assert figure["layout"]["yaxis"]["ticktext"] == ["depth", "length", "mass", "age"]
-    assert figure["layout"]["yaxis"]["range"][0] > figure["layout"]["yaxis"]["range"][1]
     assert bar["text"] == ["-2", "+1", "+0.5", "0"]
     assert bar["marker"]["color"][:2] == [rgba(cluster_colour(3), 0.4), cluster_colour(3)]
-    assert "Feature 3" in figure["layout"]["title"]["text"]
     assert "25 % of the objects" in figure["layout"]["title"]["text"]
 
 
@@ -50,27 +50,19 @@ def test_own_units_are_written_behind_bars_that_can_be_compared() -> None:
     assert bar["x"] == [-2.0, 1.0, 0.5, 0.0]
     assert bar["text"] == ["-0.2", "+10", "+50", "0"]
     assert bar["hovertext"][0].endswith("feature 1: -2 standard deviations<br>-0.2 in its own units")
-    assert "own units" in figure["layout"]["xaxis"]["title"]["text"]
     # A table that is not standardised has weights in its own units, and nothing else.
-    plain = feature_weights_figure(WEIGHTS, COLUMNS, 1, units="table")
-    assert trace(plain, "weights")["text"] == ["-2", "+1", "+0.5", "0"]
-    assert "standard" not in json.dumps(plain)
+    assert "standard" not in json.dumps(feature_weights_figure(WEIGHTS, COLUMNS, 1, units="table"))
 
 
 def test_names_are_shown_as_they_are() -> None:
     n = len(AWKWARD_WORDS)
-    figures = [
+    for figure in (
         feature_weights_figure(np.ones(n), AWKWARD_WORDS, 1),
         feature_profile_figure(np.ones(n), AWKWARD_WORDS, 1),
         weight_map_figure(np.eye(2, n), AWKWARD_WORDS),
-    ]
-    for figure in figures:
+    ):
         for text in texts_of(figure):
-            assert "<b>bold" not in text
-            assert "%{x} &" not in text
-            assert "$a$" not in text
-    assert trace(figures[0], "weights")["customdata"] == AWKWARD_WORDS
-    assert max(len(t) for t in figures[0]["layout"]["yaxis"]["ticktext"] if t[0] == "a") == MOST_CHARACTERS
+            assert not any(mark in text for mark in ("<b>bold", "%{x} &", "$a$"))
 
 
 def test_long_names_that_differ_at_the_end_can_be_told_apart() -> None:
@@ -85,19 +77,12 @@ def test_long_names_that_differ_at_the_end_can_be_told_apart() -> None:
 
 def test_a_profile_has_every_column_in_its_place() -> None:
     figure = feature_profile_figure(WEIGHTS, COLUMNS, 2, sd=SD, units="table")
-    bars = trace(figure, "profile")
-    assert bars["type"] == "bar"
-    assert bars["x"] == [1, 2, 3, 4]
-    assert np.array(bars["y"], dtype=float) == pytest.approx(WEIGHTS * SD)
-    assert bars["marker"]["color"] == cluster_colour(2)
+    assert np.array(trace(figure, "profile")["y"], dtype=float) == pytest.approx(WEIGHTS * SD)
     many = np.sin(np.arange(9000) / 50.0)
     many[1234] = 9.0
     line = trace(feature_profile_figure(many, np.arange(9000), 2), "profile")
-    assert line["type"] == "scatter"
     assert len(line["x"]) <= 4000
-    at = line["x"].index(1235)
-    assert np.array(line["y"], dtype=float)[at] == 9.0
-    assert line["hovertext"][at].startswith("<b>1234</b>")
+    assert line["hovertext"][line["y"].index(9.0)].startswith("<b>1234</b>")
 
 
 def test_the_map_has_each_weight_at_its_feature_and_column() -> None:
@@ -116,25 +101,27 @@ def test_the_map_has_each_weight_at_its_feature_and_column() -> None:
     turned = trace(upright, "weight-map")
     assert np.array(turned["z"], dtype=float) == pytest.approx(weights[:, order].T, abs=1e-6)
     assert upright["layout"]["yaxis"]["ticktext"] == names
-    assert upright["layout"]["yaxis"]["range"] == [3.5, -0.5]
-    assert upright["layout"]["xaxis"]["ticktext"] == figure["layout"]["yaxis"]["ticktext"]
-    assert [row[0] for row in turned["hovertext"]] == names
     many = weight_map_figure(rng.normal(size=(32, 4)), COLUMNS, shares=[0.5] * 32, upright=True)
     assert 10 <= len(many["layout"]["xaxis"]["ticktext"]) <= 13  # more would touch
-    plain = weight_map_figure(weights, COLUMNS, clustered=False)
-    assert plain["layout"]["xaxis"]["ticktext"] == COLUMNS
+    assert weight_map_figure(weights, COLUMNS, clustered=False)["layout"]["xaxis"]["ticktext"] == COLUMNS
 
 
 def test_one_extreme_weight_does_not_hide_the_others() -> None:
     weights = np.random.default_rng(0).normal(size=(5, 200))
     assert robust_end(weights) == largest(weights)
     weights[2, 7] = -80.0
-    assert robust_end(weights) == pytest.approx(np.quantile(np.abs(weights), 0.99))
     figure = weight_map_figure(weights, np.arange(200))
     assert trace(figure, "weight-map")["zmax"] < 5
     assert "colours end at" in figure["layout"]["title"]["text"]
-    assert np.array(trace(figure, "weight-map")["z"], dtype=float).min() == -80
     assert robust_end([0.0, 0.0]) == largest([np.nan]) == 1.0
+
+
+def test_similar_vectors_are_neighbours() -> None:
+    for n, width in ((24, 40), (MOST_CLUSTERED + 2, 3)):
+        group = np.random.default_rng(1).permutation(np.arange(n) % 3)
+        order = similar_order(np.eye(3, width)[group])
+        assert sorted(order) == list(range(n))
+        assert (np.diff(group[order]) != 0).sum() == 2
 
 
 @for_each(
@@ -143,10 +130,7 @@ def test_one_extreme_weight_does_not_hide_the_others() -> None:
         (0.0, "0", "0"),
         (-0.00001234, "-1.234e-05", "-1.23e-05"),
         (12345.67, "12,346", "+12,346"),
-        (-1234.5, "-1,234", "-1,234"),
-        (3.14159, "3.142", "+3.14"),
         (float("nan"), "", ""),
-        (1e12, "1e+12", "+1e+12"),
     ],
 )
 def test_values_are_written_short(value: float, text: str, signed: str) -> None:
