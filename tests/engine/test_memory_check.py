@@ -17,7 +17,7 @@ import acvb_core
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine import machine as free_memory
-from acvb_core.engine.executor import Executor, Status
+from acvb_core.engine.executor import Executor
 from acvb_core.engine.job import Job
 from acvb_core.engine.machine import available_memory
 from acvb_core.engine.prepared import prepare_run
@@ -71,7 +71,7 @@ def test_a_race_is_refused_before_its_first_start(monkeypatch):
     assert not begun
 
 
-def test_nothing_is_compiled_for_a_run_that_is_refused(monkeypatch):
+def test_nothing_is_compiled_for_a_run_that_is_refused(monkeypatch, capsys):
     free(monkeypatch, 100)
     compiled: list[object] = []
     monkeypatch.setattr("acvb_core.engine.executor.compile_for", lambda *_: compiled.append(1))
@@ -81,15 +81,13 @@ def test_nothing_is_compiled_for_a_run_that_is_refused(monkeypatch):
     assert refused.wait(180)
     assert "of memory" in str(refused.inspect().error)
     assert not compiled
-
-
-def test_no_figure_no_refusal(monkeypatch):
+    assert capsys.readouterr().err == ""
     free(monkeypatch, None)
     STARTS["fit, topics"]()
 
 
 def test_a_token_of_every_count_is_counted(monkeypatch):
-    """Four lines of counts can hold more tokens than any machine has room for."""
+    """Four lines of counts can contain more tokens than any machine has memory for."""
     free(monkeypatch, 32 << 30)
     corpus = Corpus.build(sparse.csr_array(np.diag([2_147_483_647] * 4)))
     acvb_core.fit(corpus, "cvb0", k=2, max_sweeps=1)
@@ -102,44 +100,17 @@ def test_a_token_of_every_count_is_counted(monkeypatch):
         tracemalloc.stop()
 
 
-def test_gibbs_refuses_counts_that_single_precision_cannot_count():
-    corpus = Corpus.build(np.array([[1 << 24, 1], [1, 1]]))
-    with pytest.raises(ParameterError, match="16,777,21"):
-        acvb_core.fit(corpus, "gibbs", k=2, burn_in=1, max_sweeps=2)
-
-
-@for_each("what", ["compare", "grid"])
-def test_nothing_is_run_where_a_later_run_does_not_fit(what, monkeypatch):
-    prepared_runs = [
-        prepare_run(CORPUS, method, {"k": k}) for method, k in (("vb", 2), ("vb", 9), ("gibbs", 2))
-    ]
-    small, many, gibbs = (prepared.memory_bytes for prepared in prepared_runs)
+def test_nothing_is_run_if_a_later_run_does_not_fit(monkeypatch):
+    small, gibbs = (prepare_run(CORPUS, method, {"k": 2}).memory_bytes for method in ("vb", "gibbs"))
     begun = []
-    free(monkeypatch, (small + min(many, gibbs)) // 2)
-    several = {
-        "grid": lambda watch: grid(CORPUS, [9, 2], "vb", heldout=0.0, max_sweeps=2, watch=watch),
-        "compare": lambda watch: acvb_core.compare(CORPUS, ["vb", "gibbs"], k=2, watch=watch),
-    }
+    free(monkeypatch, (small + gibbs) // 2)
     with pytest.raises(ParameterError, match="GB"):
-        several[what](lambda *seen: begun.append(seen))
+        acvb_core.compare(CORPUS, ["vb", "gibbs"], k=2, watch=lambda *seen: begun.append(seen))
     assert not begun
-
-
-def test_a_queued_run_is_checked_when_its_turn_comes(monkeypatch, capsys):
-    prepared = prepare_run(CORPUS, "vb", {"k": 3, "max_sweeps": 2})
-    free(monkeypatch, 1000)
-    job = Job(prepared, Executor(1)).start()
-    assert job.wait(180)
-    seen = job.inspect()
-    assert seen.status is Status.FAILED
-    assert seen.error is not None
-    assert seen.error.startswith("VB needs about ")
-    assert capsys.readouterr().err == ""
 
 
 GROUPS = {
     "version 2": ("0::/a/b\n", "a", "memory.max", "memory.current", "inactive_file", "5000"),
-    "version 2, seen from inside": ("0::/x/y\n", "", "memory.max", "memory.current", "inactive_file", "5000"),
     "version 1": ("4:cpu,memory:/a\n0::/\n", "memory/a", "memory.limit_in_bytes", "memory.usage_in_bytes",
                   "total_inactive_file", "5000"),
     "no limit": ("0::/\n", "", "memory.max", "memory.current", "inactive_file", "max"),
@@ -159,16 +130,10 @@ def test_the_limit_of_a_container_counts(own, at, limit, used, cached, most, tmp
     assert found == (2700 if most == "5000" and "cpu:" not in own else None)
 
 
-def test_the_lower_of_both_figures_counts(monkeypatch):
+def test_the_lower_figure_counts_and_a_share_of_it_can_be_set(monkeypatch):
     monkeypatch.setattr(free_memory, "_system_memory", lambda: 500)
     monkeypatch.setattr(free_memory, "_container_memory", lambda: 300)
     assert available_memory() == 300
-    monkeypatch.setattr(free_memory, "_container_memory", lambda: None)
-    assert available_memory() == 500
-
-
-def test_a_share_of_the_free_memory_can_be_set(monkeypatch):
-    monkeypatch.setattr(free_memory, "_system_memory", lambda: 500)
     monkeypatch.setattr(free_memory, "_container_memory", lambda: None)
     monkeypatch.setenv("ACVB_MEMORY_PERCENT", "50")
     assert available_memory() == 250

@@ -20,15 +20,6 @@ def bowl(point: np.ndarray) -> float:
     return float(((point - BEST) ** 2 * [4.0, 1.0]).sum())
 
 
-def test_spread_points_are_those_of_one_sequence() -> None:
-    points = np.array([sobol_point(n, 3, 5) for n in range(16)])
-    # A net: of 16 points two are in each eighth of every side.
-    for side in points.T:
-        assert (np.bincount((side * 8).astype(int), minlength=8) == 2).all()
-    assert (sobol_point(7, 3, 5) == points[7]).all()
-    assert not np.allclose(sobol_point(7, 3, 6), points[7])
-
-
 def improvement(points: np.ndarray, losses: np.ndarray, at: np.ndarray) -> np.ndarray:
     """The expected improvement, written out (Jones, Schonlau, Welch 1998, eq. 15)."""
     scale = losses.std()

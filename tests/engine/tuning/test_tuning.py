@@ -35,14 +35,12 @@ def found() -> Tuning:
 
 def test_the_defaults_are_first_and_the_answer_is_the_best(found: Tuning) -> None:
     table = found.table()
-    assert list(table.columns) == ["trial", "alpha", "beta", "perplexity", "best", "cpu_seconds", "verdict"]
     assert table["trial"].tolist() == list(range(1, 9))
     assert table.loc[0, ["alpha", "beta"]].tolist() == [0.0, 0.01]  # of the registry
     at = table["perplexity"].idxmin()
     assert found.best == table.loc[at, ["alpha", "beta"]].to_dict()
     assert table["best"].tolist() == np.minimum.accumulate(table["perplexity"]).tolist()
     assert set(table["verdict"]) == {"MAX_SWEEPS"}
-    assert (table["cpu_seconds"] > 0).all()
 
 
 def test_each_trial_is_the_run_that_fit_gives(found: Tuning) -> None:
@@ -52,22 +50,16 @@ def test_each_trial_is_the_run_that_fit_gives(found: Tuning) -> None:
         assert trial.perplexity == alone.snapshot.heldout.perplexity
     best = fit(CORPUS, "cvb0", **settings, **found.best)
     assert bits(best.snapshot) == bits(found.best_result.snapshot)
-    assert found.best_result.prepared.spec.values["alpha"] == found.best["alpha"]
-
-
-def test_points_are_spread_before_they_are_chosen(found: Tuning) -> None:
-    space = small_search().space
-    expected = [space.values(sobol_point(n, 2, 0)) for n in range(4)]
-    assert [trial.values for trial in found.trials[1:5]] == expected
-    assert found.trials[5].values != space.values(sobol_point(4, 2, 0))
 
 
 def test_the_best_steps_are_found() -> None:
     found = all_of(told(bowl, trials=18))
-    assert found.best_trial is not None
+    space = small_search().space
+    spread = [space.values(sobol_point(n, 2, 0)) for n in range(17)]
+    assert [trial.values for trial in found.trials[1:5]] == spread[:4]
+    assert found.trials[5].values != spread[4], "points are spread first, and then chosen"
     assert found.best_trial.perplexity < 101
-    evenly = min(bowl(small_search().space.values(sobol_point(n, 2, 0))) for n in range(17))
-    assert evenly > 103
+    assert min(map(bowl, spread)) > 103
 
 
 def test_an_interrupted_search_continues_with_the_same_trials(found: Tuning) -> None:
@@ -77,25 +69,6 @@ def test_an_interrupted_search_continues_with_the_same_trials(found: Tuning) -> 
         assert [t.values for t in whole.trials] == [t.values for t in found.trials]
         assert bits(whole.best_result.snapshot) == bits(found.best_result.snapshot)
     assert list(make_runs(small_search(8), found)) == []
-
-
-def test_a_diverged_run_has_no_perplexity() -> None:
-    def diverge(state: Any, info: Any, poll: Any) -> Any:
-        return state, info._replace(change=math.nan)
-
-    found = all_of(told(bowl, trials=2, after=diverge, max_sweeps=3))
-    assert [t.verdict for t in found.trials] == ["DIVERGED", "DIVERGED"]
-    assert found.table()["perplexity"].isna().all()
-    assert found.table()["best"].isna().all()
-    assert (found.best, found.best_trial, found.best_result) == ({}, None, None)
-
-
-def test_defaults_that_fail_are_an_error() -> None:
-    def fail(values: Mapping[str, float]) -> float:
-        raise FloatingPointError("nothing works")
-
-    with pytest.raises(FloatingPointError, match="nothing works"):
-        all_of(told(fail))
 
 
 def test_nothing_is_tried_twice() -> None:
@@ -133,18 +106,16 @@ def test_the_steps_of_a_stream_are_tuned() -> None:
     assert found.names == tuple(one.name for one in method_row("lda", "scvb0").tuned)
     result, table = found.best_result, found.table()
     assert result.prepared.spec.values["epochs"] == 1.0
-    assert result.prepared.spec.heldout_documents == 0.2
-    assert result.snapshot.passes == pytest.approx(1.0)
     alone = fit(CORPUS, "scvb0", heldout_documents=0.2, k=10, epochs=1.0, **found.best)
     assert alone.summary()["heldout"]["completion_perplexity"] == table["best"].iloc[-1]
     # The defaults are for corpora of many thousand documents.
     assert table["best"].iloc[-1] < table["perplexity"].iloc[0]
     assert plan_search(CORPUS, "scvb0", epochs=0.5).fixed["epochs"] == 0.5
-    with pytest.raises(ParameterError, match="epochs"):
-        plan_search(CORPUS, "cvb0", epochs=0.5)
 
 
 def test_documents_are_held_out_unless_words_are() -> None:
+    with pytest.raises(ParameterError, match="hold out a larger share"):
+        tune(CORPUS, "cvb0", 2, **OPTIONS | {"heldout": 1e-9})
     options = {name: value for name, value in OPTIONS.items() if name != "heldout"}
     assert plan_search(CORPUS, "cvb0", **options).split["heldout_documents"] == 0.02
     assert plan_search(CORPUS, "cvb0", **OPTIONS).split["heldout_documents"] == 0.0
@@ -155,15 +126,11 @@ def test_documents_are_held_out_unless_words_are() -> None:
     "options, says",
     [
         ({"trials": 0}, "trials is 0"),
-        ({"trials": 2.5}, "trials is 2.5"),
-        ({"method": "nothing"}, "no method"),
-        ({"wings": 2}, "wings"),
         ({"k": 0}, "k is 0"),
         ({"ranges": ()}, "nothing to tune: it has no steps"),
         ({"ranges": (Range("wings", 0, 1),)}, "no setting 'wings'"),
         ({"method": "acvb0", "ranges": (Range("track", 0, 1),)}, "track is not a number"),
         ({"ranges": (Range("beta", 0.5, 0.5),)}, "must go upwards"),
-        ({"ranges": (Range("beta", 0.5, math.inf),)}, "must go upwards"),
         ({"ranges": (Range("alpha", 0.0, 1.0, log=True),)}, "above 0"),
         ({"ranges": (Range("alpha", 1.0, 1e9),)}, "alpha is"),
         ({"heldout": 0.0, "heldout_documents": 0.0}, "share above 0"),
@@ -200,14 +167,8 @@ def test_runs_that_diverge_or_fail_are_bad_trials() -> None:
     failed, lost = table["verdict"] == FAILED, table["alpha"] > 0.5
     assert failed.any()
     assert (lost & ~failed).any()
-    assert table.loc[failed | lost, "perplexity"].isna().all()
-    assert table.loc[~failed & ~lost, "perplexity"].notna().all()
+    assert table["perplexity"].isna().equals(failed | lost)
     assert {t.error for t in found.trials if t.verdict == FAILED} == {"FloatingPointError: too large a step"}
-    assert table["best"].notna().all()
     assert (np.diff(table["best"]) <= 0).all()
-    assert found.best_result.prepared.spec.values["beta"] == found.best["beta"]
-
-
-def test_too_small_a_share_is_refused() -> None:
-    with pytest.raises(ParameterError, match="hold out a larger share"):
-        tune(CORPUS, "cvb0", 2, **OPTIONS | {"heldout": 1e-9})
+    with pytest.raises(FloatingPointError, match="too large"):  # of the defaults: nothing else can be better
+        all_of(told(lambda values: bad({"alpha": 0.1, "beta": 1.0})))
