@@ -16,17 +16,12 @@ from acvb_core.data.corpora import tokenise
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import (
-    DROP_REASONS,
     TOKEN_PATTERN,
-    CutTexts,
     Tokeniser,
     find_spans,
     is_number,
 )
-from acvb_core.models.lda.online.streaming_lda import StreamingLda
-from acvb_core.models.lda.transform import as_corpus
-from tests.data.support import EVERYTHING
-from tests.loops import for_each
+from tests.loops import for_each, rotate
 
 TEXTS = [
     "The bank by the river: the river bank of 1996.",
@@ -100,41 +95,12 @@ def test_the_same_words_are_kept_as_by_scikit_learn(given_texts, tokeniser):
     assert selection.preview.kept.counts.tolist() == totals[order].tolist()
 
 
-@given(texts, tokenisers())
-def test_every_word_is_kept_or_dropped_once(given_texts, tokeniser):
-    preview = tokeniser.preview(given_texts)
-    lists = [preview.kept, *preview.dropped.values()]
-    names = [word for words in lists for word in words.words]
-    assert len(set(names)) == len(names)
-    assert tuple(preview.dropped) == tuple(DROP_REASONS)
-    assert preview.n_documents == len(given_texts)
-    if tokeniser.ngrams == 1:
-        everything = Tokeniser(**(EVERYTHING.to_dict() | {"lowercase": tokeniser.lowercase})).preview(
-            given_texts
-        )
-        assert sum(words.n_tokens for words in lists) == everything.kept.n_tokens
-        assert set(names) == set(everything.kept.words)
-
-
-@given(texts, st.lists(tokenisers(), min_size=1, max_size=4))
-def test_texts_cut_once_serve_every_setting(given_texts, several):
-    cut = CutTexts(given_texts)
-    for tokeniser in several:
-        once, afresh = cut.select(tokeniser), tokeniser.select(given_texts)
-        assert once.vocabulary.tolist() == afresh.vocabulary.tolist()
-        assert (once.counts.toarray() == afresh.counts.toarray()).all()
-        assert once.preview.empty.tolist() == afresh.preview.empty.tolist()
-
-
 def test_reasons():
     preview = Tokeniser(min_documents=2, max_share=0.5, extra_stop_words=("boat",), max_words=1).preview(
         TEXTS
     )
     assert preview.kept.top(9) == [("bank", 5, 2)]
-    assert preview.dropped["stop_word"].top(9) == [
-        ("the", 6, 3), ("and", 2, 2), ("boat", 2, 1), ("of", 2, 2),
-        ("by", 1, 1), ("don", 1, 1), ("it", 1, 1), ("on", 1, 1),
-    ]  # fmt: skip
+    assert preview.dropped["stop_word"].top(3) == [("the", 6, 3), ("and", 2, 2), ("boat", 2, 1)]
     assert preview.dropped["number"].top(9) == [("1996", 2, 2)]
     assert preview.dropped["too_rare"].words.tolist() == ["boats", "lends", "takes"]
     assert preview.dropped["too_common"].n_words == 0
@@ -166,30 +132,18 @@ def test_spans_take_the_longest_phrase_from_the_left():
     assert Tokeniser().spans(text, index) == [s for s in Tokeniser().spans(text, index) if s[2] < 3]
 
 
-def test_spans_where_lower_case_is_longer():
-    text = "İİ İstanbul İ bank"
-    spans = Tokeniser(token_pattern=r"\S+").spans(text, [text.lower().split()[1], "bank"])
-    assert [text[a:b] for a, b, _ in spans] == ["İstanbul", "bank"]
-
-
 @for_each(
     "settings",
     [
         {"ngrams": 4},
-        {"ngrams": 0},
-        {"min_documents": 0},
         {"max_share": 0.0},
-        {"max_share": 1.5},
-        {"max_words": -1},
         {"lowercase": "yes"},
         {"stop_words": "english"},
         {"stop_words": ("klingon",)},
         {"extra_stop_words": "the"},
         {"extra_stop_words": (1,)},
         {"token_pattern": "("},
-        {"token_pattern": r"\w*"},
         {"token_pattern": r"(a)(b)"},
-        {"token_pattern": None},
         {"stemmer": "porter"},
     ],
 )
@@ -202,13 +156,11 @@ def test_wrong_settings_are_refused(settings):
 WITHOUT_BLANKS = {
     "chinese": "机器学习是人工智能的一个分支。显然,机器学习是实现人工智能的一个途径。北京是中国的首都",
     "chinese with english": "我们在这里使用machine learning的方法来分析这些文本数据。深度学习deep learning是最",
-    "classical chinese": "子曰學而時習之不亦說乎。有朋自遠方來,不亦樂乎。人不知而不慍,不亦君子乎",
     "japanese": "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。何でも薄暗いじめじめした所で",
     "korean": "한국어는대한민국과조선민주주의인민공화국의공용어이다. 오늘은날씨가매우좋아서친구들과함께공원에갔습니다",
     "thai": "ภาษาไทยเป็นภาษาที่ใช้ในประเทศไทย มีผู้พูดจำนวนมาก กรุงเทพมหานครเป็นเมืองหลวงของประเทศไทย",
     "lao": "ພາສາລາວເປັນພາສາທາງການຂອງສາທາລະນະລັດປະຊາທິປະໄຕປະຊາຊົນລາວ ວຽງຈັນເປັນນະຄອນຫຼວງຂອງປະເທດລາວ",
     "khmer": "ភាសាខ្មែរជាភាសាផ្លូវការរបស់ប្រទេសកម្ពុជា រាជធានីភ្នំពេញគឺជាទីក្រុងធំបំផុតនៅក្នុងប្រទេស",
-    "burmese": "မြန်မာဘာသာစကားသည် မြန်မာနိုင်ငံ၏ ရုံးသုံးဘာသာစကားဖြစ်သည်။ ရန်ကုန်မြို့သည် မြန်မာနိုင်ငံ၏",
     "letters of a gene": "ACGTACGTTAGCTAGCTAGCATCGATCGATCGATCAGCTAGCATCGAT GATTACAGATTACAGATTACAGATTACAGATTACAGATTACA",
 }
 #: … and with them, or without such words.
@@ -226,36 +178,24 @@ WITH_BLANKS = {
 EVERY = {"min_documents": 1, "max_share": 1.0, "stop_words": ()}
 
 
-@for_each("language", list(WITHOUT_BLANKS))
-@for_each("pattern", [r"(?u)\b\w\w+\b", r"\S+"])
-@for_each("ngrams", [1, 2])
-def test_texts_without_blanks_between_words_are_reported(language, pattern, ngrams):
-    tokeniser = Tokeniser(**EVERY, token_pattern=pattern, ngrams=ngrams)
+@for_each("language, pattern", rotate(WITHOUT_BLANKS, [r"(?u)\b\w\w+\b", r"\S+"]))
+def test_texts_without_blanks_between_words_are_reported(language, pattern):
+    tokeniser = Tokeniser(**EVERY, token_pattern=pattern)
     uncut = tokeniser.preview([WITHOUT_BLANKS[language], WITH_BLANKS["english"]]).uncut
     assert uncut is not None
     assert "tokeniser of your own" in uncut
-    named = {
-        "letters of a gene": "token pattern",
-        "chinese with english": "Chinese",
-        "classical chinese": "Chinese",
-    }
+    named = {"letters of a gene": "token pattern", "chinese with english": "Chinese"}
     assert named.get(language, language.capitalize()) in uncut
 
 
-@for_each("language", list(WITH_BLANKS))
-@for_each("pattern", [r"(?u)\b\w\w+\b", r"\S+"])
-@for_each("ngrams", [1, 3])
-def test_words_between_blanks_are_not_reported(language, pattern, ngrams):
+@for_each("language, pattern", rotate(WITH_BLANKS, [r"(?u)\b\w\w+\b", r"\S+"]))
+def test_words_between_blanks_are_not_reported(language, pattern):
     text = WITH_BLANKS[language]
-    assert Tokeniser(**EVERY, token_pattern=pattern, ngrams=ngrams).preview([text, text[:40]]).uncut is None
+    assert Tokeniser(**EVERY, token_pattern=pattern).preview([text, text[:40]]).uncut is None
 
 
 def test_marks_belong_to_their_letters():
     tokeniser = Tokeniser(**EVERY)
-    assert tokeniser.preview(["cafe\u0301s d'e\u0301te\u0301"]).kept.words.tolist() == [
-        "cafe\u0301s",
-        "e\u0301te\u0301",
-    ]
     hindi = load_corpus(
         [WITH_BLANKS["hindi"], "और हिन्दी"], tokeniser=Tokeniser(stop_words=["hindi"], max_share=1.0)
     )
@@ -273,23 +213,15 @@ def test_a_function_gives_the_words():
     loaded = load_corpus(["abc abd", "ABD", "xyz"], tokeniser=bigrams)
     assert loaded.data.vocabulary.tolist() == ["ab", "bd"]
     assert loaded.data.tokeniser == Tokeniser(function=bigrams)
-    loaded = load_corpus(["abc abd", "ABD"], tokeniser=Tokeniser(function=bigrams, **EVERY))
-    assert loaded.data.vocabulary.tolist() == [" a", "ab", "bc", "bd", "c "]
-    assert loaded.data.counts.toarray().tolist() == [[1, 2, 1, 1, 1], [0, 1, 0, 1, 0]]
     kept = Tokeniser(function=str.split, lowercase=False, **EVERY).preview(["Don't \u3000 bank", " "]).kept
     assert kept.words.tolist() == ["Don't", "bank"]
-    stopped = Tokeniser(function=str.split, **EVERY | {"stop_words": ("english",)}, extra_stop_words=("x-y",))
-    assert stopped.preview(["Don't x-y 1996 bank"]).kept.words.tolist() == ["bank"]
 
 
 @for_each(
     "function, told",
     [
         (lambda text: text.upper(), "of the type str; it must give a list of str"),
-        (lambda text: None, "of the type NoneType; it must give a list of str"),
         (lambda text: [text, 3], r"a list with a int \(3\); it must give a list of str"),
-        (lambda text: [None], r"a list with a NoneType \(None\)"),
-        (lambda text: text.nothing, "fails: AttributeError"),
         (lambda text: (1 / 0 for _ in text), "fails: ZeroDivisionError"),
     ],
 )
@@ -306,11 +238,6 @@ def test_a_function_that_fails_is_named_with_the_text(function, told, tmp_path):
         assert "second_only" in str(caught.value)
         assert "of text 2 ('the second one')" in str(caught.value)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_objects_that_are_not_a_tokeniser_are_refused():
-    with pytest.raises(ParameterError, match="must take a text"):
-        load_corpus(["a text"], tokeniser=3)
 
 
 MANY = ["a cat and a dog", "a dog in a house", "the house of the cat", "cat dog house"] * 3
@@ -330,23 +257,6 @@ def test_a_model_made_with_a_function_needs_it_again(tmp_path):
     assert again.transform(["dog house"]).to_numpy()[:, 1:] == pytest.approx(wanted)
     lists = acvb_core.load_model(path).transform([["dog", "house"]])
     assert lists.to_numpy()[:, 1:] == pytest.approx(wanted)
-    stream = acvb_core.StreamingLda("sdm", k=2, tokeniser=str.split).partial_fit(MANY)
-    assert stream.transform(["dog house"])["tokens"].tolist() == [2]
-    acvb_core.save_model(acvb_core.fit(MANY, "cvb0", k=2, max_sweeps=2), path)
-    with pytest.raises(ParameterError, match="not cut by a function"):
-        acvb_core.load_model(path, tokeniser=str.split)
-
-
-def test_a_folder_made_with_a_function_needs_it_again(tmp_path):
-    lines = "\n".join(MANY).encode()
-    acvb_core.read_to_disk(lines, tmp_path / "disk", tokeniser=str.split)
-    corpus = acvb_core.DiskCorpus.open(tmp_path / "disk")
-    assert corpus.tokeniser.function == "builtins.str.split"
-    assert not corpus.tokeniser.cuts_texts
-    with pytest.raises(ParameterError, match=re.escape("DiskCorpus.open(…, tokeniser=function)")):
-        corpus.tokeniser.spans("dog", ["dog"])
-    corpus = acvb_core.DiskCorpus.open(tmp_path / "disk", tokeniser=str.split)
-    assert corpus.tokeniser.spans("dog", ["dog"]) == [(0, 3, 0)]
 
 
 LISTS = [["The", "cat", "1996"], ["The", "dog", "cat"], [], ["dog", "x y", "cat", "of"]]
@@ -360,8 +270,6 @@ def test_lists_of_words_are_taken_as_they_are():
     assert loaded.report.count("empty_documents") == 1
     asked = load_corpus(LISTS, tokeniser=Tokeniser(min_documents=1)).data
     assert asked.vocabulary.tolist() == ["cat", "dog", "x y"]
-    pairs = load_corpus(LISTS, tokeniser=Tokeniser(token_pattern="", ngrams=2, **EVERY)).data
-    assert "the cat" in pairs.vocabulary
 
 
 def test_lists_of_words_and_texts_are_kept_apart():
@@ -371,11 +279,8 @@ def test_lists_of_words_and_texts_are_kept_apart():
     ]
     with pytest.raises(ParameterError, match="were lists of words"):
         result.transform(["dog house"])
-    for tokeniser in (Tokeniser(token_pattern=r"\S+"), str.split):
-        with pytest.raises(ParameterError, match="lists of words already"):
-            load_corpus(LISTS, tokeniser=tokeniser)
-    with pytest.raises(ParameterError, match="lists of words"):
-        load_corpus(["a text"], tokeniser=Tokeniser(token_pattern=""))
+    with pytest.raises(ParameterError, match="lists of words already"):
+        load_corpus(LISTS, tokeniser=str.split)
     with pytest.raises(ParameterError, match=r"document 2 is a list with a int \(3\)"):
         load_corpus([["a"], ["b", 3]])
 
@@ -404,40 +309,22 @@ def test_spans_are_those_of_re(pattern):
 def test_an_endless_pattern_is_refused_and_names_the_text():
     with pytest.raises(ParameterError) as caught:
         list(find_spans(["a1", "fine", LONG, "a2"], ENDLESS))
-    message = str(caught.value)
-    assert repr(ENDLESS) in message
-    assert "text 3" in message
-    assert "aaaa" in message
-    assert "(a+)+" in message
-
-
-@pytest.mark.usefixtures("short_limit")
-def test_a_text_after_the_first_piece_has_its_own_number(monkeypatch):
-    monkeypatch.setattr(tokenise, "LETTERS", 2)
-    with pytest.raises(ParameterError, match="text 14"):
-        list(find_spans(["a1", "a2", "", LONG], ENDLESS, first=11))
+    for part in (repr(ENDLESS), "text 3", "aaaa", "(a+)+"):
+        assert part in str(caught.value)
 
 
 TOKENISER = Tokeniser(token_pattern=ENDLESS, stop_words=(), min_documents=1, max_share=1.0)
 FILE = f"a1 a2\n{LONG}\n".encode()
 
 
-def streamed():
-    # The first documents have set how texts are cut.
-    return StreamingLda("sdm", k=2, tokeniser=TOKENISER).partial_fit(["a1", LONG])
-
-
 @pytest.mark.usefixtures("short_limit")
 @for_each(
     "read",
     [
-        lambda folder: TOKENISER.preview(["a1", LONG]),
         lambda folder: TOKENISER.spans(LONG, ["a"]),
         lambda folder: load_corpus(FILE, tokeniser=TOKENISER),
         lambda folder: read_to_disk(FILE, folder / "disk", tokeniser=TOKENISER),
         lambda folder: read_to_disk(FILE, folder / "disk", tokeniser=TOKENISER, broken="skip"),
-        lambda folder: as_corpus(["a1", LONG], TOKENISER, "topics"),
-        lambda folder: streamed(),
         lambda folder: Tokeniser(token_pattern=ENDLESS, extra_stop_words=(LONG,)).drops("a1"),
     ],
 )
@@ -445,34 +332,6 @@ def test_every_way_to_cut_texts_refuses_it(read, tmp_path):
     with pytest.raises(ParameterError, match="takes more than"):
         read(tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_phrases_follow_the_stop_words():
-    cut = CutTexts(["bank of river"] * 2)
-    settings = {"ngrams": 2, "max_share": 1.0}
-    assert "bank river" in cut.select(Tokeniser(**settings)).vocabulary
-    assert "bank of" in cut.select(Tokeniser(**settings, stop_words=())).vocabulary
-    assert "bank river" in cut.select(Tokeniser(**settings)).vocabulary
-    assert "bank of river" in cut.select(Tokeniser(**settings | {"ngrams": 3}, stop_words=())).vocabulary
-
-
-def test_no_text_has_a_word():
-    preview = Tokeniser(ngrams=2).preview(["", "…"])
-    assert (preview.kept.n_words, preview.blame(), preview.empty.tolist()) == (0, None, [0, 1])
-
-
-def test_spans_of_a_pattern_with_a_group():
-    text = "#river and #bank"
-    tokeniser = Tokeniser(token_pattern=r"#(\w+)")
-    assert tokeniser.preview([text, text]).kept.n_words == 0  # in all documents
-    assert [text[a:b] for a, b, _ in tokeniser.spans(text, ["river", "bank"])] == ["river", "bank"]
-
-
-def test_contractions_are_cut_like_the_texts():
-    assert Tokeniser().drops("don") == "stop_word"
-    assert Tokeniser(lowercase=False).drops("The") == "stop_word"
-    assert Tokeniser(stop_words=(), extra_stop_words=("don't",)).drops("don") == "stop_word"
-    assert Tokeniser(stop_words=()).drops("don") is None
 
 
 def test_numbers():

@@ -6,16 +6,13 @@ import base64
 import gzip
 import io
 import re
-import sqlite3
 import zipfile
 import zlib
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
-import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
@@ -25,16 +22,15 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.infer import guess_kind
 from acvb_core.data.relation_readers import load_relation
-from acvb_core.data.sources import arrays, containers, parse
+from acvb_core.data.sources import containers, parse
 from acvb_core.data.table_build import load_table
 from benchmarks.fuzz_readers.judge import faults_raised, judge
 from benchmarks.fuzz_readers.mutations import draw_input
 from benchmarks.fuzz_readers.readers import READERS as FUZZED
 from benchmarks.fuzz_readers.readers import Reader
 from tests.data.support import zipped
-from tests.loops import for_each
+from tests.loops import for_each, rotate
 
 BOTH = for_each("load", [load_relation, load_table])
 
@@ -59,9 +55,7 @@ def compressed(kind: str, indices: Any, indptr: Any, shape: Any = (2, 2), data: 
 
 BROKEN = {
     "csr, index beyond": (compressed("csr", [0, 99_999_999], [0, 1, 2]), "indices must be < 2"),
-    "csr, negative index": (compressed("csr", [0, -1], [0, 1, 2]), "indices must be >= 0"),
-    "csc, index beyond": (compressed("csc", [0, 99_999_999], [0, 1, 2]), "indices must be < 2"),
-    "csr, falling pointers": (compressed("csr", [0, 1], [0, 9, 2]), "non-decreasing"),
+    "csc, negative index": (compressed("csc", [0, -1], [0, 1, 2]), "indices must be >= 0"),
     "csr, pointers that fall to 0": (compressed("csr", [266, 512], [0, 2, 0]), "non-decreasing"),
     "bsr, pointers that fall far": (
         compressed("bsr", np.int32([0, 1, 2]), np.int32([0, 1, 2, -(2**31)]), (3, 4), np.ones((3, 1, 1))),
@@ -69,20 +63,13 @@ BROKEN = {
     ),
     "csr, pointers from 1": (compressed("csr", [0, 1], [1, 1, 2]), "start"),
     "csr, too many promised": (compressed("csr", [0, 1], [0, 1, 2**31 - 1]), "cannot be read"),
-    "csr, a value too few": (compressed("csr", [0, 1], [0, 1, 2], data=[1.0]), "cannot be read"),
     "csr, fractional indices": (compressed("csr", [0.5, 1.0], [0, 1, 2]), "cannot be read"),
     "csr, complex": (compressed("csr", [0, 1], [0, 1, 2], data=[1j, 2]), "type complex128"),
-    "csr, negative shape": (compressed("csr", [0, 1], [0, 1, 2], shape=[2, -2]), "cannot be read"),
     "csr, three sides": (compressed("csr", [0, 1], [0, 1, 2], shape=[2, 2, 2]), "cannot be read"),
     "csr, no indices": (npz(format=np.array("csr"), shape=np.array([2, 2]), data=np.ones(2)), "cannot be read"),
-    "bsr, index beyond": (compressed("bsr", [0, 5], [0, 1, 2], [4, 4], np.ones((2, 2, 2))), "must be < 2"),
     "bsr, ragged blocks": (compressed("bsr", [0], [0, 1], [3, 3], np.ones((1, 2, 2))), "cannot be read"),
     "coo, index beyond": (
         npz(format=np.array("coo"), shape=np.array([2, 2]), data=np.ones(1), row=np.array([7]), col=np.array([0])),
-        "cannot be read",
-    ),
-    "coo, negative index": (
-        npz(format=np.array("coo"), shape=np.array([2, 2]), data=np.ones(1), row=np.array([-1]), col=np.array([0])),
         "cannot be read",
     ),
     "dia, offset beyond": (
@@ -103,18 +90,6 @@ def test_a_broken_sparse_matrix_is_refused(load: Any, case: str) -> None:
 
 
 @BOTH
-def test_a_date_that_no_calendar_has_is_refused(load: Any) -> None:
-    book = openpyxl.Workbook()
-    for row in (["height", "born"], [1, 2], [3, -1e100]):
-        book.active.append(row)
-    book.active["B3"].number_format = "yyyy-mm-dd"
-    out = io.BytesIO()
-    book.save(out)
-    with pytest.raises(DataError, match="workbook"):
-        load(out.getvalue(), filename="upload.xlsx")
-
-
-@BOTH
 @for_each("side", [2**31 - 2, 40_000_000])
 def test_a_sparse_matrix_that_claims_far_more_than_it_contains_is_refused(load: Any, side: int) -> None:
     out = io.BytesIO()
@@ -127,12 +102,9 @@ def test_a_sparse_matrix_that_claims_far_more_than_it_contains_is_refused(load: 
     "content, words",
     [
         (header((10**6, 10**6)), "claims the shape"),
-        (header((3, 3), held=bytes(8 * 8)), "claims the shape"),
         (header((3, -3), held=bytes(72)), "claims the shape"),
-        (header((2**62, 2**62)), "claims the shape"),
         (header((10**12, 2), "|S0"), "type |S0"),
         (header((2, 2), "|O", held=b"\x80\x04N."), "type object"),
-        (header((2, 2), "|V8", held=bytes(32)), "type"),
         (header((2, 2), "<m8[s]", held=bytes(32)), "type"),
         (header((2, 2), "<c16", held=bytes(64)), "type complex128"),
         (header((2, 2), held=bytes(32))[:40], "cannot be read"),
@@ -158,13 +130,6 @@ def test_a_small_archive_that_unpacks_to_gigabytes_is_refused() -> None:
             load(bytes(bomb), filename="upload.npz")
 
 
-def test_small_cells_count_as_the_numbers_that_they_become(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acvb_core.data.sources.source.ROOM", 100_000)
-    content = npz(packed=True, x=np.zeros((200, 100), dtype=np.uint8))
-    with pytest.raises(DataError, match="unpacks to more than 100,000"):
-        load_table(content, filename="upload.npz")
-
-
 BANNER = "%%MatrixMarket matrix coordinate real "
 
 
@@ -172,12 +137,9 @@ BANNER = "%%MatrixMarket matrix coordinate real "
     "text, words",
     [
         (BANNER + "general\n40000000 2 1\n1 1 1\n", "40,000,000 rows for 1 entry"),
-        (BANNER + "general\n2 40000000 1\n1 1 1\n", "40,000,000 columns for 1 entry"),
         (BANNER + "general\n2 2 900000000\n1 1 1\n", "promises 900,000,000 entries"),
         (BANNER + "general\n2 2 1\n3 1 1\n", "not a readable MatrixMarket"),
-        (BANNER + "general\n2 2 1\n0 1 1\n", "not a readable MatrixMarket"),
         (BANNER + "general\n2 2 1\n-1 1 1\n", "not a readable MatrixMarket"),
-        (BANNER + "symmetric\n3 2 1\n3 1 1\n", "MatrixMarket|outside|exceeds|index|symmetric"),
         (BANNER + "general\n2 2 3\n1 1 1\n", "not a readable MatrixMarket"),
     ],
 )
@@ -185,18 +147,6 @@ def test_a_market_file_that_claims_more_than_it_contains_is_refused(text: str, w
     for content in (text.encode(), gzip.compress(text.encode(), mtime=0)):
         with pytest.raises(DataError, match=words):
             load_relation(content, filename="upload.mtx")
-
-
-@for_each(
-    "content, words",
-    [
-        (b"*Vertices 4000000\n*Arcs\n1 2\n", "4,000,000 vertices for 1 entry"),
-        (b"*Vertices 999999", "999,999 vertices for 0 entries"),
-    ],
-)
-def test_vertices_that_no_link_names_are_not_made(content: bytes, words: str) -> None:
-    with pytest.raises(DataError, match=words):
-        load_relation(content, filename="upload.net")
 
 
 def test_a_gzip_file_of_one_thing_repeated_is_refused_as_it_unpacks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,14 +159,6 @@ def test_a_gzip_file_of_one_thing_repeated_is_refused_as_it_unpacks(monkeypatch:
     usual = "\n".join(f"a{i},b{j}" for i, j in rng.integers(300, size=(150_000, 2))).encode()
     assert len(usual) > 1 << 20
     assert load_relation(gzip.compress(usual, mtime=0), filename="upload.csv.gz").data.shape == (300, 300)
-
-
-def test_an_archive_of_many_arrays_is_refused_before_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrays, "MAX_ARRAYS", 3)
-    content = npz(**{f"x{i}": np.ones((2, 2)) for i in range(4)})
-    monkeypatch.setattr(arrays.npy, "read_array", lambda *_, **__: pytest.fail("an array was read"))
-    with pytest.raises(DataError, match="holds 4 arrays; at most 3"):
-        load_table(content, filename="upload.npz")
 
 
 @BOTH
@@ -235,11 +177,6 @@ def test_an_endless_line_of_json_is_refused(load: Any, monkeypatch: pytest.Monke
     with pytest.raises(DataError, match="longer than 1,000 characters") as caught:
         load(lines, filename="upload.jsonl")
     assert caught.value.line == 2
-
-
-def test_a_number_of_endless_digits_is_named() -> None:
-    with pytest.raises(DataError, match="too many digits"):
-        load_relation(b'{"a": ' + b"9" * 5_000 + b', "b": 1}\n', filename="upload.jsonl")
 
 
 @for_each("load", [load_relation, load_table, load_corpus])
@@ -296,13 +233,8 @@ def test_a_nul_byte_in_a_matrix_market_file_is_named(content: bytes, line: int) 
     assert caught.value.line == line
 
 
-def test_a_matrix_market_file_may_not_claim_a_number_of_thousands_of_digits() -> None:
-    with pytest.raises(DataError, match="at most 18 digits"):
-        load_relation(MARKET + b"3 3 " + b"9" * 5_000 + b"\n1 1\n")
-
-
 @for_each("form", ["array", "coordinate"])
-@for_each("symmetry, size", [("symmetric", "1 4"), ("symmetric", "4 1"), ("skew-symmetric", "1 1")])
+@for_each("symmetry, size", [("symmetric", "1 4"), ("skew-symmetric", "1 1")])
 def test_a_matrix_market_file_that_is_symmetric_is_square(form: str, symmetry: str, size: str) -> None:
     """SciPy's reader writes outside of its memory where it is not."""
     entries = " 1\n1 1 1\n" if form == "coordinate" else "\n1\n"
@@ -311,20 +243,7 @@ def test_a_matrix_market_file_that_is_symmetric_is_square(form: str, symmetry: s
     assert caught.value.line == 2
 
 
-def test_the_lines_of_a_matrix_market_file_end_where_its_reader_ends_them() -> None:
-    """After a form feed stands no size line, whatever it looks like: the real one claims more than there is."""
-    with pytest.raises(DataError, match="promises 900,000,000 entries"):
-        load_relation(MARKET + b"%\x0c3 3 1\n3 3 900000000\n1 1\n")
-
-
-@for_each("encoding", ["UTF1.5", "shift_jis", "utf-7"])
-def test_xml_of_an_unknown_encoding_is_refused(encoding: str) -> None:
-    content = f'<?xml version="1.0" encoding="{encoding}"?><graphml><graph/></graphml>'.encode()
-    with pytest.raises(DataError, match=r"this XML cannot be decoded"):
-        load_relation(content)
-
-
-@for_each("code", [0x110000, 2**32 - 1, 0xD800])
+@for_each("code", [0x110000, 0xD800])
 @for_each("order", ["<", ">"])
 def test_an_array_of_texts_without_letters_is_refused(code: int, order: str) -> None:
     rows = np.array([ord("a"), code], dtype=f"{order}u4").view(f"{order}U1")
@@ -343,8 +262,7 @@ def test_a_file_of_columns_needs_columns_and_rows(load: Any, write: Any) -> None
         load(columns(write))
 
 
-@for_each("write", [plain_parquet, packed_parquet])
-@for_each("load", READERS)
+@for_each("load, write", rotate(READERS, [plain_parquet, packed_parquet]))
 @for_each("known", [b"Ann", b"Gil"])
 def test_a_column_of_texts_that_are_not_utf_8_is_named(load: Any, write: Any, known: bytes) -> None:
     # As another encoding writes a letter, in the first row and in the last.
@@ -383,22 +301,6 @@ def test_a_workbook_with_a_cell_far_away_is_refused(cell: str) -> None:
             load(far.getvalue())
 
 
-@for_each("cell", ["A" + "1" * 20, "A" + "1" * 5_000, "A" * 10 + "1", "Z" * 5_000 + "1"])
-def test_a_workbook_with_a_cell_at_an_endless_place_is_refused(cell: str) -> None:
-    """The reader of workbooks takes the last bits of the number for the row, and ends the process as above."""
-    out = io.BytesIO()
-    pd.DataFrame({"person": ["Ann"], "event": ["Fair"]}).to_excel(out, index=False)
-    far = io.BytesIO()
-    with zipfile.ZipFile(out) as book, zipfile.ZipFile(far, "w") as changed:
-        for name in book.namelist():
-            changed.writestr(name, book.read(name).replace(b'r="A2"', f'r="{cell}"'.encode()))
-    for load in READERS:
-        with pytest.raises(
-            DataError, match=r"sheet1.xml has a cell at the place [AZ1]+…, which no sheet has"
-        ):
-            load(far.getvalue())
-
-
 @for_each(
     "old, new, words",
     [
@@ -422,20 +324,6 @@ def test_a_sheet_of_opendocument_that_is_no_xml_is_refused(old: bytes, new: byte
             load(broken.getvalue())
 
 
-def test_a_database_whose_table_has_bytes_for_a_name_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "base"
-    with sqlite3.connect(path) as base:
-        base.execute("CREATE TABLE things (person TEXT, event TEXT)")
-        base.execute("INSERT INTO things VALUES ('Ann', 'Fair')")
-        base.execute("PRAGMA writable_schema = on")
-        base.execute("UPDATE sqlite_master SET name = CAST(name AS BLOB)")
-    base.close()
-    with pytest.raises(
-        DataError, match=r"SQLite database that cannot be read \(the name of a table is no text"
-    ):
-        load_relation(path.read_bytes())
-
-
 @for_each(
     "content",
     [
@@ -447,18 +335,6 @@ def test_a_database_whose_table_has_bytes_for_a_name_is_refused(tmp_path: Path) 
 def test_half_of_a_letter_in_json_is_refused(content: bytes) -> None:
     with pytest.raises(DataError, match="half of a letter"):
         load_relation(content, filename="links.jsonl" if content.startswith(b'{"person"') else "graph.json")
-
-
-@for_each("content", [b"doc,1,class,doc", b'"1";word;value;1\n'])
-def test_the_kind_of_a_file_with_names_alone_is_guessed(content: bytes) -> None:
-    assert guess_kind(content, "file.csv").kind == "relation"
-
-
-def test_a_number_of_endless_digits_above_a_table_is_refused() -> None:
-    """Python refuses to read a whole number of more than 4,300 digits, here one that may be the name of a column."""
-    names = ",".join(["1960", "1961", "1962", "9" * 5_000])
-    with pytest.raises(DataError, match=r"line 1, column 5: a number .* is infinite or above 1e\+100"):
-        load_table(f"country,{names}\nA,2,3,4,5\nB,4,6,7,9\n".encode())
 
 
 #: A database of 1,020 bytes whose list of tables claims to be longer than any memory; found with random changes.
