@@ -8,7 +8,7 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,18 +16,13 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.io
-from hypothesis import given
 from hypothesis import strategies as st
 from scipy import io as scipy_io
 from scipy import sparse
 
-import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data import relation as relation_module
-from acvb_core.data.relation import Network, Pairs, Relation
+from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relation_readers import inspect_source, load_relation
-from acvb_core.data.sources.values import value_kind
 from benchmarks.read_edges import write_edges
 from tests.data.support import saved
 from tests.loops import for_each
@@ -53,17 +48,13 @@ def loaded(text: str, **options):
 #: How a text is read: what it shows, the text, options, and the labels of both sides.
 READ_AS = {
     "labels are text": ("row,col\n007,NA\n7,1e3\nNaN,null\n", {}, ["007", "7", "NaN"], ["NA", "1e3", "null"]),
-    "integers without a header are data": ("1,2\n3,4\n", {}, ["1", "3"], ["2", "4"]),
     "a name above integers is a header": ("who,what\n1,2\n3,4\n", {}, ["1", "3"], ["2", "4"]),
-    "texts without a known header are data": ("Ann,Fair\nBob,Fair\n", {}, ["Ann", "Bob"], ["Fair"]),
     "a header asked for": ("Ann,Fair\nBob,Fair\n", {"header": True}, ["Bob"], ["Fair"]),
     "no header asked for": ("row,col\nBob,Fair\n", {"header": False}, ["row", "Bob"], ["col", "Fair"]),
     "spaces between numbers": ("# FromNodeId ToNodeId\n1  2\n 3 4 \n", {}, ["1", "3"], ["2", "4"]),
     "spaces in names": ("Ann Lee;Fair of May\nBob;Fair of May\n", {}, ["Ann Lee", "Bob"], ["Fair of May"]),
     "commas in names": ("Lee, Ann;Fair\nRay, Bob;Ball\n", {}, ["Lee, Ann", "Ray, Bob"], ["Fair", "Ball"]),
-    "columns swapped by name": ("row,col\na,x\nb,x\n", {"row_column": "col"}, ["x"], ["a", "b"]),
     "a matrix without labels": ("0,1,0,1\n1,0,NA,0\n", {}, ["0", "1"], ["0", "1", "2", "3"]),
-    "a matrix with an empty corner": (",x,y\nAnn,1,0\nBob,0,1\n", {}, ["Ann", "Bob"], ["x", "y"]),
     "a matrix and further objects": (",x,y\nAnn,1,0\n", {"row_nodes": ["Zed", "Ann"]}, ["Zed", "Ann"], ["x", "y"]),
     "a matrix with a name in its corner": (
         "animal,legs,eyes,tails,ears,wings,fins\ncat,4,2,1,2,0,0\nbee,6,5,0,0,4,0\n", {"threshold": 4},
@@ -121,20 +112,9 @@ def test_a_known_value_prevails_over_missing():
     assert found.report.count("duplicates") == 0
 
 
-def test_zeros_one_by_one_leave_unlisted_pairs_to_choose():
-    text = "row,col,value\na,x,1\na,y,0\nb,x,0\n"
-    found = loaded(text)
-    assert (found.data.n_missing, found.report.count("unlisted")) == (0, 1)
-    assert "choose" in " ".join(found.report.lines())
-    chosen = loaded(text, unlisted="missing").data
-    np.testing.assert_array_equal(chosen.missing.toarray(), [[0, 0], [0, 1]])
-
-
 def test_value_column_can_be_switched_off_or_chosen():
     text = "source,target,value,weight\na,x,0,1\nb,x,1,0\n"
     assert loaded(text, value_column=False).data.n_ones == 2
-    assert loaded(text, value_column=False).schema.value_column is None
-    assert loaded(text, value_column="weight").schema.value_column == 3
     assert loaded(text, value_column="weight").data.ones.toarray().ravel().tolist() == [True, False]
     assert loaded(text, value_column=3).data.ones.toarray().ravel().tolist() == [True, False]
 
@@ -146,28 +126,12 @@ def test_shape_makes_labels_indices():
     assert found.report.count("empty_columns") == 1
 
 
-def test_one_set_of_objects_on_both_sides():
-    found = loaded("source,target\na,b\nc,c\n", same_nodes=True, domains="two")
-    assert found.data.row_labels.tolist() == found.data.column_labels.tolist() == ["a", "b", "c"]
-    assert found.report.count("self_links") == 1
-    assert found.report.count("shared_labels") == 3
-
-
 def test_node_list_files(tmp_path):
     (tmp_path / "people.txt").write_text("node\nZoë\nAnn, Bob\nidle\n", encoding="utf-8")
     found = loaded('row,col\n"Ann, Bob",x\nZoë,x\n', row_nodes=tmp_path / "people.txt")
     assert found.data.row_labels.tolist() == ["Zoë", "Ann, Bob", "idle"]
     assert found.report.count("empty_rows") == 1
     assert found.report.count("node_list_heading") == 1
-
-
-def test_inspect_returns_the_layout_of_a_file():
-    layout = inspect_source(gzip.compress(b"source;target;weight\n" + b"a;x;3\nb;y;0\n" * 30), "net.csv.gz")
-    assert (layout.format, layout.gzipped, layout.delimiter, layout.header) == ("edges", True, ";", True)
-    assert layout.column_names == ("source", "target", "weight")
-    assert (layout.row_column, layout.column_column, layout.value_column) == (0, 1, 2)
-    assert (len(layout.rows), layout.rows[0]) == (20, ("a", "x", "3"))
-    json.dumps(layout.to_dict())
 
 
 def test_ids_next_to_a_matrix_are_names() -> None:
@@ -177,9 +141,6 @@ def test_ids_next_to_a_matrix_are_names() -> None:
     frame = pd.DataFrame(cells, pd.Index(range(100, 112), name="userId"), range(1, 9))
     for form in (frame, frame.reset_index(), frame.to_csv().encode()):
         assert_same(load_relation(form).data, users, items, cells)
-    assert (
-        acvb_core.fit(frame, "vb", k_rows=2, k_cols=2, max_sweeps=2).rows["object"].tolist()[0] in frame.index
-    )
 
 
 def test_whole_numbers_are_one_id_with_and_without_a_fraction() -> None:
@@ -187,8 +148,6 @@ def test_whole_numbers_are_one_id_with_and_without_a_fraction() -> None:
     loaded = load_relation(b"user,item\n1.0,a\n1,b\n2.0,a\n3,c\n")
     assert loaded.data.row_labels.tolist() == ["1", "2", "3"]
     assert loaded.report.count("whole_ids") == 1
-    network = load_relation(b"source,target\n1.0,2\n2.0,3\n3.0,1\n")
-    assert (network.data.shape, network.data.row_labels.tolist()) == ((3, 3), ["1", "2", "3"])
     versions = load_relation(b"package,version\na,1.0\nb,1.0\nb,1.1\n")
     assert versions.data.column_labels.tolist() == ["1.0", "1.1"]
     assert load_relation([(1.0, "a"), (1, "b")]).data.row_labels.tolist() == ["1"]
@@ -205,24 +164,12 @@ def test_ids_that_were_rounded_are_refused(rounded: str) -> None:
 
 def test_a_first_line_that_may_be_a_heading_is_asked_about() -> None:
     """Buyer and Product were two more objects, with a link."""
-    lines = [
-        "Buyer,Product",
-        "ann,milk",
-        "ann,beer",
-        "bob,milk",
-        "bob,beer",
-        "cyd,milk",
-        "cyd,wine",
-        "ann,wine",
-    ]
-    text = "\n".join(lines).encode()
+    text = b"Buyer,Product\nann,milk\nann,beer\nbob,milk\nbob,beer\ncyd,milk\ncyd,wine\nann,wine\n"
     book = io.BytesIO()
     pd.read_csv(io.BytesIO(text)).to_excel(book, index=False)
-    for content, place in ((text, "line"), (gzip.compress(text), "line"), (book.getvalue(), "row")):
-        with pytest.raises(
-            DataError, match=f"the first {place} may hold the names of the columns"
-        ) as refused:
-            load_relation(content, filename="sales.xlsx" if place == "row" else "sales.csv")
+    for content, place in ((text, "line"), (book.getvalue(), "row")):
+        with pytest.raises(DataError, match=f"the first {place} may hold the names of the col") as refused:
+            load_relation(content)
         assert refused.value.remedy == "Say whether it holds names (header=True) or data (header=False)."
         assert load_relation(content, header=True).data.shape == (3, 3)
         assert load_relation(content, header=False).data.shape == (4, 4)
@@ -238,29 +185,18 @@ def test_a_threshold_may_be_a_quantile(tmp_path) -> None:
     graph.add_weighted_edges_from((f"r{i}", f"c{j}", cells[i, j]) for i in range(5) for j in range(2))
     path = tmp_path / "list.csv"
     path.write_text("\n".join(["row,col,value", *lines, "r0,c2,0", "r1,c2,-5"]))
-    market = io.BytesIO()
-    scipy.io.mmwrite(market, sparse.coo_array(cells))
-    forms = [
-        path,
-        gzip.compress("\n".join(table).encode()),
-        cells,
-        sparse.csr_array(cells),
-        graph,
-        market.getvalue(),
-    ]
-    forms += [pd.read_csv(path), [(f"r{i}", f"c{j}", cells[i, j]) for i in range(5) for j in range(2)]]
+    forms = [path, "\n".join(table).encode(), sparse.csr_array(cells), graph, pd.read_csv(path)]
     for form in forms:
         found = load_relation(form, threshold="90%", directed=None if form is not graph else False)
         assert found.data.n_links == 1
         assert "The threshold is 9.1, the 90% quantile of 10 positive values." in found.report.lines()
         assert load_relation(form, threshold="0 %").data.n_links == 9
-    assert acvb_core.fit(path, "vb", threshold="90%", max_sweeps=1).prepared.data.n_ones == 1
     clash = path.read_text().replace("r1,c2,-5", "r4,c1,0.5").encode()
     with pytest.raises(DataError, match="the pair is a link on line 11 and no link on line 13"):
         load_relation(clash, threshold="50%")
     with pytest.raises(DataError, match="no value is above 0"):
         loaded("row,col,value\na,x,0\n", threshold="90%")
-    for wrong in ("90", "100%", "-1%", "many"):
+    for wrong in ("90", "100%"):
         with pytest.raises(ParameterError, match="threshold is a number, or a quantile"):
             loaded("row,col,value\na,x,0\n", threshold=wrong)
 
@@ -281,21 +217,11 @@ def test_blocks_do_not_matter(block_bytes):
     assert cut.report.to_dict() == whole.report.to_dict()
 
 
-@for_each("block_bytes", [1, 2, 3, 5, 8, 13, 1000])
-def test_lines_are_counted_across_blocks_and_quoted_line_breaks(block_bytes):
-    with pytest.raises(DataError) as caught:
-        load_relation(TRICKY, block_bytes=block_bytes)
-    # Lines 3-4 and 8-9 are one record each; line 5 is blank.
-    assert (caught.value.line, caught.value.column) == (10, 1)
-
-
 @for_each("block_bytes", [64, 1 << 19])
 @for_each(
     "bad, column, what",
     [
-        (b"p,q,1,9\n", 4, "4 fields"),
         (b"p,q,oops\n", 3, "neither"),
-        (b"p,,1\n", 2, "blank"),
         (b"p,q\0,1\n", 2, "NUL"),
         (b'"p"p,q,1\n', 1, "after the closing quote"),
         (b"\xe9,q,1\n", None, "UTF-8"),
@@ -307,32 +233,6 @@ def test_a_fault_far_down_is_named_by_its_line(block_bytes, bad, column, what):
     with pytest.raises(DataError, match=what) as caught:
         load_relation(b"row,col,value\n" + good + bad + good, block_bytes=block_bytes)
     assert (caught.value.line, caught.value.column) == (3_002, column)
-
-
-def test_values_that_never_repeat(monkeypatch):
-    monkeypatch.setattr("acvb_core.data.sources.values._MAX_REMEMBERED", 50)
-    numbers = np.random.default_rng(2).random(3000)
-    text = "row,col,value\n" + "".join(f"{i},x,{number!r}\n" for i, number in enumerate(numbers.tolist()))
-    relation = load_relation(text.encode(), threshold=0.5, block_bytes=512).data
-    np.testing.assert_array_equal(relation.ones.toarray().ravel(), numbers > 0.5)
-
-
-@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 5)), max_size=60), st.integers(1, 7))
-def test_pairs_become_the_distinct_pairs_sorted(drawn, block):
-    before, relation_module._BLOCK = relation_module._BLOCK, block
-    try:
-        pairs = Pairs()
-        codes = np.array(drawn, dtype=np.int32).reshape(-1, 2)
-        half = len(codes) // 2
-        pairs.add(codes[:half, 0], codes[:half, 1])
-        pairs.add(codes[half:, 0], codes[half:, 1])
-        matrix = pairs.to_csr(np.arange(9, dtype=np.int32), np.arange(5, -1, -1, dtype=np.int32), (9, 6))
-    finally:
-        relation_module._BLOCK = before
-    found = matrix.tocoo()
-    expected = sorted({(row, 5 - column) for row, column in drawn})
-    assert list(zip(found.row.tolist(), found.col.tolist(), strict=True)) == expected
-    assert matrix.has_sorted_indices
 
 
 def test_a_long_file_takes_little_more_memory_than_its_links(tmp_path):
@@ -379,16 +279,6 @@ class Data(NamedTuple):
         """Names for forms that have none."""
         return {"row_nodes": self.rows, "column_nodes": self.columns}
 
-    def graph(self, kind: type[nx.Graph]) -> nx.Graph:
-        found = kind()
-        if self.network is None:
-            found.add_nodes_from(self.rows, bipartite=0)
-            found.add_nodes_from(self.columns, bipartite=1)
-        else:
-            found.add_nodes_from(self.rows)
-        found.add_edges_from(self.pairs)
-        return found
-
 
 RELATION = Data(
     ["Ann", "Bob", "Cy", "Dora Lee"],
@@ -407,21 +297,16 @@ NETWORK = Data(
 
 
 def drawn(data: Data) -> nx.Graph:
-    return data.graph(nx.Graph if data.network is None else nx.DiGraph)
+    found = nx.Graph() if data.network is None else nx.MultiDiGraph()
+    found.add_nodes_from(data.rows, bipartite=0)
+    found.add_nodes_from(data.columns if data.network is None else (), bipartite=1)
+    found.add_edges_from(data.pairs)
+    return found
 
 
 def text(data: Data, delimiter: str, head: str = "") -> bytes:
     lines = [delimiter.join(map(str, triple)) for triple in data.triples]
     return "\n".join([*([head] if head else []), *lines]).encode()
-
-
-def pajek(data: Data) -> bytes:
-    names = data.rows if data.network else data.rows + data.columns
-    size = f"{len(names)}" + ("" if data.network else f" {len(data.rows)}")
-    place = {name: i for i, name in enumerate(names, start=1)}
-    lines = [f'{i} "{name}"' for name, i in place.items()]
-    links = [f"{place[row]} {place[column]}" for row, column in data.pairs]
-    return "\n".join([f"*Vertices {size}", *lines, "*Arcs" if data.network else "*Edges", *links]).encode()
 
 
 def database(data: Data, path: Path) -> Path:
@@ -431,28 +316,8 @@ def database(data: Data, path: Path) -> Path:
     return path
 
 
-def parquet(data: Data) -> bytes:
-    return saved(lambda out: data.links.to_parquet(out, index=False))
-
-
-def feather(data: Data) -> bytes:
-    return saved(lambda out: data.links.to_feather(out))
-
-
-def lines_of_json(data: Data) -> bytes:
-    return data.links.to_json(orient="records", lines=True).encode()
-
-
 def node_link(data: Data, links: str) -> bytes:
     return json.dumps(nx.node_link_data(drawn(data), edges=links)).encode()
-
-
-def masked(data: Data) -> np.ma.MaskedArray:
-    return np.ma.MaskedArray(data.cells, mask=np.zeros(data.cells.shape, dtype=bool))
-
-
-def one_by_one(data: Data) -> Iterator[tuple[str, str]]:
-    yield from data.pairs
 
 
 #: What is handed over, and what is to be said of it beside what the data are.
@@ -464,32 +329,18 @@ FORMS: dict[str, Callable[[Data, Path], tuple[Any, dict[str, Any]]]] = {
     "MatrixMarket": lambda data, path: (saved(scipy_io.mmwrite, sparse.coo_array(data.cells)), data.named),
     "npz": lambda data, path: (saved(sparse.save_npz, sparse.csr_array(data.cells)), data.named),
     "GraphML": lambda data, path: (saved(lambda out: nx.write_graphml(drawn(data), out)), {}),
-    "GEXF": lambda data, path: (saved(lambda out: nx.write_gexf(drawn(data), out)), {}),
-    "GML": lambda data, path: (saved(lambda out: nx.write_gml(drawn(data), out)), {}),
-    "Pajek": lambda data, path: (pajek(data), {}),
-    "node-link": lambda data, path: (node_link(data, "links"), {}),
     "node-link, edges": lambda data, path: (node_link(data, "edges"), {}),
-    "Parquet": lambda data, path: (parquet(data), {}),
-    "Feather": lambda data, path: (feather(data), {}),
-    "JSON Lines": lambda data, path: (lines_of_json(data), {}),
     "SQLite": lambda data, path: (database(data, path / "links.db"), {}),
     "graph": lambda data, path: (drawn(data), {}),
-    "multigraph": lambda data, path: (data.graph(nx.MultiDiGraph if data.network else nx.MultiGraph), {}),
-    "frozen graph": lambda data, path: (nx.freeze(drawn(data)), {}),
     "view of a graph": lambda data, path: (drawn(data).copy(as_view=True), {}),
     "pairs": lambda data, path: (data.pairs, {}),
     "triples": lambda data, path: (data.triples, {}),
     "lists": lambda data, path: (list(map(list, data.pairs)), {}),
-    "generator": lambda data, path: (one_by_one(data), {}),
-    "dictionary's keys": lambda data, path: (dict.fromkeys(data.pairs, 1).keys(), {}),
+    "generator": lambda data, path: (iter(data.pairs), {}),
     "array of pairs": lambda data, path: (np.array(data.pairs), {}),
     "array": lambda data, path: (data.cells, data.named),
-    "booleans": lambda data, path: (data.cells > 0, data.named),
-    "floats": lambda data, path: (data.cells.astype(float), data.named),
-    "masked array": lambda data, path: (masked(data), data.named),
     "csr": lambda data, path: (sparse.csr_array(data.cells), data.named),
     "coo matrix": lambda data, path: (sparse.coo_matrix(data.cells), data.named),
-    "lil": lambda data, path: (sparse.lil_array(data.cells), data.named),
     "frame": lambda data, path: (data.frame, {}),
     "nullable frame": lambda data, path: (data.frame.astype("Int64"), {}),
     "long frame": lambda data, path: (data.links, {}),
@@ -513,67 +364,25 @@ def test_every_form_is_the_same_relation(form: str, data: Data, tmp_path: Path) 
     assert found.fingerprint == wanted.fingerprint
 
 
-def test_decimal_thresholds_compare_exactly():
-    found = loaded("row,col,score\na,x,0.3\nb,x,0.30000000000000004\n", threshold=0.3)
-    assert found.data.ones.toarray().ravel().tolist() == [False, True]
-
-
-def test_repeated_links_are_merged_and_counted():
-    found = loaded("row,col\na,x\nb,y\na,x\na,x\n")
-    assert found.data.n_ones == 2
-    assert found.report.count("duplicates") == 2
-
-
 def test_matrix_market_kinds():
     head = "%%MatrixMarket matrix coordinate "
     symmetric = loaded(head + "pattern symmetric\n% note\n3 3 2\n2 1\n3 3\n").data
     np.testing.assert_array_equal(symmetric.ones.toarray(), [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
     counted = loaded(head + "integer general\n2 2 3\n1 1 2\n1 1 3\n2 1 4\n", threshold=4)
     np.testing.assert_array_equal(counted.data.ones.toarray(), [[1, 0], [0, 0]])
-    dense = loaded("%%MatrixMarket matrix array real general\n2 2\n1\n0\n0\n1\n").data
-    np.testing.assert_array_equal(dense.ones.toarray(), np.eye(2))
-
-
-@for_each(
-    "values, kind",
-    [
-        ("0 1 1", "0/1"),
-        ("y n ?", "yes/no"),
-        ("0 5 2", "counts"),
-        ("0.5 1 2", "numbers"),
-        ("NA ? NA", "missing"),
-    ],
-)
-def test_values_are_of_one_kind(values, kind):
-    assert value_kind(values.split()) == kind
-
-
-def test_ids_of_a_frame_that_floats_cannot_tell_apart_are_refused() -> None:
-    """Two users became one."""
-    frame = pd.DataFrame({"user": [9007199254740993.0, 9007199254740992.0, 5.0], "item": list("abc")})
-    with pytest.raises(DataError, match="row 1, column 'user': this id is a rounded number"):
-        load_relation(frame)
 
 
 AMOUNTS = "buyer,goods,amount\nann,tea,1\nann,jam,167\nbob,tea,40\nbob,jam,-3\ncyd,tea,0\n"
 
 
 def test_what_is_given_up_of_amounts_is_said_first() -> None:
-    matrix = ",tea,jam\nann,1,167\nbob,40,-3\ncyd,0,\n"
     told = (
         "Values from -3 to 167 are used as linked or not linked only: 3 above 0 as linked, "
         "1 other than 0 as not linked."
     )
     stored = sparse.coo_array(([1.0, 167, 40, -3, 0], ([0, 0, 1, 1, 2], [0, 1, 0, 1, 0])))
-    for form in (
-        AMOUNTS.encode(),
-        gzip.compress(matrix.encode()),
-        np.array([[1, 167], [40, -3], [0, np.nan]]),
-        stored,
-    ):
+    for form in (AMOUNTS.encode(), np.array([[1, 167], [40, -3], [0, np.nan]]), stored):
         found = load_relation(form, threshold=0)
         assert found.report.lines()[0] == told
         assert "1 value is negative: taken as no link." in found.report.lines()
     assert loaded("buyer,goods,amount\nann,tea,1\nbob,tea,0\n").report.count("values") == 0
-    low = loaded(AMOUNTS, threshold=200)
-    assert low.report.lines()[0].endswith("0 above 200 as linked, 4 other than 0 as not linked.")
