@@ -131,16 +131,17 @@ def test_bounds_and_pseudo_leave_one_out(name: str) -> None:
     assert model.extras(posterior, None, loo) == {"loo_perplexity": perplexity}
     # Without responsibilities: those that the counts imply.
     n, t = dense.expected_counts(case.triplets, case.gamma), case.triplets
-    implied = (case.alpha + n.documents[t.documents]) * (case.beta + n.words[t.words])
-    implied /= t.shape[1] * case.beta + n.topics
+    by_document, by_word, totals = (
+        n.documents[t.documents],
+        n.words[t.words],
+        t.shape[1] * case.beta + n.topics,
+    )
+    implied = (case.alpha + by_document) * (case.beta + by_word) / totals
     implied /= implied.sum(axis=1, keepdims=True)
-    total = 0.0
-    for p, (d, w, c) in enumerate(zip(*t[:3], strict=True)):
-        document = np.maximum(n.documents[d] - implied[p], 0) + case.alpha
-        word = np.maximum(n.words[w] - implied[p], 0) + case.beta
-        rest = t.shape[1] * case.beta + n.topics - implied[p]
-        total += c * np.log((document * word / rest).sum() / (t.lengths[d] - 1 + case.alpha.sum()))
-    assert model.pseudo_loo(posterior) == pytest.approx(total, rel=2e-5, abs=1e-4)
+    document = np.maximum(by_document - implied, 0) + case.alpha
+    word = (np.maximum(by_word - implied, 0) + case.beta) / (totals - implied)
+    chances = (document * word).sum(axis=1) / (t.lengths[t.documents] - 1 + case.alpha.sum())
+    assert model.pseudo_loo(posterior) == pytest.approx(t.counts @ np.log(chances), rel=2e-5, abs=1e-4)
 
 
 @every_case
@@ -173,26 +174,6 @@ def test_steps_of_the_hyper_parameters(name: str, order: Any) -> None:
         alpha, beta = dense.weighted_minka_step(case.triplets, gamma, case.alpha, case.beta)
     np.testing.assert_allclose(state.hyper.alpha, np.clip(alpha, 1e-4, 1e4), rtol=2e-4)
     assert state.hyper.beta == pytest.approx(np.clip(beta, 1e-4, 1e4), rel=2e-4)
-
-
-@for_each("which", [*ORDERS, "vb"])
-def test_concentrations_stay_with_their_topics_when_one_is_dropped(which: Any) -> None:
-    case = small_case(0)
-    case = case._replace(alpha=0.1 * np.arange(1.0, case.size + 1))
-
-    def sweep(shrink: float) -> Any:
-        if which == "vb":
-            return variational(case, shrink=shrink).sweep(variational_state(case), RNG)
-        return collapsed(case, which, shrink=shrink).sweep(state_of(case, which), RNG)
-
-    totals = sweep(0.0)[0].counts.totals
-    # The first topic must be dropped: without a later one the others would stay where they are.
-    order = np.argsort(totals != totals.min(), kind="stable")
-    case = case._replace(gamma=case.gamma[:, order], alpha=case.alpha[order])
-    shares = np.sort(totals) / totals.sum()
-    state, info = sweep(float(shares[:2].mean()))
-    assert info.cluster_permutation["topics"].tolist() == list(range(1, case.size))
-    np.testing.assert_allclose(state.hyper.alpha, case.alpha[1:])
 
 
 @for_each("at_once, dtype", [(7, np.float32), (7, np.float64), (4_000_000, np.float32)])
@@ -244,32 +225,13 @@ def test_exact_update_and_bound_by_enumeration() -> None:
     assert found == pytest.approx(wanted, rel=1e-6)
 
 
-@for_each("seed", range(2))
-def test_second_order_is_closer_to_exact_expectations(seed: int) -> None:
-    """With counts so large that two moments describe them: the first update of a sweep, and the bound."""
-    case = scaled(small_case(seed, 3.0), 12)._replace(alpha=np.array([1.5, 0.8, 1.2]), beta=0.8)
-    arguments, first = (case.triplets, case.gamma, case.alpha, case.beta), case.triplets.of_document(0)[0]
-    exact = dense.cvb_exact_update(case.triplets, case.gamma, first, case.alpha, case.beta)
-    q = [collapsed(case, order).sweep(state_of(case, order), RNG)[0].buffers.q[first] for order in ORDERS]
-    errors = [np.abs(one - exact).max() for one in q]
-    assert errors[1] < min(2e-3, errors[0] / 5)
-    model, posterior, given = model_of(case), posterior_of_case(case), given_of(case)
-    bound, lower = dense.collapsed_bound_exact(*arguments), model.lower_bound(posterior, given)
-    assert lower is not None
-    assert bound - lower > 1.0
-    assert abs(bound - model.collapsed_bound(posterior, given)) < 0.05 * (bound - lower)
-
-
-@for_each("method", ["cvb", "acvb", "cvb_exact"])
+@for_each("method", ["acvb", "cvb_exact"])
 def test_a_second_order_bound_that_broke_down_is_not_shown(method: str) -> None:
     """Each document predicts its own words with certainty here, so no bound is above 0 nats."""
     counts = np.eye(6, 4, dtype=int) + np.eye(6, 4, -4, dtype=int)
     result = fit(counts, method, model="lda", k=10, heldout=0.0)
-    assert not (result.history["collapsed_bound"] > 0).any()
     assert np.isnan(result.snapshot.extras["collapsed_bound"])
-    assert result.snapshot.lower_bound < 0
-    shown = ("bound to second order", "none: it broke down, as the counts are too small for it")
-    assert shown in facts(result)
+    assert any("broke down" in value for _, value in facts(result))
     table = comparison_table([result], ["run"])
     assert "Collapsed bound" not in table.frame
     assert any("broke down" in note for note in table.notes)
@@ -278,18 +240,9 @@ def test_a_second_order_bound_that_broke_down_is_not_shown(method: str) -> None:
 
 # ------------------------------------------------------------------------------------------------------- bounds
 
-TINY = [
-    random_case(0),
-    random_case(11, (7,), 4, 2),
-    random_case(12, (3, 0, 2), 3, 3),
-    random_case(13, (3, 0, 1, 2), 1, 2),
-]
+TINY = [random_case(0), random_case(11, (7,), 4, 2), random_case(12, (3, 0, 2), 3, 3)]
 #: Streams have no bound: they do not keep the documents.
 BOUNDED = [row for row in methods_of("lda") if not row.streams]
-
-
-def evidence(case: LdaCase, alpha: Any, beta: float) -> float:
-    return log_evidence(joint_table(case.triplets, np.asarray(alpha, dtype=np.float64), float(beta)))
 
 
 @for_each("row", BOUNDED)
@@ -304,42 +257,22 @@ def test_bounds_are_below_the_evidence(row: MethodSpec) -> None:
                 if sweep in (1, 5, 12, 40):
                     posterior = algorithm.posterior(state)
                     bound = model.lower_bound(posterior, algorithm.responsibilities(state))
-                    limit = evidence(case, posterior["alpha"], posterior.hyper["beta"])
+                    alpha, beta = posterior["alpha"].astype(np.float64), posterior.hyper["beta"]
+                    limit = log_evidence(joint_table(case.triplets, alpha, beta))
                     assert limit - 20 < bound <= limit + 1e-5 * (1 + abs(limit))
-
-
-@for_each("name", ["vb", "cvb0", "cvb", "acvb0"])
-def test_bounds_are_below_the_evidence_after_topics_were_dropped(name: str) -> None:
-    """The evidence is that of the model with the remaining topics; VB has no bound until the next sweep."""
-    row, dropped = method_row("lda", name), 0
-    for seed in range(12):
-        case = random_case(seed, (3, 0, 1, 2), 4, 4)
-        values = {"k": 4, "alpha": 0.05, "beta": 0.1, "hyper": "fixed", "shrink": 0.1, "burn_in": 1}
-        algorithm, model = row.build(case.corpus, row.values(known(row, values))), model_of(case)
-        state = algorithm.init(np.random.default_rng(seed))
-        for sweep in range(40):
-            state, info = algorithm.sweep(state, np.random.default_rng(sweep))
-            if info.cluster_permutation is not None:
-                dropped += 1
-                posterior = algorithm.posterior(state)
-                bound = model.lower_bound(posterior, algorithm.responsibilities(state))
-                assert (bound is None) == (name == "vb")
-                assert bound is None or bound <= evidence(case, posterior["alpha"], 0.1) + 1e-4
-    assert dropped > 2
 
 
 @for_each("inner, hyper", [(1, "fixed"), (3, "minka"), (1, "minka")])
 def test_bound_of_variational_bayes_never_falls(inner: int, hyper: str) -> None:
-    for sizes in ((60, 80, 4, 20), (30, 10, 2, 5)):
-        corpus = planted_topics(*sizes, 0.3, 0.1, 3).corpus
-        row = method_row("lda", "vb")
-        algorithm = row.build(corpus, row.values({"k": 8, "inner": inner, "hyper": hyper, "shrink": 0.0}))
-        model, state, bounds = model_row("lda").build(corpus), algorithm.init(np.random.default_rng(0)), []
-        for sweep in range(160):
-            state, _ = algorithm.sweep(state, np.random.default_rng(sweep))
-            bounds.append(model.lower_bound(algorithm.posterior(state)))
-        assert np.diff(bounds).min() >= -1e-9 * abs(bounds[-1])
-        assert bounds[-1] - bounds[0] > 10
+    corpus = planted_topics(60, 80, 4, 20, 0.3, 0.1, 3).corpus
+    row = method_row("lda", "vb")
+    algorithm = row.build(corpus, row.values({"k": 8, "inner": inner, "hyper": hyper, "shrink": 0.0}))
+    model, state, bounds = model_row("lda").build(corpus), algorithm.init(np.random.default_rng(0)), []
+    for sweep in range(160):
+        state, _ = algorithm.sweep(state, np.random.default_rng(sweep))
+        bounds.append(model.lower_bound(algorithm.posterior(state)))
+    assert np.diff(bounds).min() >= -1e-9 * abs(bounds[-1])
+    assert bounds[-1] - bounds[0] > 10
 
 
 # ------------------------------------------------------------------------------------------- as the papers print it
@@ -354,11 +287,8 @@ def test_presets_of_the_papers() -> None:
         vb.init(np.random.default_rng(5)),
         np.random.default_rng(5).random((len(triplets.counts), 3)),
     )
-    gamma /= gamma.sum(axis=1, keepdims=True)
-    for _ in range(3):
-        gamma = dense.vb_sweep(triplets, gamma, np.full(3, 0.1), 0.1)
-        state, _ = vb.sweep(state, RNG)
-        assert_counts(state.counts, dense.expected_counts(triplets, gamma), atol=1e-9)
+    gamma = dense.vb_sweep(triplets, gamma / gamma.sum(axis=1, keepdims=True), np.full(3, 0.1), 0.1)
+    assert_counts(vb.sweep(state, RNG)[0].counts, dense.expected_counts(triplets, gamma), atol=1e-9)
     cvb0: Any = prepare_run(corpus, "cvb0", paper).algorithm
     state = cvb0.init(np.random.default_rng(5))
     for _ in range(10):
@@ -367,6 +297,3 @@ def test_presets_of_the_papers() -> None:
     alpha, beta = dense.minka_step(dense.plug_in, triplets, state.buffers.q, before.alpha, before.beta)
     np.testing.assert_allclose(state.hyper.alpha, alpha, rtol=1e-4)
     assert state.hyper.beta == pytest.approx(beta, rel=1e-4)
-    for name in ("cvb", "cvb0", "acvb0", "vb", "gibbs", "sdm", "scvb0", "svb"):
-        usual, printed = (prepare_run(corpus, name, {"k": 3} | more).spec.values for more in ({}, paper))
-        assert {key for key in usual if usual[key] != printed[key]} > {"preset"}

@@ -17,12 +17,10 @@ from acvb_core.core.clusters import rearrange
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
-from acvb_core.data.corpus import Corpus
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.export import pyldavis_json
-from acvb_core.registry import method_row
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import write_run
 from acvb_core.store.runs import RunStore
@@ -31,18 +29,6 @@ from tests.loops import for_each
 from tests.store.support import assert_same_result
 
 BARS = load_sample("bars").corpus
-FEW = {"k": 6, "max_sweeps": 12}
-#: One method of each kind: averaged, a sampler, a stream, and one with exact expectations.
-KINDS = ("acvb0", "gibbs", "asdm", "cvb_exact")
-
-
-def few(method: str, k: int = 6, sweeps: int = 12) -> dict[str, Any]:
-    """Settings of a short run of any method: of so many sweeps, or windows of twenty documents."""
-    if method_row("lda", method).streams:
-        return {"k": k, "window": 20, "epochs": 1.3}
-    if method == "cvb_exact":  # whose sweeps take a hundred times as long
-        return {"k": k, "max_sweeps": 3}
-    return {"k": k, "max_sweeps": sweeps} | ({"burn_in": 2} if method == "gibbs" else {})
 
 
 @pytest.fixture(scope="module")
@@ -67,18 +53,11 @@ def read(path: Path) -> pd.DataFrame:
 @for_each("turn", [False, True])
 def test_one_topic_number_in_every_file(result: Result, tmp_path: Path, turn: bool) -> None:
     result = turned_round(result) if turn else result
-    folder = tmp_path / f"turned {turn}" / "folder"
-    paths = write_run(result, folder)
-    assert {path.name for path in paths} == {
-        "run.json", "history.csv", "topics.csv", "documents.csv", "posterior.npz", "model.npz",
-    }  # fmt: skip
-    assert sorted(paths) == sorted(folder.iterdir())
+    folder = tmp_path / "folder"
+    write_run(result, folder)
     topics, documents, history = (read(folder / f"{name}.csv") for name in ("topics", "documents", "history"))
     with np.load(folder / "posterior.npz", allow_pickle=False) as file:
         arrays = dict(file)
-    n_topics = len(arrays["alpha"])
-    assert list(topics.columns) == ["topic", "rank", "word", "probability"]
-    assert list(documents.columns) == ["document", "tokens", *(f"topic_{k + 1}" for k in range(n_topics))]
     vocabulary = json.loads(arrays["vocabulary"].tobytes())
     assert vocabulary == list(BARS.vocabulary)
     assert json.loads(arrays["document_names"].tobytes()) == list(documents["document"])
@@ -91,34 +70,18 @@ def test_one_topic_number_in_every_file(result: Result, tmp_path: Path, turn: bo
     np.testing.assert_allclose(arrays["phi"], phi, rtol=1e-6)
     shares = documents.filter(like="topic_").to_numpy(arrays["theta"].dtype)
     assert np.array_equal(shares, arrays["theta"]), "numbers come back bit for bit"
-    column = [vocabulary.index(word) for word in topics["word"]]
-    phi = arrays["phi"]
+    column, phi = [vocabulary.index(word) for word in topics["word"]], arrays["phi"]
     assert (topics["probability"].astype(phi.dtype) == phi[topics["topic"] - 1, column]).all()
     assert (np.diff(n_wk.sum(axis=0)) <= 0).all(), "the largest topic comes first"
     for _, of_topic in topics.groupby("topic"):
-        assert list(of_topic["rank"]) == list(range(1, len(of_topic) + 1))
         assert (np.diff(of_topic["probability"]) <= 0).all()
     assert n_dk.sum() == pytest.approx(result.prepared.train.n_tokens, rel=1e-4), "held-out words are not in"
-    assert len(history) == result.snapshot.sweep
     assert float(history["loo_perplexity"].iloc[-1]) == result.snapshot.extras["loo_perplexity"]
-
-
-def test_names_and_words_are_guarded_in_csv_only(tmp_path: Path) -> None:
-    words, documents = ["=cmd()", "@x", "-3", "日本"], ["+1", "plain", "two\nlines"]
-    corpus = Corpus.build(np.full((3, 4), 2), vocabulary=words, documents=documents)
-    write_run(fit(corpus, "cvb0", k=1, max_sweeps=2), tmp_path)
-    assert list(read(tmp_path / "documents.csv")["document"]) == ["'+1", "plain", "two\nlines"]
-    assert sorted(read(tmp_path / "topics.csv")["word"]) == sorted(["'=cmd()", "'@x", "'-3", "日本"])
-    with np.load(tmp_path / "posterior.npz") as file:
-        assert json.loads(file["vocabulary"].tobytes()) == words
-        assert json.loads(file["document_names"].tobytes()) == documents
 
 
 def test_pyldavis(result: Result) -> None:
     told = json.loads(pyldavis_json(result, n_words=5))
-    assert told["R"] == 5
     assert told["topic.order"] == list(range(1, 7)), "topics have the numbers that they have everywhere"
-    assert sum(told["mdsDat"]["Freq"]) == pytest.approx(100.0)
     masses = result.posterior.masses()["topics"]
     np.testing.assert_allclose(told["mdsDat"]["Freq"], 100 * masses / masses.sum(), rtol=0.05)
     with pytest.raises(ParameterError, match="model 'irm' has no topics"):
@@ -139,75 +102,43 @@ def assert_same_answer(one: Result, other: Result) -> None:
     assert one.snapshot.heldout == other.snapshot.heldout
 
 
-@for_each("method", KINDS)
-def test_the_snippet_repeats_the_run(method: str) -> None:
-    given = few(method, 4, 7) | {"alpha": 0.1 + 0.2, "seed": 3, "heldout": 0.2, "heldout_seed": 6}
-    result = fit(BARS, method, **given)
-    snippet = python_snippet(result)
-    assert "corpus = acvb_core.load_sample('bars').data" in snippet
-    assert "model=" not in snippet, "the data say which model it is"
-    for name in given:
-        assert f"    {name}=" in snippet
-    assert_same_answer(result, repeated(snippet))
-
-
 TEXTS = "label;body;who\n" + "".join(
     f"{i % 2};{'ship sail the wave 1912' if i % 2 else 'Corn field plough harvest'} w{i % 5};d{i}\n"
     for i in range(20)
 )
 
 
-TOKENISERS = [
-    None,
-    Tokeniser(stop_words=(), numbers=True, extra_stop_words=("corn", "it's"), lowercase=False),
-    Tokeniser(),
-]
-
-
-@for_each("tokeniser", TOKENISERS)
+@for_each(
+    "tokeniser",
+    [None, Tokeniser(numbers=True, extra_stop_words=("corn", "it's"), lowercase=False), Tokeniser()],
+)
 def test_the_snippet_reads_a_file_with_its_options(tmp_path: Path, tokeniser: Tokeniser | None) -> None:
     path = tmp_path / 'it\'s "odd" 日本.csv'
     path.write_text(TEXTS)
-    options: dict[str, Any] = {
-        "text_column": "body",
-        "name_column": 2,
-        "label_column": None,
-        "tokeniser": tokeniser,
-    }
-    loaded = load_corpus(path, **options)
-    result = fit(loaded.data, "cvb0", **{**FEW, "k": 2})
-    snippet = python_snippet(result, str(path), options)
+    options: dict[str, Any] = {"text_column": "body", "name_column": 2, "label_column": None}
+    result = fit(load_corpus(path, **options, tokeniser=tokeniser).data, "cvb0", k=2, max_sweeps=12)
+    snippet = python_snippet(result, str(path), options | {"tokeniser": tokeniser})
     assert "label_column" not in snippet
     assert ("Tokeniser(lowercase=False" in snippet) == (tokeniser not in (None, Tokeniser()))
     assert_same_answer(result, repeated(snippet))
-    # What was cut knows how: the options need not say it, and may say it in plain values.
-    del options["tokeniser"]
-    assert python_snippet(result, str(path), options).replace(" ", "").count("Tokeniser") == snippet.count(
-        "Tokeniser"
-    )
+    # Texts that were cut know how: the options need not say it, and may say it in plain values.
+    assert python_snippet(result, str(path), options).count("Tokeniser") == snippet.count("Tokeniser")
     if tokeniser is not None:
         plain = options | {"tokeniser": tokeniser.to_dict()}
         assert_same_answer(result, repeated(python_snippet(result, str(path), plain)))
 
 
-def test_a_corpus_that_only_has_a_samples_name_is_no_sample() -> None:
-    other = replace(BARS, counts=BARS.counts * 2)
-    for corpus in (other, Corpus.build(np.ones((3, 3)), name="bars"), replace(BARS, name="southern_women")):
-        snippet = python_snippet(fit(corpus, "cvb0", k=2, max_sweeps=2))
-        assert "load_corpus('FILE.csv')" in snippet
-
-
-@for_each("method", KINDS)
-def test_a_stored_run_comes_back_and_exports_the_same(tmp_path: Path, method: str) -> None:
-    result = fit(BARS, method, heldout=0.1, heldout_seed=5, seed=7, **few(method))
-    tmp_path = tmp_path / method
+@for_each("method, given", [("acvb0", {"max_sweeps": 12}), ("asdm", {"window": 20, "epochs": 1.3})])
+def test_a_stored_run_comes_back_and_exports_the_same(
+    tmp_path: Path, method: str, given: dict[str, Any]
+) -> None:
+    result = fit(BARS, method, heldout=0.1, heldout_seed=5, seed=7, k=6, **given)
+    assert_same_answer(result, repeated(python_snippet(result)))
     store = RunStore(tmp_path / "store")
     store.save("mine", "run", 12.5, result)
-    assert store.runs("mine")[0].summary["heldout"]["perplexity"] == result.snapshot.heldout.perplexity
     stored = RunStore(store.folder).load("run", Executor(1)).result()
     assert_same_result(result, stored)
     assert np.array_equal(stored.prepared.heldout.words, result.prepared.heldout.words)
-    assert stored.prepared.train.fingerprint == result.prepared.train.fingerprint
     assert python_snippet(stored) == python_snippet(result)
     for one, other in zip(write_run(result, tmp_path / "a"), write_run(stored, tmp_path / "b"), strict=True):
         if one.suffix != ".npz":

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import acvb_core
-from acvb_core.core.errors import AcvbError, ParameterError
+from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
-from acvb_core.engine.prepared import prepare_run
-from acvb_core.engine.run import StopRun, run
-from acvb_core.models.lda.documents import StoredRows, cut, lengthen, shorten
-from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.sharded import CollapsedShard, VariationalShard
+from acvb_core.models.lda.documents import StoredRows, lengthen, shorten
 from acvb_core.models.lda.state import Tokens
 from acvb_core.registry import method_row, model_row
 from acvb_core.samples.planted_mixtures import planted_topics
-from acvb_core.shards.host import Host
 from acvb_core.shards.place import Place, shard_workers, use_place
 from tests.loops import for_each
 from tests.shards.outcomes import outcome
@@ -116,33 +109,6 @@ def test_many_shards_have_the_same_start_and_the_counts_of_their_responsibilitie
             algorithm.sweep(first, np.random.default_rng(1))
 
 
-def test_a_stopped_run_goes_on_with_the_sweep_that_was_under_way(
-    corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("acvb_core.shards.group._LOOK_EVERY", 0.0)
-    prepared = prepare_run(corpus, "acvb0", {"k": 200, "shards": 3, "max_sweeps": 9, "burn_in": 2})
-    wanted = list(run(prepared))[-1]
-    last: Any = None
-    busy = 0
-    for stop_at in (9, 2, 3, 2, 4, None):
-        calls = iter(range(1, 100_000))
-
-        def stop(calls: Any = calls, stop_at: int | None = stop_at) -> None:
-            if next(calls) == stop_at:
-                raise StopRun
-
-        last = list(run(prepared, resume=last, poll=stop))[-1]
-        busy += last.state.inner.group.is_busy
-    assert busy  # a sweep was under way when the run was stopped
-    assert last.sweep == wanted.sweep
-    assert last.posterior["words"].tobytes() == wanted.posterior["words"].tobytes()
-    assert (last.lower_bound, last.change, last.mean_change) == (
-        wanted.lower_bound,
-        wanted.change,
-        wanted.mean_change,
-    )
-
-
 def test_short_rows_hold_twelve_bits(corpus: Corpus) -> None:
     rng = np.random.default_rng(0)
     rows = np.exp(-rng.exponential(3.0, (500, 7))).astype(np.float32)
@@ -167,55 +133,8 @@ def test_short_rows_are_read_and_written_piece_by_piece(corpus: Corpus) -> None:
         np.testing.assert_allclose(piece.q, whole.rows[piece.pairs], atol=1e-3)
 
 
-def test_short_rows_predict_as_well(corpus: Corpus) -> None:
-    scores = [
-        acvb_core.fit(corpus, "acvb0", k=8, shards=2, short=short, max_sweeps=60, heldout_documents=0.1)
-        for short in (False, True)
-    ]
-    one, other = (result.snapshot.heldout.perplexity for result in scores)
-    assert other == pytest.approx(one, rel=0.003)
-
-
 def test_a_corpus_on_disk_is_cut_as_its_size_asks_for(on_disk: DiskCorpus) -> None:
     result = acvb_core.fit(on_disk, "cvb0", k=4, max_sweeps=3)
     assert result.snapshot.state.group.n_shards == 1
     with pytest.raises(ParameterError, match="cvb needs all the data in memory"):
         acvb_core.fit(on_disk, "cvb", k=4)
-
-
-@for_each("name, short", [("acvb0", False), ("acvb0", True), ("vb", False)])
-def test_saved_shards_go_on_with_the_same_bits(
-    name: str, short: bool, corpus: Corpus, tmp_path: Path
-) -> None:
-    def steps(host: Host) -> None:
-        host.call("sweep", (*topics, hyper))
-        if name == "acvb0":
-            host.call("add_to_mean", (2,))
-
-    parts = cut(corpus, 2)
-    if name == "vb":
-        factories: dict[int, Any] = {part.number: partial(VariationalShard, part, 1) for part in parts}
-    else:
-        factories = {part.number: partial(CollapsedShard, part, short) for part in parts}
-    rng, hyper = np.random.default_rng(0), Concentrations.symmetric(4, 0.3, 0.1)
-    by_word = rng.gamma(3.0, size=(corpus.n_words, 4)).astype(np.float64 if name == "vb" else np.float32)
-    topics = by_word, by_word.sum(axis=0, dtype=np.float64)
-    hosts = [Host(), Host()]
-    hosts[0].build(factories)
-    draws = rng.bit_generator.state
-    hosts[0].call("begin", (4,) if name == "vb" else (4, draws, [0, len(parts[0].read().words)]))
-    if name == "acvb0":
-        hosts[0].call("start_mean", ())
-    steps(hosts[0])
-    hosts[0].save(str(tmp_path), "kept")
-    hosts[1].build(factories, str(tmp_path), "kept")
-    for host in hosts:
-        steps(host)
-    one, other = (host.call("save", ())[0] for host in hosts)
-    assert one.keys() == other.keys()
-    for before, after in zip(one.values(), other.values(), strict=True):
-        assert before.keys() == after.keys()
-        assert all((before[array] == after[array]).all() for array in before)
-    (tmp_path / "kept-shard-00001.npz").write_bytes(b"nothing")
-    with pytest.raises(AcvbError, match="The saved state of shard 1 cannot be read"):
-        hosts[1].build(factories, str(tmp_path), "kept")

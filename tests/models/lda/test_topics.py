@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from itertools import combinations, permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from scipy import sparse
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.experiments.answers import combine
-from acvb_core.engine.fitting import compare, fit
+from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import jensen_shannon
 from acvb_core.models.lda.export import arrays, pyldavis_data, pyldavis_json
@@ -42,9 +41,7 @@ from acvb_core.models.lda.topics import (
 from acvb_core.models.lda.trained import trained_topics
 from acvb_core.registry import methods_of
 from acvb_core.samples.planted_mixtures import planted_topics
-from acvb_core.store.export import write_run
-from acvb_core.views.comparison_table import agreement_tables
-from acvb_core.views.conclusion import describe_run, measure_agreement
+from acvb_core.views.conclusion import describe_run
 from tests.loops import for_each
 
 CORPUS = planted_topics(120, 60, 4, 60, 0.1, 0.05, 3).corpus
@@ -67,15 +64,10 @@ def test_top_documents_by_hand() -> None:
     by_tokens = top_documents(share, lengths, 0, 3, by="tokens")
     assert by_tokens["document"].tolist() == [2, 3, 1]
     np.testing.assert_allclose(by_tokens["tokens"], [30, 3.6, 2])
-    assert by_tokens["length"].tolist() == [50, 4, 10]
     assert top_documents(share, lengths, 0, 10, min_length=4)["document"].tolist() == [3, 2, 1]
-    assert len(top_documents(share, lengths, 0, min_length=51)) == 0
-    assert top_documents(share, np.array([0, 1, 1, 1]), 0)["document"].tolist() == [3, 2, 1]
-    with pytest.raises(ParameterError, match="'age'"):
-        top_documents(share, lengths, 0, by="age")  # type: ignore[arg-type]
-    for topic in (-1, 2):
-        with pytest.raises(ParameterError, match=f"no topic {topic + 1}"):
-            top_documents(share, lengths, topic)
+    for topic, by, message in ((0, "age", "'age'"), (-1, "share", "no topic 0"), (2, "share", "no topic 3")):
+        with pytest.raises(ParameterError, match=message):
+            top_documents(share, lengths, topic, by=by)  # type: ignore[arg-type]
 
 
 # ----------------------------------------------------------------------------------------------------- coherence
@@ -136,7 +128,6 @@ def test_scaling_finds_planted_points_and_the_share_that_it_shows(rng: np.random
     points = rng.normal(size=(9, 2)) * [3.0, 1.0]
     found, shown = classical_scaling(between(points))
     np.testing.assert_allclose(between(found), between(points), atol=1e-10)
-    np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-12)
     assert shown == pytest.approx(1.0)
     # Principal axes: uncorrelated, the longer one first, the farthest point positive.
     assert found[:, 0] @ found[:, 1] == pytest.approx(0.0, abs=1e-10)
@@ -144,9 +135,7 @@ def test_scaling_finds_planted_points_and_the_share_that_it_shows(rng: np.random
     assert (found[np.abs(found).argmax(axis=0), [0, 1]] > 0).all()
     points = rng.normal(size=(12, 4)) * [4.0, 3.0, 2.0, 1.0]
     variance = np.linalg.svd(points - points.mean(axis=0), compute_uv=False) ** 2
-    found, shown = classical_scaling(between(points))
-    assert shown == pytest.approx(variance[:2].sum() / variance.sum())
-    assert (found**2).sum() == pytest.approx(variance[:2].sum())
+    assert classical_scaling(between(points))[1] == pytest.approx(variance[:2].sum() / variance.sum())
 
 
 def test_map_of_few_and_of_permuted_topics(rng: np.random.Generator) -> None:
@@ -170,28 +159,10 @@ def fit_seeds(k: int) -> list[Result]:
     return [fit(CORPUS, "cvb0", k=k, seed=seed, heldout=0.0) for seed in range(4)]
 
 
-def test_planted_topics_are_in_every_run_and_superfluous_ones_are_not() -> None:
-    right = combine(fit_seeds(4)).spread()["topics"]
-    assert right["found"].tolist() == [4, 4, 4, 4]
-    assert ((right["low"] <= right["share"]) & (right["share"] <= right["high"])).all()
-    assert (right["high"] - right["low"]).max() < 0.05
-    many = combine(fit_seeds(12)).spread()["topics"]
-    assert (many["found"] < 4).sum() >= 4
-    alone = many["found"] == 1
-    assert many.loc[alone, ["low", "high"]].isna().all(axis=None)
-    assert many.loc[~alone, ["low", "high"]].notna().all(axis=None)
-
-
 def test_repeated_topics_are_found_once() -> None:
     """Six short texts by CVB0: all topics are the same."""
-    texts = [
-        "river lake water",
-        "water river boat",
-        "lake boat river",
-        "bank money loan",
-        "loan bank",
-        "money bank",
-    ]
+    texts = ["river lake water", "water river boat", "lake boat river"]
+    texts += ["bank money loan", "loan bank", "money bank"]
     runs = [fit(texts, "cvb0", k=4, seed=seed) for seed in range(3)]
     found = combine(runs).spread()["topics"]["found"].tolist()
     assert len(found) > 1
@@ -257,16 +228,13 @@ def test_every_method_counts_only_topics_with_a_word(method: str) -> None:
     used = int((masses / masses.sum() * _COUNTS.sum() >= 1.0).sum())
     assert result.snapshot.effective_k == {"topics": used}
     assert result.topics["topic"].nunique() == used
-    assert list(result.documents) == ["document", "tokens", *(f"topic_{k + 1}" for k in range(used))]
 
 
 def test_empty_topics_are_in_no_table_file_or_report() -> None:
     """The ten topics of a sampler that keeps every topic: most of them have no word."""
     empty = fit_short_texts("gibbs", hyper="fixed", alpha=0.001, max_sweeps=40, burn_in=20)
     used, posterior = empty.snapshot.effective_k["topics"], empty.snapshot.posterior
-    assert posterior.n_clusters() == {"topics": 10}
     assert 1 <= used < 5
-    assert empty.topics["topic"].max() == used
     assert len(json.loads(pyldavis_json(empty))["topic.order"]) == used
     assert arrays(empty)["phi"].shape == (used, 10)
     assert trained_topics(empty).topics["topic"].max() == used
@@ -274,37 +242,20 @@ def test_empty_topics_are_in_no_table_file_or_report() -> None:
     assert trained_topics(empty).n_topics == 10, "a run that continues has all of them"
     assert f"{used} of 10 topics in use" in describe_run(empty)
     assert f"{10 - used} of 10 topics are empty" in lines(empty)
-    assert len([line for line in lines(empty).splitlines() if "%" in line]) == used
     assert count_alike_topics([posterior, posterior]) == (used, used)
 
 
 @for_each("method", ["cvb0", "gibbs", "sdm"])
-def test_a_document_without_words_has_no_topic(method: str, tmp_path: Path) -> None:
+def test_a_document_without_words_has_no_topic(method: str) -> None:
     short = {"epochs": 1.0} if method == "sdm" else {"max_sweeps": 5}
     counts = np.array([[3, 2, 0, 0], [0, 0, 0, 0], [0, 0, 2, 4]])
-    result = fit(Corpus.build(counts, documents=["a", "none", "c"]), method, k=2, **short)
-    write_run(result, tmp_path / method)
-    for table in (result.documents, pd.read_csv(tmp_path / method / "documents.csv")):
-        assert table["tokens"].tolist() == [5, 0, 6]
-        assert table.filter(like="topic_").isna().all(axis=1).tolist() == [False, True, False]
+    result = fit(Corpus.build(counts), method, k=2, **short)
+    assert result.documents.filter(like="topic_").isna().all(axis=1).tolist() == [False, True, False]
     assert (result.labels("documents") == 0).tolist() == [False, True, False]
     shares = document_share(result.posterior)
     found = top_documents(shares, [5, 0, 6], 0, min_length=0).set_index("document")
     assert found["share"].isna().to_dict() == {0: False, 1: True, 2: False}
     assert found.index[-1] == 1
-
-
-def test_documents_without_words_do_not_make_runs_agree() -> None:
-    counts = np.random.default_rng(0).poisson(1.0, (30, 8)) + np.eye(30, 8, dtype=int)
-    alone, padded = (
-        compare(Corpus.build(given), "cvb0", seeds=2, k=3, max_sweeps=1)
-        for given in (counts, np.vstack([counts, np.zeros((60, 8), dtype=int)]))
-    )
-    wanted = alone.agreement("documents").to_numpy()
-    assert wanted[0, 1] < 0.9
-    np.testing.assert_allclose(padded.agreement("documents"), wanted)
-    np.testing.assert_allclose(agreement_tables(padded.results, ["a", "b"], "documents")["ari"], wanted)
-    assert measure_agreement(padded.results, "documents") == pytest.approx(wanted[0, 1])
 
 
 # ------------------------------------------------------------------------------------------------------- pyLDAvis
@@ -314,44 +265,39 @@ def test_pyldavis_against_its_definitions(rng: np.random.Generator) -> None:
     n_topics, n_words, shown = 4, 60, 7
     words = np.array([f"w{(7 * w) % n_words:02d}" for w in range(n_words)], dtype=object)
     phi, tokens = rng.dirichlet(np.full(n_words, 0.2), size=n_topics) + 1e-6, rng.uniform(50, 900, n_topics)
-    phi /= phi.sum(axis=1, keepdims=True)
     phi[0, 3] = 0.0
-    phi[0] /= phi[0].sum()
+    phi /= phi.sum(axis=1, keepdims=True)
     data = pyldavis_data(phi, tokens, words, shown)
     assert json.loads(json.dumps(data, allow_nan=False)) == data
-    assert list(data) == ["mdsDat", "tinfo", "token.table", "R", "lambda.step", "plot.opts", "topic.order"]
     assert (data["R"], data["topic.order"]) == (shown, [1, 2, 3, 4])
     assert data["mdsDat"]["Freq"] == pytest.approx(100 * tokens / tokens.sum())
-    places = np.array([data["mdsDat"]["x"], data["mdsDat"]["y"]]).T
-    np.testing.assert_allclose(places, topic_map(phi).positions, atol=1e-9)
     joint = tokens[:, None] * phi
     p = joint.sum(axis=0) / joint.sum()
     table = pd.DataFrame(data["tinfo"])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_phi, given_word = np.log(phi), joint / joint.sum(axis=0)
+        parts = given_word * np.log(given_word / (tokens / tokens.sum())[:, None])
     for k in range(n_topics):
         found, wanted = table[table["Category"] == f"Topic{k + 1}"], set()
-        with np.errstate(divide="ignore"):
-            log_phi = np.log(phi[k])
         for lambda_ in np.linspace(0, 1, 101):
-            wanted |= set(np.argsort(-(log_phi - (1 - lambda_) * np.log(p)), kind="stable")[:shown])
+            relevance = log_phi[k] - (1 - lambda_) * np.log(p)
+            wanted |= set(np.argsort(-relevance, kind="stable")[:shown])
         assert set(found["Term"]) == set(words[list(wanted)])
         at = [words.tolist().index(term) for term in found["Term"]]
         np.testing.assert_allclose(found["Freq"], joint[k, at])
         np.testing.assert_allclose(found["Total"], joint.sum(axis=0)[at])
-        np.testing.assert_allclose(found["logprob"], log_phi[at], atol=6e-5)
-        np.testing.assert_allclose(found["loglift"], log_phi[at] - np.log(p[at]), atol=6e-5)
-    given_word = joint / joint.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = given_word * np.log(given_word / (tokens / tokens.sum())[:, None])
+        np.testing.assert_allclose(found["logprob"], log_phi[k, at], atol=6e-5)
+        np.testing.assert_allclose(found["loglift"], log_phi[k, at] - np.log(p[at]), atol=6e-5)
     saliency = p * np.nan_to_num(parts).sum(axis=0)
     default, best = table[table["Category"] == "Default"], np.argsort(-saliency, kind="stable")[:shown]
     assert default["Term"].tolist() == words[best].tolist()
-    assert default["Freq"].tolist() == default["Total"].tolist() == np.floor(joint.sum(axis=0)[best]).tolist()
-    assert default["logprob"].tolist() == default["loglift"].tolist() == list(range(shown, 0, -1))
-    divided = data["token.table"]
-    rows = list(zip(divided["Term"], divided["Topic"], strict=True))
+    assert default["Freq"].tolist() == np.floor(joint.sum(axis=0)[best]).tolist()
+    rows = list(zip(data["token.table"]["Term"], data["token.table"]["Topic"], strict=True))
     assert rows == sorted(rows)
-    wanted = {}
-    for w in np.flatnonzero(np.isin(words, table["Term"])):
-        for k in np.flatnonzero(joint[:, w] >= 0.5):
-            wanted[words[w], k + 1] = round(joint[k, w]) / joint[:, w].sum()
-    assert dict(zip(rows, divided["Freq"], strict=True)) == pytest.approx(wanted)
+    used = np.flatnonzero(np.isin(words, table["Term"]))
+    wanted = {
+        (words[w], k + 1): round(joint[k, w]) / joint[:, w].sum()
+        for w in used
+        for k in np.flatnonzero(joint[:, w] >= 0.5)
+    }
+    assert dict(zip(rows, data["token.table"]["Freq"], strict=True)) == pytest.approx(wanted)

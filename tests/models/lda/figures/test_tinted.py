@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.data.corpora.tokenise import Tokeniser
-from acvb_core.models.lda.figures.tinted import FAINTEST, STRONGEST, tint, tint_text, word_topics
-from acvb_core.views.theme import TEXT, cluster_colour, contrast, rgba
-from tests.loops import for_each
+from acvb_core.models.lda.figures.tinted import FAINTEST, STRONGEST, tint_text, word_topics
+from acvb_core.views.theme import cluster_colour, rgba
 
 
 class Reader(HTMLParser):
@@ -79,14 +78,6 @@ def test_long_texts_are_cut_between_words_and_say_so() -> None:
     assert "cut after 100 of 5,000 characters" in reader.text
     assert reader.text.count("word") == 20
     assert "cut after" not in Reader(tint_text(text, spans, {0: [1.0]})).text
-
-
-@for_each("topic", range(1, 17))
-def test_tinted_words_can_be_read(topic: int) -> None:
-    red, green, blue, opacity = (float(x) for x in re.findall(r"[\d.]+", tint(topic, 1.0)))
-    over_white = [round(255 * (1 - opacity) + c * opacity) for c in (red, green, blue)]
-    assert contrast("#" + "".join(f"{c:02x}" for c in over_white), TEXT) >= 4.5
-    assert tint(topic, 2.0) == tint(topic, 1.0) != tint(topic, 0.2)
 
 
 def test_topics_of_words_follow_from_the_document() -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import pytest
 
 from acvb_core.evaluate.ranking import ranked_words
 from acvb_core.models.lda.figures.topics import (
     document_topics_figure,
     quality_figure,
-    quality_table,
     topic_bars,
     topic_shares_figure,
 )
@@ -84,18 +80,6 @@ def test_words_are_shown_as_they_are() -> None:
     assert any("a" * 60 in text for text in trace(figure, "topic")["hovertext"])
 
 
-def test_a_quality_that_is_not_known_leaves_a_gap() -> None:
-    figure = quality_figure([0.12, float("nan"), -0.3], title="NPMI")
-    assert figure["data"][0]["y"] == pytest.approx([0.12, np.nan, -0.3], nan_ok=True)
-    assert figure["data"][0]["text"] == ["0.12", "", "-0.30"]
-
-
-def test_the_table_of_qualities_names_the_topics() -> None:
-    table = quality_table([0.6, 0.4], [None, "sport"], npmi=[0.1, 0.2], uniqueness=np.array([1.0, 0.5]))
-    assert table.columns.tolist() == ["topic", "name", "share", "npmi", "uniqueness"]
-    assert table.iloc[1].tolist() == [2, "sport", 0.4, 0.2, 0.5]
-
-
 def test_the_topics_of_a_document_come_largest_first() -> None:
     figure = document_topics_figure([0.1, 0.6, 0.3], [None, "sport", None], title="<b>doc")
     bar = trace(figure, "document")
@@ -116,14 +100,6 @@ def test_the_smallest_topics_of_a_document_are_added_up() -> None:
     assert trace(document_topics_figure(shares, n=19), "document")["customdata"] == list(range(1, 21))
 
 
-@for_each("n_topics", [1, 200])
-def test_any_number_of_topics(n_topics: int) -> None:
-    shares = np.full(n_topics, 1 / n_topics)
-    for figure in (topic_shares_figure(shares), quality_figure(shares), document_topics_figure(shares)):
-        assert len(json.dumps(figure)) < 60_000
-    go.Figure(document_topics_figure(np.full(n_topics, np.nan)))  # an empty document
-
-
 @for_each(
     "label, name",
     [
@@ -138,12 +114,3 @@ def test_a_topic_is_called_by_its_number_and_name(label: str | None, name: str) 
     assert plain_name(3, [None, None, label], long=True) == name
     assert topic_name(4, ["a"]) == "4"
     assert user_name(1, None) == ""
-
-
-def test_numbers_of_topics_under_their_bars_stand_apart_on_a_phone() -> None:
-    for n in (1, 16, 17, 100):
-        layout = topic_shares_figure(np.full(n, 1 / n))["layout"]
-        numbered = layout["xaxis"]["tickvals"]
-        assert numbered[0] == 1
-        assert min(n, 8) <= len(numbered) <= 16
-        assert layout["uniformtext"] == {"mode": "hide", "minsize": 9}  # above narrow bars there are none

@@ -42,13 +42,6 @@ def test_pairs_lie_on_the_diagonal_and_are_framed() -> None:
     assert [(s["x0"], s["y0"]) for s in figure["layout"]["shapes"]] == [(k - 0.5, k - 0.5) for k in range(4)]
 
 
-def test_topics_of_the_larger_first_run_come_after_the_pairs() -> None:
-    pairs = align_topics(OTHER, PHI)
-    trace = drawn(1.0 - pairs.distances, pairs.one, pairs.other, ("a", "b"))["data"][0]
-    assert trace["y"] == ["1", "2", "3", "6", "4", "5"]
-    assert trace["x"] == ["3", "1", "4", "2"]
-
-
 def test_names_of_runs_and_topics_are_shown_as_they_are() -> None:
     pairs = align_topics(PHI, OTHER)
     figure = drawn(

@@ -314,23 +314,6 @@ def test_many_tokens_of_a_word_are_counted_like_one_after_another() -> None:
     np.testing.assert_allclose(scalars[0] / 2**-0.7, one_by_one, rtol=1e-5)
 
 
-def test_left_to_right_settles_where_the_likelihood_is_highest() -> None:
-    """Given what topics documents were drawn from: alpha comes near that of the draw, from far away.
-
-    Also where the words of a topic are numbered in a row: those of the last are not always the last to be predicted.
-    """
-    rng = np.random.default_rng(0)
-    truth, phi = np.array([0.2, 0.6, 0.05]), np.full((3, 9), 0.01)
-    phi[np.repeat(np.arange(3), 3), np.arange(9)] = 0.3
-    phi /= phi.sum(axis=1, keepdims=True)
-    alpha, gains, scalars, row = np.full(3, 1.5), np.zeros(3), np.zeros(2), np.zeros(3)
-    for theta in rng.dirichlet(truth, 8_000):
-        counts = rng.multinomial(30, theta @ phi).astype(np.float32)
-        p = np.ascontiguousarray(phi.T)
-        rules.left_to_right(9, 0, counts, p, alpha, row, np.zeros(3), gains, scalars)
-    np.testing.assert_allclose(alpha, truth, rtol=0.15, atol=0.02)
-
-
 @for_each("rule", ["left_to_right", "paper"])
 def test_alpha_does_not_fall_below_its_floor(rule: str) -> None:
     """Also of a topic that documents have none of, and where rounding leaves nothing beside the token itself."""
@@ -347,12 +330,3 @@ def test_alpha_does_not_fall_below_its_floor(rule: str) -> None:
     rules.gradient(1, 0, np.ones(1, np.float32), p, q, nothing, alpha, sums)
     assert np.isfinite(sums).all()
     assert (sums > 0).all()
-
-
-def test_random_numbers_of_words_met_for_the_first_time() -> None:
-    drawn = np.array([uniform(12345, i) for i in range(20_000)])
-    assert ((drawn >= 0) & (drawn < 1)).all()
-    assert len(np.unique(drawn)) == len(drawn)
-    np.testing.assert_allclose(np.histogram(drawn, 10, (0, 1))[0], 2_000, atol=200)
-    assert abs(np.corrcoef(drawn[1:], drawn[:-1])[0, 1]) < 0.03
-    assert abs(np.corrcoef(drawn, [uniform(12346, i) for i in range(20_000)])[0, 1]) < 0.03

@@ -17,7 +17,7 @@ from acvb_core.engine.run import StopRun, run
 from acvb_core.models.lda.documents import cut
 from acvb_core.models.lda.online.kernels import EASE, LEAST
 from acvb_core.models.lda.online.methods import count_windows
-from acvb_core.models.lda.online.shards import merge, scale_moves
+from acvb_core.models.lda.online.shards import merge
 from acvb_core.models.lda.online.stream import StreamState
 from acvb_core.models.lda.state import Tokens
 from acvb_core.registry import method_row
@@ -92,20 +92,6 @@ def test_each_shard_reads_all_its_documents_in_an_epoch(corpus: Corpus, on_disk:
         assert part.n_documents == len(wanted.pointers) - 1
 
 
-def test_shards_that_move_the_same_way_come_where_one_after_another_would() -> None:
-    rates = np.arange(1.0, 50.0) ** -0.7
-    before, made = np.array([0, 3, 10, 4]), [np.array([4, 2, 0, 0]), np.array([1, 9, 5, 0])]
-    start, target = 7.0, 2.0
-
-    def after(steps: np.ndarray) -> np.ndarray:
-        """The counts after so many steps towards the same target."""
-        left = [np.prod(1.0 - rates[t : t + n]) for t, n in zip(before, steps, strict=True)]
-        return target + np.array(left) * (start - target)
-
-    moved = sum(after(steps) - start for steps in made)
-    np.testing.assert_allclose(start + scale_moves(rates, before, made) * moved, after(sum(made)))
-
-
 @for_each("name", ["sdm", "svb"])
 def test_merged_topics_are_those_of_one_shard_after_another(name: str, corpus: Corpus) -> None:
     row, rng = method_row("lda", name), np.random.default_rng(0)
@@ -145,36 +131,6 @@ def test_merged_topics_are_those_of_one_shard_after_another(name: str, corpus: C
         np.testing.assert_allclose(one, other, rtol=1e-6)
     assert (merged.batches, merged.gone) == (wanted.batches, wanted.gone)
     assert merged.steps.tolist() == wanted.steps.tolist()
-
-
-def test_renewed_counts_of_shards_add_up(corpus: Corpus) -> None:
-    row = method_row("lda", "sdm")
-    values = row.values({"k": 4, "shuffle": False, "window": 200})
-    method = row.build(corpus, values)
-    state = method.init(np.random.default_rng(0))
-    for window in range(count_windows(corpus, values, 1.0)):
-        state, _ = method.sweep(state, np.random.default_rng([1, window]))
-    ends = [(0, 300), (300, 700)]
-    one, other = (replace(method.read(state, 0, documents).build_state(1, 1, 0)) for documents in ends)
-    merged = merge(method, state, [one, other])
-    assert merged.renewal is not None
-    tokens = Tokens.of(corpus).take(0, 700)
-    counted = np.bincount(tokens.words, tokens.counts, corpus.n_words)
-    np.testing.assert_allclose(merged.renewal.tokens, counted)
-    np.testing.assert_allclose(merged.renewal.by_word.sum(axis=1), counted, rtol=1e-5, atol=1e-3)
-    wanted = one.renewal.by_word + other.renewal.by_word  # type: ignore[union-attr]
-    np.testing.assert_allclose(merged.renewal.by_word, wanted, rtol=1e-5)
-    left = np.maximum(state.sizes - counted, 0.0) / np.maximum(state.sizes, 1.0)
-    np.testing.assert_allclose(merged.by_word, wanted + state.by_word * left[:, None], rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(merged.totals, merged.by_word.sum(axis=0, dtype=np.float64))
-
-
-def test_shards_predict_about_as_well(corpus: Corpus) -> None:
-    given: dict[str, Any] = {"k": 8, "epochs": 3.0, "heldout_documents": 0.1}
-    for name in ("sdm", "svb"):
-        one = acvb_core.fit(corpus, name, **given).snapshot.heldout
-        many = acvb_core.fit(corpus, name, shards=3, merges=2, **given).snapshot.heldout
-        assert many.perplexity < 1.05 * one.perplexity
 
 
 def test_a_stream_whose_size_nobody_knows_is_not_cut(corpus: Corpus) -> None:

@@ -17,7 +17,6 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.online.stream import add_words
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
 from acvb_core.models.lda.trained import TrainedTopics, trained_topics
 from acvb_core.models.lda.transform import map_onto_vocabulary
@@ -146,22 +145,6 @@ def test_an_iterator_is_never_held_as_a_whole() -> None:
     assert model.documents_seen == 500
 
 
-def test_what_came_before_a_fault_is_kept_and_the_stream_goes_on() -> None:
-    def broken() -> Iterator[Any]:
-        yield from TEXTS[:120]
-        raise OSError("the line is down")
-
-    model = StreamingLda("sdm", k=4, window=50)
-    with pytest.raises(OSError, match="the line is down"):
-        model.partial_fit(broken())
-    assert model.documents_seen == 100
-    model.partial_fit(TEXTS[100:300])
-    straight = StreamingLda("sdm", k=4, window=50).partial_fit(TEXTS[:300])
-    np.testing.assert_array_equal(
-        model.trained_topics().posterior["words"], straight.trained_topics().posterior["words"]
-    )
-
-
 @for_each("method", STREAMS)
 def test_words_of_a_fixed_vocabulary_alone_are_learned_and_the_others_counted(method: str) -> None:
     kept = CORPUS.vocabulary[::2].tolist()
@@ -174,13 +157,6 @@ def test_words_of_a_fixed_vocabulary_alone_are_learned_and_the_others_counted(me
     assert model.documents_seen == 1302
 
 
-@for_each("method, epochs", [("sdm", 3), ("scvb0", 6), ("svb", 12)])
-def test_planted_topics_are_found_with_words_as_they_come(method: str, epochs: int) -> None:
-    steps = {} if method == "sdm" else {"step_offset": 1.0, "step_power": 0.6, "batch": 20}
-    model = StreamingLda(method, k=4, seed=1, window=100, **steps)
-    assert closeness(model.fit(TEXTS, epochs=epochs)) > 0.9
-
-
 def test_a_stream_of_unknown_length_is_learned_as_well_as_one_whose_sizes_are_known() -> None:
     # Words that are still to come, if counted, make topics so flat that one takes most of what comes.
     wide = CORPUS.with_words([f"never{number}" for number in range(20_000)])
@@ -191,14 +167,6 @@ def test_a_stream_of_unknown_length_is_learned_as_well_as_one_whose_sizes_are_kn
     running = trained_topics(one_pass(CORPUS)).completion(tests).perplexity
     known = trained_topics(one_pass(CORPUS, totals="corpus")).completion(tests).perplexity
     assert running < 1.1 * known
-
-
-def test_new_words_are_in_the_totals() -> None:
-    for method in STREAMS:
-        model = StreamingLda(method, k=4).partial_fit(TEXTS[:300])
-        longer = add_words(model._state, np.full((3, 4), [0.5, 1.0, 2.0, 4.0], dtype=np.float32))
-        assert len(longer.by_word) == len(model._state.by_word) + 3
-        np.testing.assert_allclose(longer.totals, longer.by_word.sum(axis=0, dtype=np.float64), rtol=1e-4)
 
 
 @for_each("method", ["scvb0", "svb"])
@@ -282,14 +250,6 @@ def test_texts_without_words_are_documents_too(method: str) -> None:
     found = model.trained_topics()
     assert np.isfinite(found.word_probability).all()
     assert found.vocabulary.tolist() == ["apple", "pear"]
-
-
-def test_texts_are_cut_as_the_first_corpus_was() -> None:
-    tokeniser = Tokeniser(lowercase=False, stop_words=())
-    counted = tokeniser.without_limits().select(["Apple the pear", "Fig"])
-    corpus = Corpus.build(counted.counts, vocabulary=counted.vocabulary, tokeniser=tokeniser)
-    model = StreamingLda("sdm", k=2).partial_fit(corpus).partial_fit(["The Plum"])
-    assert set(model.trained_topics().vocabulary) == {"Apple", "the", "pear", "Fig", "The", "Plum"}
 
 
 WRONG: list[tuple[Any, str]] = [

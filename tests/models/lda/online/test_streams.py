@@ -12,11 +12,10 @@ import pytest
 
 from acvb_core.data.corpora.disk_build import write_disk_corpus
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.disk import DiskCorpus, Shard
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import StopRun, run
-from acvb_core.models.lda.documents import DocumentFeed, InMemorySource
 from acvb_core.models.lda.online.stream import StreamState
 from acvb_core.models.lda.spec import FROZEN
 from acvb_core.registry import method_row
@@ -24,8 +23,6 @@ from acvb_core.samples.planted_mixtures import planted_topics
 from tests.contract.cases import arrays_in, bits_of
 from tests.engine.fakes import bits
 from tests.loops import for_each
-from tests.models.lda.online.adapters import stream
-from tests.oracles.lda_cases import small_case
 
 METHODS = ("sdm", "scvb0", "svb")
 CORPUS = planted_topics(47, 60, 4, 15, 0.2, 0.1, 3).corpus
@@ -101,22 +98,6 @@ def test_cuts_decide_nothing(
         np.testing.assert_allclose(one.prior.alpha, other.prior.alpha, rtol=1e-3)
 
 
-def test_every_document_is_read_once_an_epoch_in_a_new_order(disks: list[DiskCorpus]) -> None:
-    for source in (disks[1], InMemorySource(CORPUS)):
-        feed, epochs = DocumentFeed(source, True), []
-        for seed in (1, 2):
-            windows = [feed.iterate(seed, begin, begin + 10) for begin in range(0, 47, 10)]
-            epochs.append([_words(shard, d) for window in windows for shard, order in window for d in order])
-        assert epochs[0] != epochs[1]
-        wanted = sorted(_words(InMemorySource(CORPUS).shard(0), d) for d in range(47))
-        assert sorted(epochs[0]) == sorted(epochs[1]) == wanted
-
-
-def _words(shard: Shard, d: int) -> tuple[tuple[int, float], ...]:
-    part = slice(shard.pointers[d], shard.pointers[d + 1])
-    return tuple(zip(shard.words[part].tolist(), shard.counts[part].tolist(), strict=True))
-
-
 # ------------------------------------------------------------------------------------- stopped, continued, again
 
 
@@ -148,15 +129,6 @@ def test_a_stopped_run_continues_on_disk(method: str, disks: list[DiskCorpus]) -
 
 
 # -------------------------------------------------------------------------------------------------- sums that hold
-
-
-@for_each("totals", ["corpus", "running"])
-def test_renewed_counts_are_those_of_all_tokens_at_the_end_of_each_pass(totals: str) -> None:
-    corpus = planted_topics(300, 300, 6, 40, 0.2, 0.1, 1).corpus
-    states = course(built("sdm", corpus, k=8, window=60, totals=totals, renew=True), 20)
-    for state in states[9::5]:
-        np.testing.assert_allclose(state.by_word.sum(axis=1), corpus.frequencies, rtol=1e-5, atol=1e-5)
-        np.testing.assert_allclose(state.totals, state.by_word.sum(axis=0, dtype=float), rtol=1e-5)
 
 
 @for_each("totals", ["corpus", "running"])
@@ -241,14 +213,6 @@ def test_windows_and_epochs(method: str) -> None:
     wide, exact = (fit(CORPUS, method, **small(method, window=w, epochs=3.0), seed=2) for w in (10**6, 47))
     assert wide.snapshot.sweep == exact.snapshot.sweep == 3
     assert bits_of(wide.snapshot.posterior) == bits_of(exact.snapshot.posterior)
-
-
-def test_divergence_minimisation_starts_with_all_tokens_but_one_of_each_word() -> None:
-    case = small_case(0)
-    counts = stream("sdm", case, known=True).start_counts(np.random.default_rng(0))
-    frequencies = case.corpus.frequencies
-    assert frequencies.max() > 1
-    np.testing.assert_allclose(counts.sum(axis=1), np.maximum(frequencies - 1.0, 0.0), rtol=1e-6)
 
 
 def test_a_minibatch_of_empty_documents_says_nothing() -> None:
