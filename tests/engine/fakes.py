@@ -17,15 +17,10 @@ from acvb_core.engine.run import run
 from acvb_core.samples.planted_relations import planted_relation
 
 DOMAINS = ("rows", "cols")
+_SIZE: dict[str, Any] = {"k_rows": 6, "k_cols": 5, "max_sweeps": 400}
 #: Every method, with settings under which it is quick on a small relation.
-QUICK: dict[str, dict[str, Any]] = {
-    "acvb0": {"k_rows": 6, "k_cols": 5, "max_sweeps": 400},
-    "acvb": {"k_rows": 6, "k_cols": 5, "max_sweeps": 400},
-    "cvb0": {"k_rows": 6, "k_cols": 5, "max_sweeps": 400},
-    "cvb": {"k_rows": 6, "k_cols": 5, "max_sweeps": 400},
-    "vb": {"k_rows": 6, "k_cols": 5, "max_sweeps": 400},
-    "gibbs": {"k_rows": 6, "k_cols": 5, "burn_in": 5, "max_sweeps": 20},
-}
+QUICK = dict.fromkeys(("acvb0", "acvb", "cvb0", "cvb", "vb"), _SIZE)
+QUICK["gibbs"] = _SIZE | {"burn_in": 5, "max_sweeps": 20}
 
 
 def soft(rng: np.random.Generator, n_objects: int, n_clusters: int) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,15 +17,13 @@ from acvb_core.core.display import HeldOutScore, ModelDisplay
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Phase, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.core.spec import MethodSpec, ModelSpec, Reference
-from acvb_core.engine.fitting import Comparison, fit, solve
+from acvb_core.engine.fitting import fit, solve
 from acvb_core.engine.history import RaceReport, Verdict, states_at_once
 from acvb_core.engine.prepared import Binding, PreparedRun, RunSpec
 from acvb_core.engine.race import race
-from acvb_core.engine.run import finish_stopped_run, run
+from acvb_core.engine.run import run
 from acvb_core.samples.planted_mixtures import planted_features
-from acvb_core.store.export import run_json
 from tests.engine.fakes import all_snapshots, bits
-from tests.loops import for_each
 
 DISPLAY = ModelDisplay((), HeldOutScore("score", "log_likelihood", str))
 N_OBJECTS, N_COLUMNS = 10, 3
@@ -333,21 +330,6 @@ def test_all_features_may_go() -> None:
     assert result.summary()["effective_k"] == {"features": 0}
     with pytest.raises(ParameterError, match=r"no clusters.*features"):
         result.labels("objects")
-
-
-@for_each("bound", [-3.0, None])
-def test_scores_that_a_model_does_not_have_are_absent(bound: float | None) -> None:
-    told = prepared([Sweep(2, bound)] * 4, monitored=None, max_sweeps=3)
-    result = solve(told)
-    assert result.history["pseudo_loo"].isna().all()
-    assert result.history["lower_bound"].isna().all() == (bound is None)
-    said = json.loads(run_json(result))
-    assert (said["lower_bound"], said["pseudo_loo"]) == (bound, None)
-    table = Comparison([result, result]).table()
-    assert (table["lower_bound"].dtype, table["pseudo_loo"].dtype) == (np.float64, np.float64)
-    assert "None" not in table.to_string(na_rep="-")
-    stopped = finish_stopped_run(told, all_snapshots(told)[0])
-    assert (stopped.lower_bound, stopped.pseudo_loo, stopped.verdict) == (bound, None, Verdict.STOPPED)
 
 
 def test_densities_and_means_of_kept_samples_are_mixed() -> None:

@@ -22,7 +22,6 @@ from acvb_core.data.table import Table
 from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.experiments.report import experiment
 from acvb_core.engine.fitting import Comparison, compare, fit, read_data
-from acvb_core.engine.history import Verdict
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.tuning import plan_search, tune
@@ -48,18 +47,22 @@ def test_stop_keeps_what_there_is_or_says_there_is_nothing() -> None:
     def at_once() -> None:
         raise StopRun
 
-    with pytest.raises(StopRun):
-        fit(small_relation(), "cvb0", poll=at_once)
-    with pytest.raises(StopRun):
-        compare(small_relation(), ["cvb0"], poll=at_once)
-    enough: list[int] = []
+    for make in (fit, lambda data, method, **more: compare(data, [method], **more)):
+        with pytest.raises(StopRun):
+            make(small_relation(), "cvb0", poll=at_once)
+    seen: list[int] = []
 
     def later() -> None:
-        if len(enough) >= 3:
+        if len(seen) >= 6:
             raise StopRun
 
-    result = fit(small_relation(), "gibbs", watch=lambda _, s: enough.append(s.sweep), poll=later)
-    assert (result.verdict, result.snapshot.sweep) == (Verdict.STOPPED, 3)
+    comparison = compare(
+        small_relation(), "cvb0", seeds=[7, 9, 11], max_sweeps=4, k_rows=4, tol=1e-12,
+        watch=lambda _, s: seen.append(s.sweep), poll=later,
+    )  # fmt: skip
+    assert comparison.table()[["seed", "sweeps", "verdict"]].to_numpy().tolist() == [
+        [7, 4, "MAX_SWEEPS"], [9, 2, "STOPPED"],
+    ]  # fmt: skip
 
 
 def test_unknown_names_are_refused() -> None:
@@ -122,21 +125,6 @@ def test_compare_gives_a_row_a_run_on_one_split() -> None:
     assert np.isfinite(table[wanted].to_numpy(float)).all()
     alone = fit(TRUTH.relation, "vb", seed=1, heldout=0.1, k_rows=5, k_cols=4, max_sweeps=30)
     assert table["lower_bound"][3] == alone.snapshot.lower_bound
-
-
-def test_compare_takes_seeds_by_name_and_stops_with_what_it_has() -> None:
-    seen: list[int] = []
-
-    def stop() -> None:
-        if len(seen) >= 6:
-            raise StopRun
-
-    comparison = compare(
-        small_relation(), ["cvb0"], seeds=[7, 9, 11], max_sweeps=4, k_rows=4, tol=1e-12,
-        watch=lambda _, s: seen.append(s.sweep), poll=stop,
-    )  # fmt: skip
-    assert comparison.table()["seed"].tolist() == [7, 9]
-    assert comparison.table()["verdict"].tolist() == ["MAX_SWEEPS", "STOPPED"]
 
 
 def test_agreement_of_runs() -> None:
@@ -305,12 +293,9 @@ def test_options_of_the_readers_go_through_every_call(tmp_path: Path) -> None:
         acvb_core.fit(links, "vb", **few)
     assert acvb_core.fit(links, "vb", threshold=2, **few).prepared.data.n_ones == 3
     assert acvb_core.compare(links, ["vb", "cvb0"], threshold=2, **few).results[1].prepared.data.n_ones == 3
-    plan = plan_experiment(links, ["vb"], threshold=2, splits=2, heldout=0.3, **few)
-    assert plan.data.n_ones == 3
+    assert plan_experiment(links, ["vb"], threshold=2, splits=2, heldout=0.3, **few).data.n_ones == 3
     with pytest.raises(ParameterError, match="no setting 'threshold'"):
         acvb_core.fit(acvb_core.load_relation(links, threshold=2).data, "vb", threshold=2, **few)
     (tmp_path / "posts.csv").write_text("id;body\n1;river bank water\n2;money bank loan\n3;river water\n")
     corpus = acvb_core.grid(str(tmp_path / "posts.csv"), [2], text_column="body", max_sweeps=2).results[0]
     assert corpus.prepared.data.n_documents == 3
-    table = pd.DataFrame({"a": [1.0, 2.0, 4.0, 3.0], "b": [2.0, 1.0, 0.0, 5.0], "c": [0.0, 1.0, 1.0, 3.0]})
-    assert acvb_core.fit(table, model="lfm", leave_out=["b"], k_max=1).prepared.data.shape == (4, 2)

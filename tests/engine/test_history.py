@@ -62,25 +62,6 @@ def test_frame_has_whole_numbers_and_survives_a_round_trip() -> None:
     assert history.column("lower_bound")[0] == 1.0
 
 
-def test_columns_are_published_with_the_first_row() -> None:
-    """A reader between the two would find names without numbers."""
-
-    class Halfway(History):
-        def __setattr__(self, name: str, value: object) -> None:
-            super().__setattr__(name, value)
-            if "seen" in self.__dict__ or name == "seen":
-                return
-            frame = self.frame()
-            assert list(frame.columns) == list(self.columns)
-            for column in self.columns:
-                assert len(self.column(column)) == len(self)
-
-    history = Halfway()
-    history.append(snapshot(1))
-    history.append(snapshot(2))
-    assert len(history) == 2
-
-
 @for_each("first", [1, 2, 256, 257])
 def test_columns_that_appear_later_are_empty_before(first: int) -> None:
     """A score may be first evaluated in the middle of a run, or when the buffer grows."""

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.clusters import mean_l1_change
-from acvb_core.core.protocols import Poll, SweepInfo
+from acvb_core.core.protocols import SweepInfo
 from acvb_core.engine.history import Verdict
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import Schedule, StopRun, run
@@ -41,21 +40,6 @@ class Counting:
 
     def __call__(self) -> None:
         self.calls += 1
-
-
-def test_sweeps_only_when_asked() -> None:
-    prepared = small_run("cvb0")
-    done: list[int] = []
-
-    def after(state: Any, info: SweepInfo, poll: Any) -> tuple[Any, SweepInfo]:
-        done.append(state.age)
-        return state, info
-
-    generator = run(with_inference(prepared, Wrapped(prepared.algorithm, after)))
-    assert not done
-    for expected in (1, 2, 3):
-        next(generator)
-        assert done[-1] == expected == len(done)
 
 
 @for_each("method", ["acvb", "gibbs"])
@@ -194,19 +178,6 @@ def test_watched_bound_is_evaluated_in_every_sweep() -> None:
     assert abs(last - before) < 1e-5 * abs(before)
 
 
-def test_change_is_that_of_the_last_sweep_alone() -> None:
-    prepared = small_run(
-        "cvb0", init="spectral", max_sweeps=12, tol=1e-12, merge=False, split=False, shrink=0.0
-    )
-    state = prepared.algorithm.init(np.random.default_rng([3, 0]))
-    for snapshot in all_snapshots(prepared):
-        before, order = state, {"rows": np.arange(6), "cols": np.arange(5)}
-        state, info = prepared.algorithm.sweep(before, np.random.default_rng([3, snapshot.sweep]))
-        order |= info.cluster_permutation or {}
-        old = {name: before.q[name][:, order[name]] for name in order}
-        assert snapshot.change == pytest.approx(mean_l1_change(state.q, old), rel=1e-14)
-
-
 @for_each("method", ["acvb0", "acvb"])
 def test_answer_of_an_averaged_run_is_scored_from_the_mean(method: str) -> None:
     """Everything said of the answer is worked out here from the averaged responsibilities by hand."""
@@ -225,15 +196,3 @@ def test_answer_of_an_averaged_run_is_scored_from_the_mean(method: str) -> None:
     assert last.scaled_change == last.samples * last.mean_change
     with_last_sweep = prepared.model.predict(prepared.algorithm.current(last.state), held)
     assert mean_log_likelihood(with_last_sweep, held.values) != pytest.approx(expected, rel=1e-9)
-
-
-def test_moves_of_a_sweep_reach_snapshot_and_history() -> None:
-    def after(state: Any, info: SweepInfo, poll: Poll) -> tuple[Any, SweepInfo]:
-        return state, info._replace(moves={"merged": 2, "split": 1} if state.age == 3 else None)
-
-    plain = small_run("vb", merge=False, split=False, max_sweeps=5, tol=1e-12)
-    snapshots = all_snapshots(with_inference(plain, Wrapped(plain.algorithm, after)))
-    assert [s.moves for s in snapshots] == [None, None, {"merged": 2, "split": 1}, None, None]
-    assert [bits(s) for s in snapshots if s.moves is None] == [
-        bits(s) for s in all_snapshots(plain) if s.sweep != 3
-    ]

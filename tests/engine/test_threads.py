@@ -37,15 +37,6 @@ def set_blas(number: int) -> None:
     thread.join()
 
 
-def test_limit_that_was_set_in_between_is_what_is_restored() -> None:
-    with one_thread():
-        pass
-    with threadpool_limits(limits=2):
-        with one_thread():
-            assert limits("blas") == {1}
-        assert limits("blas") == limits("openmp") == {2}
-
-
 def test_first_one_out_leaves_the_limit_to_the_others() -> None:
     """Two threads overlap; BLAS has one thread until both are out, OpenMP in each as long as it is inside."""
     inside, leave = threading.Event(), threading.Event()
