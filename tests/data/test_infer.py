@@ -35,14 +35,12 @@ GRAPHML = (
     "name, content, kind, reason",
     [
         ("speeches.csv", STORIES.to_csv(index=False), "texts", "The column “speech_text” holds texts of more than"),
-        ("speeches.tsv", STORIES.to_csv(index=False, sep="\t"), "texts", "“speech_text”"),
         ("answers.csv", ANSWERS.to_csv(index=False), "texts", "“says”"),
         (
             "numbered.csv",
             "country;region;year 1;year 2;year 3\nA;north;1,5;2,25;\nB;south;2,5;;3,5\nC;south;0,5;1,5;2,5\n",
             "table", "3 of its 5 columns hold numbers",
         ),
-        ("two.csv", "id,text\n1,Some words here\n2,Other words there\n", "texts", "“text”"),
         ("lines.txt", "\n".join(LONG), "texts", "Each line is a text of about"),
         ("talks.txt", "机器学习是人工智能的一个分支\n今天天气很好\n", "texts", "Each line is a text"),
         ("counts.csv", "doc,word,count\na,cat,2\nb,cat,1\n", "counts", "documents and words"),
@@ -52,16 +50,13 @@ GRAPHML = (
         ("docword.txt", "2\n3\n3\n1 1 2\n1 2 1\n2 3 1\n", "counts", "UCI docword"),
         ("x.ldac", "2 0:2 1:1\n1 2:1\n", "counts", "LDA-C"),
         ("outings.csv", "person,event,times\nAnn,Fair,2\nBob,Ball,1\n", "relation", "no name occurs on both"),
-        ("tags.csv", "package,tag\nchess,board\ngo,board\n", "relation", "no name occurs on both"),
         ("ratings.csv", "user,item,rating\n1,7,4.5\n1,8,2\n2,7,3\n", "relation", ""),
         ("orders.csv", ORDERS, "relation", "no name occurs on both"),
         ("who.csv", "Ann,Bob\nBob,Cyd\nCyd,Ann\n", "network", "3 of 3 names occur on both"),
         ("mail.csv", "source,target,weight,time\n1,2,3,10\n2,3,1,11\n3,1,1,12\n", "network", "columns are named"),
-        ("pairs.txt", "1 2\n2 1\n2 3\n3 2\n1 3\n3 1\n", "network", "every link goes both ways"),
         ("matrix.csv", "name,Fair,Ball,Race\nAnn,1,0,1\nBob,0,1,0\nCyd,0,1,1\n", "relation", ""),
         ("near.csv", ",a,b,c\na,0,2.5,1\nb,2.5,0,3\nc,1,3,0\n", "network", "same objects"),
         ("flowers.csv", FLOWERS, "table", "2 of its 3 columns hold numbers."),
-        ("towns.csv", "city,rain,sun\nBergen,2495,1187\nBari,588,2459\nRome,799,2473\n", "table", "2 of its 3"),
         ("commas.csv", "a;b\n1,5;2\n2,5;7\n-4;1,25\n", "table", "2 of its 2"),
         ("people.csv", "name,kind,age,pay,size\nAnn,a,30,9,2\nBob,b,40,8,3\nCyd,a,50,7,1\n", "table", "3 of its 5"),
         ("big.csv", "id,fox,dog,cat\na,0,0,9 000\nb,0,1,0\nc,0,0,1\n", "counts", "words"),
@@ -78,23 +73,20 @@ def test_text_files_are_recognised_with_the_reason(name: str, content: str, kind
 
 @for_each("name, content, kind", [
         ("speeches.parquet", saved(STORIES.to_parquet), "texts"),
-        ("links.parquet", saved(LINKS.to_parquet), "relation"),
         ("flowers.parquet", saved(pd.read_csv(io.StringIO(FLOWERS)).to_parquet), "table"),
         ("books.zip", zipped({"one.txt": "Some words", "two.txt": "Other words"}), "texts"),
         ("friends.graphml", GRAPHML, "network"),
         ("cells.npy", saved(np.save, np.eye(3)), "table"),
         ("cells.npz", saved(np.savez, np.eye(3) + 0.5), "table"),
         ("sparse.npz", saved(sparse.save_npz, sparse.csr_array(np.eye(3, 4))), "relation"),
-        ("a.mtx", b"%%MatrixMarket matrix coordinate pattern general\n3 4 2\n1 2\n2 3\n", "relation"),
     ])  # fmt: skip
 def test_other_files_are_recognised(name: str, content: bytes, kind: str) -> None:
     assert guess_kind(content, name).kind == kind
 
 
 @for_each("sample, kind", [
-        ("bible.csv.gz", "texts"), ("debtag_games.csv", "relation"), ("southern_women.csv", "relation"),
-        ("survey.csv", "relation"), ("fertility.csv", "table"), ("karate.csv", "network"),
-        ("florentine_families.csv", "network"), ("les_miserables.csv", "network"),
+        ("bible.csv.gz", "texts"), ("debtag_games.csv", "relation"), ("survey.csv", "relation"),
+        ("fertility.csv", "table"), ("karate.csv", "network"),
     ])  # fmt: skip
 def test_the_samples_files_are_recognised(sample: str, kind: str) -> None:
     assert guess_kind(ROOT / "sample_data" / sample, sample).kind == kind
@@ -121,30 +113,23 @@ ASCII = "a;b\nx;yes\nz;no\n"
 TEXTS = [
     (FRENCH, "cp1252"),
     ("mot;n\nlà;1\noù;2\ntrès;3\n", "cp1252"),
-    ("mot\nà\n", "cp1252"),
     ("Person,Ort\nJürgen,Köln\nBjörn,München\nKäthe,Straße\n", "cp1252"),
     ("nombre;año\nPeña;¿qué?\nNúñez;mañana\n¡Olé!;corazón\n", "cp1252"),
     ("navn;by\nSøren;København\nÆgir;Århus\nPå;grød\n", "cp1252"),
-    ("nafn;staður\nÞórður;Reykjavík\nGuðrún;Ísafjörður\nævi;þýða\n", "cp1252"),
     ("a,b\nit’s,“so”\n", "cp1252"),
     ("osoba;miasto\nŁukasz;Łódź\nGrażyna;Poznań\nWiesław;Gdańsk\n", "cp1250"),
     ("jméno;město\nJiří;Praha\nTomáš;Plzeň\nAndrea;Jihlava\nMarek;Kladno\nLukáš;Zlín\n", "cp1250"),
-    ("číslo;článek\nzpráva;škola\nnádraží;jízdenka\nútočník;hřiště\nzpoždění;déšť\n", "cp1250"),
     ("nume;oraş\nIoană;Iaşi\nŞtefan;Târgu Mureş\npiaţă;maşină\n", "cp1250"),
     ("ime;grad\nĐuro;Čakovec\nŽeljko;Šibenik\nkuća;život\n", "cp1250"),
     (RUSSIAN, "cp1251"),
-    ("имя;город\nанна;москва\nигорь;казань\n", "cp1251"),
     ("ИМЯ;ГОРОД\nАННА;МОСКВА\nИГОРЬ;КАЗАНЬ\n", "cp1251"),
     (RUSSIAN, "koi8-r"),
     ("όνομα;πόλη\nΓιώργος;Αθήνα\nΕλένη;Θεσσαλονίκη\nλόγος;αρχή\n", "cp1253"),
     ("اسم;مدينة\nمحمد;القاهرة\nفاطمة;بغداد\n", "cp1256"),
     *((text, encoding) for encoding in ("shift_jis", "euc_jp") for text in (
-        JAPANESE, "題名,本文\n東京の天気,今日は晴れです\n会議の記録,来週またやります\n",
-        "名前,会社\nデータ,システム\nコンピュータ,東京\n",
+        JAPANESE, "名前,会社\nデータ,システム\nコンピュータ,東京\n", "東京都,大阪府\n京都市,神戸市\n",
     )),
-    *(("東京都,大阪府\n京都市,神戸市\n", encoding) for encoding in ("shift_jis", "euc_jp")),
     (CHINESE, "gb18030"),
-    ("我们的学校,今天天气很好\n你好世界,谢谢大家\n中华人民共和国,上海市\n", "gb18030"),
     ("姓名,城市\n陳小明,臺北\n李國華,高雄\n學校,讀書\n", "big5"),
     *((text, f"utf-16-{end}") for end in ("le", "be") for text in (FRENCH, RUSSIAN, CHINESE, JAPANESE, ASCII)),
 ]  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_build import read_to_disk
-from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
+from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.sources import parse, source
 from tests.data.support import EVERYTHING, zipped
@@ -39,31 +39,22 @@ FAULTS = {
     "digits of another script": (
         "doc,word,count\na,x,1\na,y,٣\n".encode(), LONG | {"count_column": 2}, 3, 3, "٣", "is not a number",
     ),
-    "too few columns": (b"a,b\nx,y\n", LONG | {"count_column": 2}, None, None, None, "no column at position 2"),
-    "header only": (b"doc,word,count\n", {}, 1, None, None, "column names and no data"),
     "word not in the vocabulary": (
         b"doc,word\na,x\na,y\n", {"vocabulary": b"x\nz\n"}, 3, 2, "y", "this word is not in the vocabulary",
     ),
-    "column twice": (b"doc,word\na,x\n", {"word_column": 0, "document_column": 0}, None, None, None, "column each"),
-    "unknown column": (b"doc,word\na,x\n", {"word_column": "term"}, 1, None, "term", "no column of this name"),
     "docword of two fields": (UCI + b"1 1\n1 2\n", {"format": "docword"}, 4, 3, "1 1", "2 fields where 3"),
     "docword too short": (b"2\n3\n3\n1 1 1\n2 1 1\n", {}, 3, None, "3", "says that 3 lines follow, there are 2"),
     "docword too long": (b"2\n3\n1\n1 1 1\n2 1 1\n", {}, 5, None, None, "here is one more"),
     "docword size": (b"2\nmany\n1\n1 1 1\n", {"format": "docword"}, 2, 1, "many", "number of words is not a number"),
-    "docword without sizes": (b"2\n", {"format": "docword"}, 2, 1, None, "number of words is blank"),
     "docword boast": (b"40000000\n3\n1\n1 1 1\n", {}, 1, None, "40000000", "claims 40,000,000 documents"),
-    "docword boast of words": (b"2\n40000000\n1\n1 1 1\n", {}, 2, None, "40000000", "40,000,000 words"),
     "docword vocabulary": (
         UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"a\nb\n"}, None, None, None, "2 words, line 2 of upload.txt says 3",
     ),
     "vocabulary word twice": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"a\nb\na\n"}, 3, None, "a", "already on line 1"),
     "vocabulary blank": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"a\n\nc\n"}, 2, None, None, "a word is blank"),
-    "vocabulary bytes": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"a\n\xe9x\n"}, 2, None, "e9 78 0a", "not UTF-8"),
     "vocabulary of nothing": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"\n"}, None, None, None, "vocabulary is empty"),
-    "no token": (b"2\n3\n0\n", {"format": "docword"}, None, None, None, "the corpus has no words"),
     "matrix negative": (MATRIX + b"b,1,-1,0\n", {"format": "matrix"}, 3, 3, "-1", "the count is negative"),
     "matrix text": (MATRIX + b"b,1,0,many\n", {"format": "matrix", "document": 0}, 3, 4, "many", "not a number"),
-    "matrix blank": (MATRIX + b"b,,1,0\n", {"format": "matrix"}, 3, 2, None, "the count is blank"),
     "matrix word twice": (b"doc,sea,ship,sea\na,1,0,2\n", {"format": "matrix"}, 1, 4, "sea", "is already in column 2"),
     "matrix without counts": (b"doc\na\nb\n", {"format": "matrix"}, None, None, "column 1", "no column of counts"),
     "matrix word not in the vocabulary": (
@@ -74,19 +65,14 @@ FAULTS = {
         "the vocabulary has 2 words, the table 3 columns of counts",
     ),
     "ldac count": (b"1 0:1\n1 0:-1\n", {"format": "ldac"}, 2, 2, "0:-1", "whole numbers, none negative"),
-    "ldac fraction": (b"1 0:1\n1 0:1.5\n", {"format": "ldac"}, 2, 2, "0:1.5", "whole numbers, none negative"),
     "ldac start": (b"1 0:1\nx 0:1\n", {"format": "ldac"}, 2, 1, "x", "does not begin with a whole number"),
     "ldac term": (b"1 0:1\n1 2:1\n", {"vocabulary": b"a\nb\n"}, 2, 2, "2:1", "beyond the vocabulary, whose last is 1"),
     "ldac huge count": (b"2 0:1 1:2147483648\n", {}, 1, 3, "1:2147483648", "count is beyond 2,147,483,647"),
     "ldac boast": (b"1 40000000:1\n", {}, None, None, "40000000", "claims 40,000,001 words for 1 entry"),
     "ldac of nothing": (b"0\n0\n", {"format": "ldac"}, None, None, None, "the corpus has no words"),
     "table too many fields": (TABLE + b'\n"a\nb",x,y\n', {}, 4, 3, '"a', "3 fields where the first has 2"),
-    "unclosed quote": (TABLE + b'2,"a\nb\n3,c\n', {}, 3, 2, None, "never closed"),
     "quote in the first line": (b'"id"x,text\n', {"format": "table"}, 1, 1, "x", "text after the closing quote"),
     "no text column": (b"a,b\n1,2\n3,4\n", {"format": "table"}, None, None, "column 1, column 2", "no column of texts"),
-    "not UTF-8": (TABLE + b"2,caf\xe9 x\n", {}, 3, None, "e9 20 78 0a", "is not UTF-8 text"),
-    "NUL": (b"a river\na b\0nk\n", {}, 2, None, None, "NUL byte"),
-    "empty": (b"", {}, None, None, None, "empty"),
     "no word": (b"... !\n", {}, None, None, Tokeniser().token_pattern, "there is no word in the 1 text"),
     "stop words only": (b"the of\nand the\n", {}, None, None, "stop_words=('english-short',)", "3 words by stop_words"),
     "numbers only": (b"1996\n1997\n", {}, None, None, "numbers=False", "2 words by numbers"),
@@ -107,7 +93,6 @@ def test_fault_is_named_in_a_plain_and_in_a_gzipped_file(case, packed):
 def test_zip_archives():
     assert "no .txt file among the 2 files" in fault(zipped({"a.csv": b"", "b.md": b""})).what
     assert "an Excel workbook" in fault(zipped({"xl/workbook.xml": b""})).what
-    assert "damaged zip" in fault(b"PK\x03\x04 and nothing").what
     assert "this is a zip archive" in fault(zipped({"a.txt": b"x"}), format="lines").what
 
 
@@ -118,16 +103,6 @@ def test_damaged_zip():
     assert "damaged" in error.what
     assert error.source == "upload.txt: a.txt"
     assert "damaged" in fault(bytes(packed[:-30])).what
-    deflated = bytearray(zipped({"a.txt": bytes(range(1, 128)) * 9}, compression=zipfile.ZIP_DEFLATED))
-    deflated[40:60] = b"\xff" * 20
-    assert "damaged" in fault(bytes(deflated)).what
-
-
-def test_encrypted_zip():
-    packed = bytearray(zipped({"a.txt": b"river"}))
-    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        packed[packed.index(mark) + offset] |= 1  # the flag is all that tells it
-    assert fault(bytes(packed)).what == "this file of the zip archive is encrypted"
 
 
 def test_bombs_are_refused(monkeypatch):
@@ -138,20 +113,16 @@ def test_bombs_are_refused(monkeypatch):
     assert "more than 0.000977 GB" in fault(bomb).what
     many = zipped({f"{i}.txt": zeros[: 1 << 17] for i in range(9)}, compression=zipfile.ZIP_DEFLATED)
     assert "more than 0.000977 GB" in fault(many).what  # none is too large, together they are
-    assert "more than 0.000977 GB" in fault(gzip.compress(zeros), format="lines").what
 
 
 @for_each(
     "source, options",
     [
         (TWO, {"format": "words"}),
-        (TWO, {"encoding": "klingon"}),
-        (TWO, {"delimiter": ",,"}),
         (TWO, {"vocabulary": b"river\nbank\n"}),
         (TWO, {"text_column": 0}),
         (TABLE, {"word_column": 1}),
         (UCI + b"1 1 1\n2 1 1\n", {"tokeniser": Tokeniser()}),
-        (UCI + b"1 1 1\n2 1 1\n", {"count_column": 2}),
     ],
 )
 def test_wrong_settings_are_refused(source, options):
@@ -160,29 +131,10 @@ def test_wrong_settings_are_refused(source, options):
 
 
 def test_an_option_that_there_is_not(tmp_path):
-    for read in (
-        load_corpus,
-        read_texts,
-        inspect_corpus,
-        lambda *a, **k: read_to_disk(*a, tmp_path / "disk", **k),
-    ):
+    for read in (load_corpus, lambda *a, **k: read_to_disk(*a, tmp_path / "disk", **k)):
         with pytest.raises(TypeError, match="'colour' is not an option"):
             read(TABLE, colour="red")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_counts_have_no_texts():
-    with pytest.raises(DataError, match="holds counts and no texts"):
-        read_texts(b"doc,word,count\na,x,1\n")
-
-
-@for_each("format", ["auto", "counts", "lines", "table", "docword"])
-def test_a_sparse_matrix_is_no_corpus(format, tmp_path):
-    matrix = b"%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 4\n2 3 1\n"
-    with pytest.raises(DataError, match="this is a sparse matrix"):
-        load_corpus(matrix, format=format)
-    with pytest.raises(DataError, match="this is a sparse matrix"):
-        read_to_disk(matrix, tmp_path / "disk", format=format)
 
 
 COUNTS = [b"d%d,w%d,%d\n" % (i // 7, i * 31 % 101, i % 3 + 1) for i in range(3000)]
@@ -199,36 +151,27 @@ AT = 2000
 # name: (format, broken lines in place of one, column, value, words of the message)
 LINE_FAULTS = {
     "counts, too few fields": ("counts", b"d1,w1\n", 3, "d1,w1", "2 fields where"),
-    "counts, too many fields": ("counts", b"d1,w1,1,1\n", 4, "d1,w1,1,1", "4 fields where"),
     "counts, text": ("counts", b"new,new,many\n", 3, "many", "the count is not a number"),
     "counts, negative": ("counts", b"new,new,-1\n", 3, "-1", "the count is negative"),
     "counts, fraction": ("counts", b"new,new,1.5\n", 3, "1.5", "not a whole number"),
     "counts, too large": ("counts", b"new,new,2147483648\n", 3, "2147483648", "not from 0 to"),
-    "counts, far too large": ("counts", b"new,new,99999999999999999999\n", 3, "9" * 20, "not from 0 to"),
     "counts, blank count": ("counts", b"new,new,\n", 3, None, "the count is blank"),
     "counts, blank word": ("counts", b"new,,1\n", 2, None, "the word is blank"),
-    "counts, blank document": ("counts", b",new,1\n", 1, None, "the document is blank"),
     "counts, NUL": ("counts", b"new,n\0ew,1\n", 2, None, "NUL"),
     "counts, not UTF-8": ("counts", b"new,n\xe9w,1\n", None, "e9 77 2c 31 0a 64 32 38", "UTF-8"),
     "counts, behind a quote": ("counts", b'new,"new"s,1\n', 2, "s", "after the closing quote"),
-    "counts, long": ("counts", b"new," + b"w" * 20_000 + b",1\n", 2, None, "longer than 10,000 bytes"),
     "counts, open quote": ("counts", b'new,"new,1\n', 2, None, "quote that opens here is not closed"),
     "docword, too few fields": ("docword", b"1 1\n", 3, "1 1", "2 fields where the first has 3"),
-    "docword, text": ("docword", b"one 1 1\n", 1, "one", "the document id is not a number"),
     "docword, document": ("docword", b"430 1 1\n", 1, "430", "document id is not from 1 to 429"),
-    "docword, document 0": ("docword", b"0 1 1\n", 1, "0", "document id is not from 1"),
     "docword, word": ("docword", b"1 102 1\n", 2, "102", "word id is not from 1 to 101"),
-    "docword, count": ("docword", b"1 1 -1\n", 3, "-1", "the count is negative"),
     "ldac, form": ("ldac", b"2 0:1 x\n", 3, "x", "not of the form term:count"),
     "ldac, pairs": ("ldac", b"3 0:1 1:2\n", 1, "3", "promises 3 pairs"),
     "ldac, not UTF-8": ("ldac", b"1 0:\xe9\n", None, "e9 0a 32 20 31 3a 31 20", "UTF-8"),
     "lines, NUL": ("lines", b"the new\0 river\n", None, None, "NUL"),
     "lines, not UTF-8": ("lines", b"the n\xe9w river\n", None, "e9 77 20 72 69 76 65 72", "UTF-8"),
-    "table, too few fields": ("table", b"new\n", 2, "new", "1 field where the first has 2"),
     "table, too many fields": ("table", b"new,the new,river\n", 3, "new,the new,river", "3 fields where"),
     "table, NUL": ("table", b"new,the n\0ew\n", None, None, "NUL"),
     "table, behind a quote": ("table", b'new,"the" new\n', 2, "n", "after the closing quote"),
-    "table, open quote": ("table", b'new,"the new\n', 2, "t", "after the closing quote"),
     "table, not UTF-8": ("table", b"new,the n\xe9w\n", None, "e9 77 0a 6e 32 30 30 31", "UTF-8"),
 }
 
@@ -333,13 +276,3 @@ def test_a_record_without_end_is_refused(tmp_path, monkeypatch, format):
     disk = read_to_disk(source, tmp_path / "c", broken="skip", **options(format))
     assert disk.report.facts[0].details["lines"] == [AT + 2]
     assert disk.report.count("broken_lines") == 1
-
-
-@pytest.mark.usefixtures("small_blocks")
-@for_each("size", [998, 999, 1000, 1001])
-def test_a_line_as_long_as_may_be(tmp_path, monkeypatch, size):
-    for module in ("corpora.reading", "sources.source"):
-        monkeypatch.setattr(f"acvb_core.data.{module}.MAX_TEXT", 1000)
-    source = b"a line\n" + b"x" * (size - 1) + b"\nanother\n"
-    disk = read_to_disk(source, tmp_path / "c", broken="skip", **options("lines"))
-    assert disk.data.n_documents == (3 if size <= 1000 else 2)
