@@ -15,10 +15,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import strategies as st
 from scipy import sparse
 
-import acvb_core
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora import build
 from acvb_core.data.corpora import estimate as estimates
@@ -27,18 +25,8 @@ from acvb_core.data.corpora.estimate import estimate, head_texts
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.sources import parse, source
-from tests.data.support import EVERYTHING, saved, zipped
+from tests.data.support import EVERYTHING, zipped
 from tests.loops import for_each
-
-# Anything a person can type; a name can neither begin nor end with a blank.
-characters = st.characters(exclude_categories=["Cc", "Cs"])
-names = st.text(characters | st.sampled_from('",;\t|\n'), min_size=1).filter(
-    lambda text: text == text.strip() and "\r" not in text and not text.startswith("\ufeff")
-)
-# Files that begin like RTF, PDF or HTML are refused.
-texts = st.text(characters | st.sampled_from('",;\t|\n '), max_size=60).filter(
-    lambda text: "\r" not in text and not text.lstrip().startswith(("\ufeff", "{\\rtf", "%PDF", "<"))
-)
 
 
 def test_counts_by_hand():
@@ -50,32 +38,17 @@ def test_counts_by_hand():
     assert loaded.report.count("zero_counts") == 1
     assert loaded.report.count("unused_words") == 2
     without = load_corpus(b"a\tcat\na\tcat\nb\tdog\n")
-    assert without.schema.format == "counts"
     assert without.data.counts.toarray().tolist() == [[2, 0], [0, 1]]
     assert without.report.count("lines_as_tokens") == 3
-    whole = load_corpus(b"doc,word,count\na,x,2.0\n")
-    assert whole.data.n_tokens == 2
 
 
 GUESSES = {
     "docword": (b"2\n3\n2\n1 1 4\n2 3 1\n", "docword", {}),
     "ldac": (b"2 0:1 5:2\n0\n1 3:1\n", "ldac", {}),
     "long list": (b"doc,word,count\na,x,1\na,y,2\n", "counts", {"count_column": 2}),
-    "long list, no header": (b"1 cat 2\n1 dog 1\n".replace(b" ", b","), "counts", {"header": False}),
     "other order": (b"term\tn\tdocument\nx\t1\ta\n", "counts", {"word_column": 0, "document_column": 2}),
-    "texts": (
-        b"id,category,abstract\n1,a,Some text\n",
-        "table",
-        {"text_column": 2, "label_column": 1, "name_column": 0},
-    ),
     "labels that are all different": (
         b"id,label,party,abstract\n" + b"".join(b"%d,n%d,p%d,Some text\n" % (i, i, i % 2) for i in range(12)),
-        "table",
-        {"text_column": 3, "label_column": 2, "name_column": 0},
-    ),
-    "dates, which come again now and then": (
-        b"nr,day,desk,abstract\n"
-        + b"".join(b"%d,%d May,desk %d,Some text of a few words\n" % (i, i % 30, i % 3) for i in range(90)),
         "table",
         {"text_column": 3, "label_column": 2, "name_column": 0},
     ),
@@ -89,11 +62,6 @@ GUESSES = {
         "table",
         {"text_column": 0, "header": True},
     ),
-    "counts of words": (
-        b"doc,sea,ship,corn\na,2,0,1\nb,0,1,0\n",
-        "matrix",
-        {"document_column": 0, "label_column": None},
-    ),
     "counts of words in files": (
         b"source,sea,ship,corn\nchapter-01-introduction.txt,2,0,1\nchapter-02-the-journey.txt,0,1,0\n",
         "matrix",
@@ -104,11 +72,6 @@ GUESSES = {
         "matrix",
         {"document_column": None, "label_column": 3},
     ),
-    "numbers beside texts": (
-        b"text,likes,shares,views\nSome text,2,0,1\nMore,0,1,0\n",
-        "table",
-        {"text_column": 0, "label_column": None},
-    ),
     "numbers beside texts and ids": (
         b"id,says,likes,shares,views\n"
         b"1,Some text that is a bit longer than names are,2,0,1\n2,Another one of that kind and of that length,0,1,0\n",
@@ -116,7 +79,6 @@ GUESSES = {
         {"text_column": 1, "name_column": 0},
     ),
     "prose": (b"Well, that is it.\nOne, two.\nThree, four.\n", "lines", {}),
-    "a line": (b"Just words", "lines", {}),
 }
 
 
@@ -127,7 +89,6 @@ def test_format_is_guessed(case):
     assert layout.format == wanted
     assert {name: getattr(layout, name) for name in details} == details
     assert layout.rows
-    assert inspect_corpus(gzip.compress(source)).rows == layout.rows
     load_corpus(source, tokeniser=EVERYTHING if layout.has_texts else None)
 
 
@@ -140,7 +101,6 @@ TEXTS = [
     "Corn in the field, wind on the sea",
 ]
 TOKENISER = Tokeniser(min_documents=1)
-TOKENISER_OF_LETTERS = Tokeniser(function=str.split, min_documents=1)
 #: The words of the texts as this tokeniser keeps them.
 LISTS = [
     ["ship", "sea", "ships", "sail"],
@@ -188,40 +148,25 @@ FRAME = pd.DataFrame({"id": NAMES, "text": TEXTS})
 #: Form -> what is loaded, how, and whether the names of the documents are in it.
 TEXT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
     "csv": (lambda: written(TABLE), {}, True),
-    "csv, column named": (lambda: written(TABLE), {"text": "text"}, True),
-    "tsv": (lambda: written(TABLE, "\t"), {}, True),
     "lines": (lambda: "\n".join(TEXTS).encode(), {"format": "lines"}, False),
     "zip": (lambda: zipped({f"{name}.txt": text for name, text in zip(NAMES, TEXTS, strict=True)}), {}, True),
     "list": (lambda: TEXTS, {}, False),
-    "tuple, None for no text": (lambda: tuple(text or None for text in TEXTS), {}, False),
     "iterator": (lambda: iter(TEXTS), {}, False),
-    "array": (lambda: np.array(TEXTS), {}, False),
     "masked array": (lambda: np.ma.array(np.array(TEXTS, object), mask=[not text for text in TEXTS]), {}, False),
     "pandas column": (lambda: pd.Series(TEXTS, index=NAMES), {}, True),
-    "pandas column, numbered": (lambda: pd.Series(TEXTS), {}, False),
-    "pandas column, NaN for no text": (lambda: pd.Series([text or np.nan for text in TEXTS], NAMES), {}, True),
     "pandas column, NA for no text": (
         lambda: pd.Series([text or pd.NA for text in TEXTS], NAMES, dtype="string"), {}, True,
     ),
-    "pandas frame": (lambda: FRAME, {}, True),
     "pandas frame, NaN for no text": (lambda: FRAME.replace("", np.nan), {}, True),
     "pandas frame, index of names": (lambda: FRAME.set_index("id"), {}, True),
-    "polars frame": (lambda: pytest.importorskip("polars").from_pandas(FRAME), {}, True),
-    "arrow table": (lambda: pa.Table.from_pandas(FRAME), {"text": "text"}, True),
-    "parquet": (lambda: FRAME.to_parquet(), {}, True),
-    "feather": (lambda: saved(FRAME.to_feather), {}, True),
-    "json lines": (lambda: FRAME.to_json(orient="records", lines=True).encode(), {}, True),
+    "parquet": (lambda: FRAME.to_parquet(), {"text": "text"}, True),
     "pandas categories": (lambda: pd.Series(TEXTS, index=NAMES).astype("category"), {}, True),
     "polars column": (lambda: pytest.importorskip("polars").Series([t or None for t in TEXTS]), {}, False),
     "arrow column": (lambda: pa.chunked_array([TEXTS[:2], TEXTS[2:]]), {}, False),
     "data set": (lambda: DataSet({"id": NAMES, "text": TEXTS, "picture": [object()] * 5}), {}, True),
-    "data set, column named": (lambda: DataSet({"of": NAMES, "x": TEXTS}), {"text": "x", "name_column": "of"}, True),
-    "lists of words": (lambda: LISTS, {}, False),
     "iterator of lists of words": (lambda: iter(LISTS), {}, False),
-    "pandas column of lists": (lambda: pd.Series(LISTS, index=NAMES), {}, True),
     "pandas column of arrays": (lambda: pd.Series([np.array(words, object) for words in LISTS], NAMES), {}, True),
     "arrow column of lists": (lambda: pa.array(LISTS), {}, False),
-    "column of lists of a data set": (lambda: DataSet({"words": LISTS, "id": NAMES})["words"], {}, False),
 }  # fmt: skip
 
 
@@ -237,8 +182,8 @@ def test_texts(form: str) -> None:
     assert loaded.report.count("empty_documents") == 1
     missing = "no text" in form or form in ("masked array", "polars column")
     assert loaded.report.count("missing_texts") == (missing and "frame" not in form)
-    of_words = "list" in form.removeprefix("list") or "of arrays" in form
-    assert loaded.data.texts == (None if of_words or form == "lists of words" else tuple(TEXTS))
+    of_words = "lists" in form or "of arrays" in form
+    assert loaded.data.texts == (None if of_words else tuple(TEXTS))
 
 
 def docword() -> bytes:
@@ -267,45 +212,28 @@ COUNT_FORMS: dict[str, tuple[Callable[[], Any], dict[str, Any], bool]] = {
         lambda: LONG.to_csv(index=False).encode(),
         {"vocabulary": WORDS, "document": 0, "word": "word", "count": "count"}, True,
     ),
-    "frame of counts": (lambda: LONG, {"vocabulary": WORDS}, True),
-    "parquet of counts": (lambda: LONG.to_parquet(), {"vocabulary": WORDS}, True),
     "frame of counts, filtered": (
-        lambda: pd.concat([LONG.assign(count=-1), LONG]).query("count >= 0").iloc[::-1].iloc[::-1].set_index(
-            pd.Index(range(3, 3 + len(LONG)))
-        ), {"vocabulary": WORDS}, True,
+        lambda: LONG.set_axis(pd.Index(range(3, 3 + len(LONG)))), {"vocabulary": WORDS}, True,
     ),
-    "table of counts": (lambda: MATRIX.to_csv().encode(), {"format": "matrix"}, True),
     "table of counts, recognised": (lambda: MATRIX.reset_index().to_csv(index=False).encode(), {}, True),
     "table of counts, its words named": (lambda: MATRIX.to_csv(sep="\t").encode(), {"vocabulary": VECTORISER}, True),
     "table of counts without words": (
         lambda: written(COUNTS.tolist()), {"format": "matrix", "header": False, "vocabulary": VOCABULARY}, False,
     ),
-    "frame of counts, a column for each word": (lambda: MATRIX, {}, True),
     "frame of counts, ids": (lambda: MATRIX.astype(float).reset_index(), {"document": "document"}, True),
     "frame of counts, numbered": (lambda: MATRIX.reset_index(drop=True), {}, False),
     "parquet, a column for each word": (lambda: MATRIX.to_parquet(), {}, True),
-    "json lines, a column for each word": (
-        lambda: MATRIX.reset_index().to_json(orient="records", lines=True).encode(), {"format": "matrix"}, True,
-    ),
-    "data set, a column for each word": (
-        lambda: DataSet({column: MATRIX.reset_index()[column].tolist() for column in ["document", *VOCABULARY]}), {},
-        True,
-    ),
     "docword": (docword, {"vocabulary": WORDS}, False),
     "ldac": (ldac, {"vocabulary": WORDS}, False),
     "array": (lambda: COUNTS, {"vocabulary": VOCABULARY}, False),
-    "array of floats": (lambda: COUNTS.astype(float), {"vocabulary": WORDS}, False),
-    "csr": (lambda: sparse.csr_matrix(COUNTS), {"vocabulary": np.array(VOCABULARY)}, False),
     "coo": (lambda: sparse.coo_array(COUNTS), {"vocabulary": pd.Series(VOCABULARY)}, False),
     "scikit-learn": (lambda: sparse.csr_matrix(COUNTS), {"vocabulary": VECTORISER}, False),
     "scikit-learn, vocabulary_": (lambda: sparse.csr_matrix(COUNTS), {"vocabulary": NUMBERS}, False),
     "gensim": (lambda: BAGS, {"vocabulary": DICTIONARY}, False),
-    "gensim, id2word": (lambda: BAGS, {"vocabulary": {n: word for word, n in NUMBERS.items()}}, False),
     "gensim, numbers of NumPy": (
         lambda: [[(np.int32(w), np.int64(n)) for w, n in bag] for bag in BAGS], {"vocabulary": DICTIONARY}, False,
     ),
     "gensim, streamed": (Streamed, {"vocabulary": DICTIONARY}, False),
-    "gensim, iterator": (lambda: iter(BAGS), {"vocabulary": DICTIONARY}, False),
 }  # fmt: skip
 
 
@@ -321,7 +249,7 @@ def test_counts(form: str) -> None:
     assert loaded.report.count("empty_documents") == 1
 
 
-def test_a_table_of_counts_has_labels_and_names_of_its_own(tmp_path: Path) -> None:
+def test_a_table_of_counts_has_labels_and_names_of_its_own() -> None:
     table = MATRIX.assign(label=["sea", "land", "", "sea", "land"]).rename({"second": "first"})
     for given in (table, table.to_csv().encode()):
         loaded = load_corpus(given)
@@ -330,10 +258,6 @@ def test_a_table_of_counts_has_labels_and_names_of_its_own(tmp_path: Path) -> No
         assert loaded.data.labels.tolist() == ["sea", "land", "", "sea", "land"]
         assert loaded.data.documents.tolist()[:2] == ["first", "first (2)"]
         assert loaded.report.count("renamed_documents") == 1
-        disk = read_to_disk(given, tmp_path / type(given).__name__)
-        assert disk.data.identity() == loaded.data.identity()
-        assert disk.report.to_dict() == loaded.report.to_dict()
-        assert disk.data.in_memory().labels.tolist() == loaded.data.labels.tolist()
 
 
 def test_columns_with_one_value_for_each_document_are_kept(tmp_path: Path) -> None:
@@ -342,14 +266,11 @@ def test_columns_with_one_value_for_each_document_are_kept(tmp_path: Path) -> No
         stars=LONG["document"].map(dict(zip(NAMES, [1, 5, 2, 4, 3], strict=True))),
         page=range(len(LONG)),
     )
-    for number, given in enumerate((beside, beside.to_csv(index=False).encode(), beside.to_parquet())):
+    for number, given in enumerate((beside, beside.to_csv(index=False).encode())):
         loaded = load_corpus(given, vocabulary=WORDS, word="word")
         assert loaded.data.fingerprint == load_corpus(LONG, vocabulary=WORDS).data.fingerprint
         assert loaded.data.metadata["stars"].tolist() == [1, 5, 2, 4, 3]
-        assert loaded.data.metadata["day"].astype("datetime64[D]")[:2].astype(str).tolist() == [
-            "2024-02-28",
-            "2024-02-29",
-        ]
+        assert str(loaded.data.metadata["day"][1])[:10] == "2024-02-29"
         assert set(loaded.data.metadata) == {"day", "stars"}
         told = " ".join(loaded.report.lines())
         assert "2 other columns are kept: day, stars." in told
@@ -358,41 +279,22 @@ def test_columns_with_one_value_for_each_document_are_kept(tmp_path: Path) -> No
         assert disk.metadata["stars"].tolist() == [1, 5, 2, 4, 3]
 
 
-def test_a_matrix_is_a_corpus_where_the_model_says_so() -> None:
-    for given in (COUNTS, sparse.csr_array(COUNTS), BAGS):
-        result = acvb_core.fit(given, "cvb0", model="lda", k=2, max_sweeps=2)
-        assert result.prepared.data.shape == COUNTS.shape
-    with pytest.raises(ParameterError, match="documents or links"):
-        acvb_core.fit([["ann", "bob"], ["bob", "eve"]], "acvb0")
-    links = [["ann", "bob"], ["bob", "eve"], ["eve", "eve"]]
-    assert acvb_core.fit(links, "cvb0", model="lda", k=2, max_sweeps=2).prepared.data.n_words == 2
-
-
 @for_each("given, options, error, told", [
         (["a text", 3], {}, DataError, r"document 2 is of the type int, not a text \(found '3'\)"),
-        (["a text", ["words"]], {}, DataError, "document 2 is of the type list, not a text"),
         ([["words"], "a text"], {}, DataError, "document 2 is of the type str, not a list of words"),
         ([1.5, 2.5], {}, DataError, "document 1 is of the type float, not a text or a list of words"),
         ([None, float("nan")], {}, DataError, "no words"),
-        ([], {}, DataError, "no words"),
         ({"a text", "another"}, {}, ParameterError, "of the type set"),
-        ({"first": "a text"}, {}, ParameterError, "of the type dict"),
-        (5, {}, ParameterError, "A corpus is a file, a list or column of texts"),
-        ([[(0, 1)], [(0, "x")]], {}, DataError, "document 2 has an entry that is not"),
         ([[(0, 1)], [(0.5, 1)]], {}, DataError, "document 2 has an entry that is not"),
         ([[(0, 1)], [(-1, 1)]], {}, DataError, "document 2 has an entry that is not"),
         ([[(0, 1)], [(2, 1)]], {"vocabulary": ["a", "b"]}, DataError, "a number below 2"),
-        ([[(0, 1.5)]], {}, DataError, "not a whole number"),
         ([[(10**12, 1)]], {}, DataError, "objects at most"),
         (BAGS, {"vocabulary": {"a": 0, "b": 2}}, DataError, "none of number 1"),
         (COUNTS, {"vocabulary": ["a", "b"]}, DataError, "2 word labels were given"),
-        (COUNTS / 3, {}, DataError, "not a whole number"),
         (COUNTS, {"tokeniser": str.split}, ParameterError, "A tokeniser is for texts"),
-        (TEXTS, {"vocabulary": ["a"]}, ParameterError, "A vocabulary is for word counts"),
         (TEXTS, {"text": "body"}, ParameterError, "text_column is for a table"),
         (TEXTS, {"delimiter": ","}, ParameterError, "delimiter is for files"),
         (DataSet({"a": [1, 2, 3]}), {}, DataError, "no column of texts"),
-        (DataSet({"a": TEXTS}), {"text": "b"}, DataError, "b"),
         (DataSet({"a": TEXTS}), {"word": "a"}, ParameterError, "word_column does not apply"),
         (SimpleNamespace(column_names={"train": ["a"], "test": ["a"]}), {}, ParameterError, "one of train, test"),
         (written(TABLE), {"text": 1, "text_column": 1}, ParameterError, "text and text_column are the same"),
@@ -402,24 +304,6 @@ def test_objects_that_are_not_a_corpus_are_refused(
 ) -> None:
     with pytest.raises(error, match=told):
         load_corpus(given, **options)
-
-
-def test_names_of_an_index() -> None:
-    levels = pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])
-    assert load_corpus(pd.Series(["x y", "y z"], levels), tokeniser=TOKENISER_OF_LETTERS).data.documents.tolist() == [
-        "a · 1", "a · 2",
-    ]  # fmt: skip
-    twice = load_corpus(pd.Series(TEXTS, list("abcab"), name="body"))
-    assert twice.data.documents.tolist() == ["a", "b", "c", "a (2)", "b (2)"]
-    assert (twice.data.name, twice.report.count("renamed_documents")) == ("body", 2)
-    for index in ([0, 3, 4, 7, 8], list("abcde")):
-        frame = pd.DataFrame({"title": NAMES, "text": TEXTS}, index=index)
-        for given in (frame, frame.to_parquet(), frame.drop(columns="title")):
-            assert load_corpus(given, tokeniser=TOKENISER).data.documents.tolist() == list(map(str, index))
-        assert load_corpus(frame, tokeniser=TOKENISER, name_column="title").data.documents.tolist() == NAMES
-    kept = pd.Series(TEXTS)[[0, 3, 4]]
-    assert load_corpus(kept).data.documents.tolist() == ["0", "3", "4"]
-    assert load_corpus(kept.reset_index(drop=True)).data.documents.tolist() == ["1", "2", "3"]
 
 
 FILES = {
@@ -448,27 +332,14 @@ def test_a_folder_of_texts_is_read_as_its_zip_archive_is(folder, tmp_path):
     assert loaded.data.texts == packed.data.texts
     assert loaded.report.lines() == [line.replace("zip archive", "folder") for line in packed.report.lines()]
     disk = read_to_disk(str(folder), tmp_path / "disk", tokeniser=EVERYTHING)
-    assert disk.data.identity() == packed.data.identity()
     assert disk.report.to_dict() == loaded.report.to_dict()
-    np.testing.assert_array_equal(disk.data.in_memory().labels, loaded.data.labels)
-
-
-def test_a_folder_of_texts_is_inspected_as_its_zip_archive_is(folder):
-    layout = inspect_corpus(folder)
-    assert (layout.format, layout.filename) == ("zip", "news")
-    assert ("oil/a.txt", "14") in layout.rows
-    assert read_texts(folder).texts[0] == "the river bank"
-    assert head_texts(folder).texts[0] == "the river bank"
-    found = estimate(folder, tokeniser=EVERYTHING)
-    assert (found.documents, found.tokens) == (3, 5)
+    assert read_texts(folder).texts[0] == head_texts(folder).texts[0] == "the river bank"
 
 
 def test_folders_without_texts_are_refused(folder, tmp_path):
     (tmp_path / "none").mkdir()
     with pytest.raises(DataError, match=r"no \.txt file among the 0 files of this folder"):
         load_corpus(tmp_path / "none")
-    with pytest.raises(DataError, match="this is a folder"):
-        load_corpus(folder, format="table")
     read_to_disk(folder, tmp_path / "disk", tokeniser=EVERYTHING)
     with pytest.raises(DataError, match="holds a corpus on disk") as caught:
         load_corpus(tmp_path / "disk")
@@ -507,7 +378,6 @@ def files():
         for i, text in enumerate(texts):
             packed.writestr(f"{i}.txt", text)
     return {
-        "counts": "doc,word,count\n" + "".join(f"d{d},w{w},{c}\n" for d, w, c in pairs),
         "mixed counts": "doc,word,count\n" + "".join(f"d{d},w{w},{c}\n" for d, w, c in mixed),
         "docword": f"{N}\n3000\n{len(pairs)}\n" + "".join(f"{d + 1} {w + 1} {c}\n" for d, w, c in pairs),
         "ldac": "".join(f"{len(document)} {line}\n" for document, line in zip(counted, ldac, strict=True)),
@@ -526,7 +396,7 @@ def assert_near(found, corpus, within: float) -> None:
 
 @pytest.mark.usefixtures("small_heads")
 @for_each("packed", [False, True])
-@for_each("name", ["counts", "mixed counts", "docword", "ldac", "lines", "table", "zip"])
+@for_each("name", ["mixed counts", "docword", "ldac", "lines", "table", "zip"])
 def test_an_estimate_is_near(files, name, packed):
     given = files[name]
     content = given if isinstance(given, bytes) else given.encode()
@@ -542,35 +412,22 @@ def test_an_estimate_is_near(files, name, packed):
 
 
 @pytest.mark.usefixtures("small_heads")
-@for_each("form", ["csv", "frame"])
-def test_an_estimate_of_a_table_of_counts_is_near(rng, monkeypatch, form):
+def test_an_estimate_of_a_table_of_counts_is_near(rng, monkeypatch):
     monkeypatch.setattr("acvb_core.data.sources.frames.BATCH_ROWS", 100)
-    counts = rng.poisson(0.3, size=(N, 50))
-    frame = pd.DataFrame(counts, columns=[f"word{i}" for i in range(50)])
+    frame = pd.DataFrame(rng.poisson(0.3, size=(N, 50)), columns=[f"word{i}" for i in range(50)])
     frame.insert(0, "document", [f"d{i}" for i in range(N)])
-    given = frame if form == "frame" else frame.to_csv(index=False).encode()
-    assert_near(estimate(given, format="matrix"), load_corpus(given, format="matrix").data, 0.15)
+    assert_near(estimate(frame, format="matrix"), load_corpus(frame, format="matrix").data, 0.15)
 
 
 @pytest.mark.usefixtures("small_heads")
-@for_each("name", ["counts", "docword", "ldac", "lines", "table", "zip"])
+@for_each("name", ["mixed counts", "table"])
 def test_an_estimate_of_a_short_file_is_exact(files, name, monkeypatch):
     monkeypatch.setattr(estimates, "_HEAD_CHARACTERS", 10**7)
     monkeypatch.setattr(estimates, "_HEAD_ENTRIES", 10**7)
-    given = files[name]
-    content = given if isinstance(given, bytes) else given.encode()
+    content = files[name].encode()
     whole = load_corpus(content, filename="x.txt").data
     found = estimate(content, filename="x.txt")
-    assert (found.documents, found.words, found.pairs, found.tokens) == (
-        *whole.shape,
-        whole.n_pairs,
-        whole.n_tokens,
-    )
+    sizes = (*whole.shape, whole.n_pairs, whole.n_tokens)
+    assert (found.documents, found.words, found.pairs, found.tokens) == sizes
     assert found.exact
     assert found.sentence.startswith("2,000 documents, ")
-
-
-@pytest.mark.usefixtures("small_heads")
-def test_counts_have_no_head_of_texts() -> None:
-    with pytest.raises(DataError, match="holds counts and no texts"):
-        head_texts(b"doc,word,count\na,x,1\nb,y,2\n", filename="counts.csv")
