@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
@@ -59,28 +58,19 @@ def test_the_best_is_marked_on_one_split(three: list[Result]) -> None:
     table = comparison_table(three, ["a", "b", "c"])
     bounds = table.frame["Lower bound"]
     assert table.best["Lower bound"].tolist() == (np.isclose(bounds, bounds.max(), rtol=1e-9)).tolist()
-    assert table.same_data
-    assert not table.best["State"].any()
-
-
-def test_the_time_of_a_run_that_did_not_converge_is_not_the_best(three: list[Result]) -> None:
+    # The time of a run that did not converge is not the best.
     cut_short = fit(three[0].prepared.data, "vb", heldout=0.1, max_sweeps=1)
     table = comparison_table([*three[:2], cut_short], ["a", "b", "c"])
     assert table.frame["CPU s"].idxmin() == "c"
     assert not table.best["CPU s"]["c"]
-    assert table.best["CPU s"].sum() == 1
 
 
-def test_nothing_is_best_on_different_splits(three: list[Result]) -> None:
+def test_nothing_is_best_on_different_splits_or_data(three: list[Result], women: Result) -> None:
     other = fit(three[0].prepared.data, "vb", heldout=0.2)
     table = comparison_table([three[1], other], ["a", "b"])
     assert not table.best.to_numpy().any()
     assert "held out different entries" in table.notes[0]
-
-
-def test_nothing_is_best_on_different_data(three: list[Result], women: Result) -> None:
     table = comparison_table([three[0], women], ["a", "b"])
-    assert not table.same_data
     assert not table.best.to_numpy().any()
     assert "different data" in table.notes[0]
 
@@ -95,43 +85,15 @@ def test_agreement_is_that_of_the_labels(three: list[Result]) -> None:
     assert (np.diag(tables["ari"]) == 1).all()
 
 
-def topics_of(corpus: Corpus, **settings: float) -> Result:
-    return fit(corpus, "cvb0", k=3, **({"heldout": 0.1, "max_sweeps": 40, "hyper": "fixed"} | settings))
-
-
-@pytest.fixture(scope="module")
-def corpus() -> Corpus:
-    rng = np.random.default_rng(0)
-    phi = rng.dirichlet(np.full(40, 0.1), 3)
-    return Corpus.build([rng.multinomial(60, share @ phi) for share in rng.dirichlet(np.full(3, 0.3), 30)])
-
-
-def test_topics_are_compared_by_what_is_held_out(corpus: Corpus) -> None:
-    runs = [topics_of(corpus, alpha=0.5), topics_of(corpus, alpha=0.001), topics_of(corpus, seed=1)]
-    table = comparison_table(runs, ["a", "b", "c"])
+def test_scores_that_favour_a_small_alpha_choose_nothing() -> None:
+    corpus, fixed = load_sample("bars").corpus, {"k": 3, "heldout": 0.1, "max_sweeps": 40, "hyper": "fixed"}
+    runs = [fit(corpus, "cvb0", alpha=alpha, **fixed) for alpha in (0.5, 0.001)]
+    table = comparison_table(runs, ["a", "b"])
     perplexity = table.frame["Held-out perplexity"]
     assert table.best["Held-out perplexity"].tolist() == (perplexity == perplexity.min()).tolist()
-    scores = table.frame["Held-out log likelihood"]
-    assert table.best["Held-out log likelihood"].tolist() == (scores == scores.max()).tolist()
-    assert (table.frame["Topics"] == 3).all()
-    assert table.formats["Leave-one-out perplexity"](1224.3) == "1,224"
-
-
-def test_scores_that_favour_a_small_alpha_choose_nothing(corpus: Corpus) -> None:
-    table = comparison_table([topics_of(corpus), topics_of(corpus, alpha=0.001)], ["a", "b"])
     for title in ("Leave-one-out perplexity", "Leave-one-out", "Collapsed bound", "Topics"):
-        assert title in table.frame
         assert not table.best[title].any()
-    assert table.frame["Leave-one-out perplexity"].nunique() == 2
     assert any("Leave-one-out scores are never shaded" in note for note in table.notes)
-
-
-def test_documents_agree_where_their_main_topics_do(corpus: Corpus) -> None:
-    run = topics_of(corpus)
-    assert agreement_tables([run, run], ["a", "b"], "documents")["ari"].to_numpy().tolist() == [
-        [1, 1],
-        [1, 1],
-    ]
 
 
 def test_clusters_that_share_most_objects_have_one_colour() -> None:

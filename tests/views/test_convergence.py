@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
-from acvb_core.engine.result import Result
 from acvb_core.views.convergence import RunCurve, live_figure, move_sign, move_text, panels_for
 from acvb_core.views.parts import tick_format
 from tests.loops import for_each
@@ -19,22 +16,8 @@ from tests.views.reading import plain
 live_figure = plain(live_figure)
 
 
-def curve(result: Result, **more: object) -> RunCurve:
-    settings = result.prepared.spec
-    defaults = {"tolerance": settings.values.get("tol"), "heldout": result.prepared.heldout is not None}
-    return RunCurve(
-        "r", result.prepared.label, settings.method, settings.seed, result.state.history, **(defaults | more)
-    )
-
-
 def trace(figure: dict, end: str) -> dict:
     return next(t for t in figure["data"] if t["uid"].endswith(end))
-
-
-def test_the_bound_is_drawn_to_the_last_digit(survey: Result) -> None:
-    found = trace(live_figure([curve(survey)]), "bound-main")
-    bound = survey.history["lower_bound"].to_numpy()
-    assert (np.array(found["y"]) == bound).all()
 
 
 def test_the_first_sweeps_do_not_squash_the_rest() -> None:
@@ -45,14 +28,6 @@ def test_the_first_sweeps_do_not_squash_the_rest() -> None:
     assert -991 < axis["autorangeoptions"]["clipmax"] < -980
     # A range that changed at every refresh would throw away the user's zoom.
     assert "range" not in axis
-
-
-def test_changes_of_next_to_nothing_do_not_squash_the_rest() -> None:
-    history = history_of(lower_bound=[1.0, 2.0, 3.0], change=[1e-2, 1e-30, 1e-3])
-    axes = live_figure([RunCurve("r", "x", "vb", 0, history)])["layout"].values()
-    (change,) = [axis for axis in axes if isinstance(axis, dict) and axis.get("type") == "log"]
-    assert 1e-11 < change["autorangeoptions"]["clipmin"] < 1e-6
-    assert change.get("showticklabels", True), "there are changes, so the axis has its numbers"
 
 
 def averaged() -> RunCurve:
@@ -105,45 +80,6 @@ def test_the_tolerance_is_drawn_for_averaged_runs_only() -> None:
     assert "upper limit" in str(live_figure([averaged()])["layout"]["annotations"])
 
 
-def test_curves_are_thinned_and_small() -> None:
-    n = 5000
-    values = np.random.default_rng(0).normal(size=n).tolist()
-    runs = [
-        RunCurve(str(i), "x", "vb", i, history_of(lower_bound=values, change=[1.0] * n)) for i in range(5)
-    ]
-    figure = live_figure(runs)
-    assert len(np.array(figure["data"][0]["y"])) <= 400
-    assert len(json.dumps(figure)) < 400_000
-
-
-def test_curves_keep_their_identity_and_nothing_moves_by_itself() -> None:
-    runs = [averaged(), RunCurve("s", "y", "vb", 0, history_of(lower_bound=[1.0, 2.0]))]
-    figure = live_figure(runs, uirevision="w")
-    uids = [t["uid"] for t in figure["data"]]
-    assert len(set(uids)) == len(uids)
-    assert figure["layout"]["uirevision"] == "w"
-    assert "transition" not in figure["layout"]
-    go.Figure(figure)  # Plotly knows every key
-
-
-def test_labels_are_shown_as_they_are() -> None:
-    run = RunCurve("r", "<b>x</b>", "vb", 0, history_of(lower_bound=[1.0, 2.0]))
-    assert "<" not in live_figure([run])["data"][0]["name"]
-
-
-@for_each(
-    "low, high, form",
-    [
-        (-230_000, -220_000, ",.0f"),
-        (-1_234_567.3, -1_234_566.8, ",.1f"),
-        (-0.05, -0.04, ",.3f"),
-        (1, 1, ",.0f"),
-    ],
-)
-def test_ticks_have_the_digits_they_need(low: float, high: float, form: str) -> None:
-    assert tick_format(low, high) == form
-
-
 NAN = float("nan")
 
 
@@ -191,54 +127,12 @@ def test_a_panel_keeps_its_measure_from_the_first_sweep_on() -> None:
     assert panel_keys(live_figure(exact[:1])) == panel_keys(live_figure(exact[1:]))
 
 
-@for_each("heldout", [True, False])
-@for_each("learns", [True, False])
-@for_each("model", ["irm", "lda"])
-def test_panels_do_not_overlap_and_keep_their_axes(model: str, learns: bool, heldout: bool) -> None:
-    panels = panels_for([run_to_come(model, heldout=heldout, learns=learns)], model)
-    assert len({p.number for p in panels}) == len(panels)
-    assert panels[0].number == ""  # the axis that all others follow
-    for row in range(1 + max(p.row for p in panels)):
-        ends = sorted(p.x_domain for p in panels if p.row == row)
-        assert ends[0][0] == 0.0
-        assert ends[-1][1] == 1.0
-        assert all(one[1] < other[0] for one, other in zip(ends[:-1], ends[1:], strict=True))
-    every = panels_for([run_to_come(model, heldout=True, learns=True)], model)
-    numbers = {p.measure.key: p.number for p in every}
-    assert all(numbers[p.measure.key] == p.number for p in panels)
-
-
-def test_runs_of_two_models_share_a_figure() -> None:
-    topics = lda_run(lower_bound=[-9.0, -8], loo_perplexity=[50.0, 40])
-    blocks = RunCurve("r", "blocks", "vb", 0, history_of(lower_bound=[-5.0, -4]))
-    for runs in ([topics, blocks], [blocks, topics]):
-        figure = live_figure(runs)
-        bounds = {
-            t["uid"]: np.array(t["y"]).tolist() for t in figure["data"] if t["uid"].endswith("bound-main")
-        }
-        assert bounds == {"t-bound-main": [-9, -8], "r-bound-main": [-5, -4]}
-    assert "k_topics" in panel_keys(live_figure([topics, blocks]))
-    assert "k_rows" in panel_keys(live_figure([blocks, topics]))
-
-
 def moving(n: int, moves: dict[int, tuple[float, float]], **columns: list[float]) -> RunCurve:
     """Return a run of n sweeps with (merged, split) clusters at some, counted from 1."""
     merged, split = [NAN] * n, [NAN] * n
     for sweep, pair in moves.items():
         merged[sweep - 1], split[sweep - 1] = pair
     return RunCurve("m", "x", "vb", 0, history_of(merged=merged, split=split, **columns))
-
-
-def test_moves_are_marked_on_the_bound() -> None:
-    run = moving(6, {2: (2, 1), 4: (1, NAN), 5: (0, 3)}, lower_bound=[-9.0, -7, -6, -4, -3, -2])
-    figure = live_figure([run, RunCurve("n", "y", "vb", 1, history_of(lower_bound=[-1.0]))])
-    mark = trace(figure, "m-bound-moves")
-    assert np.array(mark["x"]).tolist() == [2, 4, 5]
-    assert np.array(mark["y"]).tolist() == [-7, -4, -3]
-    assert mark["text"] == ["2 clusters merged, 1 split", "1 cluster merged", "3 clusters split"]
-    assert mark["marker"]["symbol"] == ["diamond", "triangle-down", "triangle-up"]
-    assert mark["legendgroup"] == "m"
-    assert not any(t["uid"].startswith("n-") and t["uid"].endswith("moves") for t in figure["data"])
 
 
 def test_marks_outlast_the_thinning_and_lie_on_the_curve() -> None:

@@ -33,16 +33,6 @@ def test_panels_stand_one_below_another_as_high_as_before() -> None:
     go.Figure({"data": figure.data, "layout": narrow})
 
 
-def test_every_title_goes_with_its_panel() -> None:
-    figure = live_figure(runs())
-    narrow = stack_panels(figure)
-    tops = {narrow[key]["domain"][1] for key in narrow if key.startswith("yaxis")}
-    titles = narrow["annotations"]
-    assert {note["x"] for note in titles} == {0}
-    assert {note["y"] for note in titles} == tops
-    assert len(titles) == len(tops)
-
-
 def test_only_the_last_panel_names_the_axis_and_the_legend_has_its_room() -> None:
     figure = live_figure(runs())
     before = str(figure)

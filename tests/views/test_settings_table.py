@@ -34,14 +34,6 @@ def test_only_settings_that_differ_are_listed(results: list[Result]) -> None:
     assert table["Merge clusters"].tolist() == ["yes", "yes", "yes", "no", None]
 
 
-def test_settings_come_first_in_the_comparison_and_none_is_the_best(results: list[Result]) -> None:
-    table = comparison_table(results, list("abcde"))
-    assert table.frame.columns[:2].tolist() == ["Starting number of row clusters", "Merge clusters"]
-    assert table.frame.columns[2] == "State"
-    assert table.best.shape == table.frame.shape
-    assert not table.best.iloc[:, :2].to_numpy().any()
-
-
 def test_runs_that_differ_in_their_seeds_are_summed_up(results: list[Result]) -> None:
     seeds = comparison_table(results, list("abcde")).seeds
     assert seeds is not None

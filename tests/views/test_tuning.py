@@ -50,12 +50,6 @@ def test_each_trial_is_drawn_once() -> None:
     assert trace(figure, "trial-lost")["text"] == ["failed"]
 
 
-def test_the_best_so_far_goes_down_in_steps() -> None:
-    figure = tuning_figure(TABLE)
-    assert points(figure, "best-so-far") == [(1, 200.0), (2, 200.0), (3, 200.0), (4, 150.0), (5, 150.0)]
-    assert trace(figure, "best-so-far")["line"]["shape"] == "hv"
-
-
 def test_each_parameter_has_its_panel() -> None:
     figure = tuning_figure(TABLE, labels={"step_offset": "Steps before"})
     assert points(figure, "step_offset-trials") == [(11.0, 250.0), (13.0, 150.0), (14.0, 180.0)]
@@ -70,36 +64,6 @@ def test_each_parameter_has_its_panel() -> None:
     )
     assert [layout[f"yaxis{n}"]["matches"] for n in (2, 3)] == ["y", "y"]
     go.Figure(figure)  # Plotly knows every key
-
-
-def test_the_title_says_what_was_gained() -> None:
-    def title(values: list[float]) -> str:
-        return tuning_figure(tuning(values))["layout"]["annotations"][0]["text"]
-
-    assert "best 150, 25.0% below the defaults" in title([200.0, NAN, 150.0])
-    assert "best 150, that of the defaults" in title([150.0, 200.0])
-    assert "defaults" not in title([NAN, 150.0])
-    assert "best" not in title([NAN])
-
-
-def test_scales_are_logarithmic_where_they_have_to_be() -> None:
-    narrow = tuning_figure(TABLE, log=("step_offset",))["layout"]
-    assert [narrow[axis].get("type") for axis in ("xaxis2", "xaxis3", "yaxis", "yaxis2")] == [
-        "log",
-        None,
-        None,
-        None,
-    ]
-    wide = tuning_figure(tuning([100.0, 300.0]))["layout"]
-    assert [wide[axis].get("type") for axis in ("yaxis", "yaxis2", "yaxis3")] == ["log"] * 3
-
-
-def test_what_has_no_logarithm_is_left_out_of_its_panel_only() -> None:
-    table = TABLE.assign(step_offset=[0.0, 1.0, 2.0, 3.0, 4.0])
-    figure = tuning_figure(table, log=("step_offset",))
-    assert points(figure, "step_offset-default") == []
-    assert points(figure, "step_offset-best") == [(3.0, 150.0)]
-    assert points(figure, "trial-default") == [(1, 200.0)]
 
 
 @for_each("values", [[], [NAN], [5.0], [NAN, NAN, 7.0]])
