@@ -21,16 +21,12 @@ from acvb_core.evaluate.split import HeldOut, HeldOutWords
 from acvb_core.samples.catalogue import load_sample
 from benchmarks.peers import __main__ as command
 from benchmarks.peers import clusters
-from benchmarks.peers.answers import mean_of_later_half
-from benchmarks.peers.cases import METHODS, Case, list_cases
+from benchmarks.peers.cases import Case, list_cases
 from benchmarks.peers.clusters import block_probability, degree_corrected_probability
-from benchmarks.peers.factors import conditional_cells
-from benchmarks.peers.report import compare_times, find_best, summarise_runs, write_table
+from benchmarks.peers.report import summarise_runs, write_table
 from benchmarks.peers.runner import Run, run_cases, start_worker
 from benchmarks.peers.scores import judge
-from benchmarks.peers.topics import word_probability
 from benchmarks.peers.trials import Trial, find_files, find_labels
-from benchmarks.peers.worker import solve_case
 from tests.loops import for_each
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,14 +43,6 @@ def test_words_are_scored_token_by_token() -> None:
     score = judge(np.array([0.5, 0.25]), trial)
     assert score["log_likelihood"] == pytest.approx((3 * math.log(0.5) + math.log(0.25)) / 4)
     assert score["perplexity"] == pytest.approx((2**3 * 4) ** 0.25)
-
-
-def test_words_follow_from_topics_and_shares() -> None:
-    held = HeldOutWords(*(np.array(one, np.int32) for one in ([1], [2], [1])))
-    shares = np.array([[1.0, 0.0], [0.25, 0.75]])
-    topics = np.array([[0.5, 0.1, 0.4], [0.2, 0.6, 0.2]])
-    trial = Trial("topics", None, held)
-    assert word_probability(shares, topics, trial) == pytest.approx([0.25 * 0.4 + 0.75 * 0.2])
 
 
 def test_links_are_scored_against_one_block() -> None:
@@ -95,18 +83,6 @@ def test_cells_are_scored_on_the_standardised_scale() -> None:
     assert score == pytest.approx({"log_likelihood": math.log(0.1), "explained": 0.75})
 
 
-def test_predictions_that_are_no_numbers_are_refused() -> None:
-    trial = Trial("relations", Relation.build([[1, 0]]), held_links([0], [0], [True]))
-    with pytest.raises(ValueError, match="not numbers"):
-        judge(np.array([np.nan]), trial)
-
-
-def test_the_later_half_of_samples_is_averaged() -> None:
-    samples = [np.array([value]) for value in (9.0, 1.0, 2.0)]
-    assert mean_of_later_half(samples[:1]) == [9.0]
-    assert mean_of_later_half(samples) == [1.5]
-
-
 def test_blocks_predict_by_observed_pairs() -> None:
     train = Relation.build([[1, 1, 0], [1, np.nan, 0], [0, 0, 1]])
     held = held_links([1, 2], [1, 1], [True, False])
@@ -145,13 +121,6 @@ def test_graph_tool_predicts_by_its_groups_or_by_its_samples(
     apart, together = density / (9 + 1), (12 + density) / (30 + 1)
     assert answer.predicted == pytest.approx([expected * apart + (1 - expected) * together])
     assert answer.clusters == groups
-
-
-def test_unknown_cells_are_predicted_by_the_known_ones() -> None:
-    covariance = np.array([[1.0, 0.6], [0.6, 2.0]])
-    mean, variance = conditional_cells(np.array([[3.0, np.nan]]), np.array([1.0, 5.0]), covariance)
-    assert (mean[0, 1], variance[0, 1]) == pytest.approx((5 + 0.6 * 2, 2 - 0.36))
-    assert np.isnan(mean[0, 0])
 
 
 def fake(name: str, repetitions: int = 2) -> Case:
@@ -199,13 +168,6 @@ def test_medians_spreads_and_reasons() -> None:
     assert away["reason"] == "absent: away is not installed"
 
 
-def test_no_ratio_where_ours_does_not_get_there() -> None:
-    low, high = outcome((1.0, 50.0))["curve"], outcome((1.0, 100.0))["curve"]
-    assert compare_times(low, [high]) is None
-    assert compare_times(high, [high, outcome((0.5, 101.0))["curve"]]) == 2.0
-    assert find_best([*high, *low, *high]) == low[0]
-
-
 def test_files_agree_and_name_what_is_missing(tmp_path: Path) -> None:
     command.write_report(two_peers(), FACTS, tmp_path, "quick")
     stored = json.loads((tmp_path / "quick.json").read_text())
@@ -220,13 +182,6 @@ def test_files_agree_and_name_what_is_missing(tmp_path: Path) -> None:
     picture = (tmp_path / "quick-topics-made_up.svg").read_text()
     assert picture.count("<polyline") >= 2
     assert "CVB0" in picture
-
-
-def test_a_worker_says_why_there_is_no_answer() -> None:
-    absent = solve_case(Case("networks", "karate", "x", "no_such_peer:fit"), 0)
-    assert absent == {"absent": "no_such_peer is not installed"}
-    broken = solve_case(Case("networks", "karate", "x", "benchmarks.peers.clusters:missing"), 0)
-    assert broken["failed"].startswith("AttributeError")
 
 
 @for_each(
@@ -251,13 +206,6 @@ def test_a_worker_runs_one_of_our_methods() -> None:
     (point,) = start_worker(case, 0, 300.0)["curve"]
     assert 0.5 < point["auc"] <= 1.0
     assert point["cpu_seconds"] > 0.0
-
-
-def test_every_task_has_ours_and_its_peers() -> None:
-    cases = list_cases(quick=True, repetitions=5)
-    assert {case.task for case in cases} == {"topics", *METHODS, "waiting"}
-    assert {case.repetitions for case in cases} == {5}
-    assert len(cases) == len({(case.task, case.data, case.method) for case in cases})
 
 
 def test_files_of_a_folder(tmp_path: Path) -> None:
@@ -286,31 +234,6 @@ def test_files_of_a_folder(tmp_path: Path) -> None:
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(SystemExit, match=r"nothing is called 'cats'; there are .*survey"):
         command.choose_cases(command.read_arguments(["--quick", "--only", "survey", "--only", "cats"]))
-
-
-def test_several_names_may_be_chosen() -> None:
-    cases = command.choose_cases(command.read_arguments(["--quick", "--only", "survey", "--only", "waiting"]))
-    assert {(case.task, case.data) for case in cases} == {
-        ("relations", "survey"),
-        ("waiting", "this machine"),
-    }
-
-
-def test_waits_stand_beside_what_is_wanted() -> None:
-    wait = Case("waiting", "1M links", "a sweep", "nowhere:none", wanted="5")
-    runs = [
-        Run(wait, number, {"curve": [{"measured": value, "step": "K = 20"}]})
-        for number, value in enumerate((4, 2, 9))
-    ]
-    text = write_table(summarise_runs(runs), FACTS)
-    assert "| data | method | measured | wanted | best of the last run |" in text
-    assert "| 1M links | a sweep | 4 (2 to 9) | 5 | K = 20 |" in text
-
-
-def test_waits_of_the_command_line_are_measured() -> None:
-    wait = next(case for case in list_cases(quick=True) if case.method.startswith("acvb --help"))
-    (point,) = solve_case(wait, 0)["curve"]
-    assert point["measured"] > 0.0
 
 
 def test_every_wait_names_a_function_that_takes_its_settings() -> None:

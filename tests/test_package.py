@@ -56,11 +56,6 @@ def test_nothing_of_the_app_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
     assert {re.split("[/-]", name)[0] for name in wheel.namelist()} == {"acvb_core"}
 
 
-def test_the_command_is_there(wheel: zipfile.ZipFile) -> None:
-    (name,) = (name for name in wheel.namelist() if name.endswith("entry_points.txt"))
-    assert "acvb = acvb_core.cli:main" in wheel.read(name).decode()
-
-
 def test_an_app_is_not_installed_with_a_server_of_known_weaknesses(wheel: zipfile.ZipFile) -> None:
     """Starlette up to 1.0.0 has CVE-2026-48710, up to 1.3.0 CVE-2026-54282 and CVE-2026-54283."""
     (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))

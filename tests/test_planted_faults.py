@@ -6,8 +6,7 @@ import ast
 
 import numpy as np
 
-from benchmarks.planted_faults.__main__ import read_equivalent
-from benchmarks.planted_faults.faults import draw_faults, name_function, possible_faults
+from benchmarks.planted_faults.faults import draw_faults, possible_faults
 
 SOURCE = '''
 from typing import NamedTuple
@@ -54,16 +53,3 @@ def test_drawn_faults_are_on_different_lines_and_change_what_python_reads() -> N
         )
     again = draw_faults(sources, 3, np.random.default_rng(0))
     assert again == drawn[:3]
-
-
-def test_reasons_are_read() -> None:
-    text = "a.py, f\n- x - 1\n+ x + 1\nx is 0.\n\nb.py, g\n- y\n+ z\nThe same.\n"
-    assert read_equivalent(text) == {
-        ("a.py, f", "x - 1", "x + 1"): "x is 0.",
-        ("b.py, g", "y", "z"): "The same.",
-    }
-
-
-def test_the_innermost_function_is_named() -> None:
-    source = "a = 1\n\nclass B:\n    c = 2\n\n    def d(self):\n        return 3\n"
-    assert [name_function(source, line) for line in (1, 4, 7)] == ["", "B", "d"]

@@ -28,21 +28,6 @@ def test_every_name_is_there() -> None:
         _ = acvb_core.magic
 
 
-def test_the_names_are_those_of_the_modules() -> None:
-    from acvb_core.data.corpora.readers import load_corpus
-    from acvb_core.data.corpora.tokenise import Tokeniser
-    from acvb_core.data.relation import Relation
-    from acvb_core.data.table_build import load_table
-    from acvb_core.engine.fitting import fit
-
-    assert acvb_core.fit is fit
-    # Those that read warn of what they change.
-    assert acvb_core.load_corpus.__wrapped__ is load_corpus  # type: ignore[attr-defined]
-    assert acvb_core.load_table.__wrapped__ is load_table  # type: ignore[attr-defined]
-    assert acvb_core.Tokeniser is Tokeniser
-    assert acvb_core.Relation is Relation
-
-
 def test_the_version_is_the_packages() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert acvb_core.__version__ == project["version"]
@@ -173,18 +158,3 @@ def test_topics_and_documents_have_one_number_in_labels_tables_and_files(tmp_pat
     for table in (result.documents, result.transform(texts), acvb_core.fit(counts, "cvb0", k=2).documents):
         assert table["document"].tolist() == numbers
     assert disk.document_names(range(len(texts))) == numbers
-
-
-def test_features_have_one_number_in_tables_and_files(tmp_path: Path) -> None:
-    result = acvb_core.fit(acvb_core.load_sample("block_images"), "fab", max_sweeps=20)
-    write_run(result, tmp_path)
-    numbers = list(range(1, 1 + len(result.features)))
-    assert len(numbers) > 1
-    for features in (result.features, pd.read_csv(tmp_path / "features.csv")):
-        assert features["feature"].tolist() == numbers
-    for objects in (result.objects, pd.read_csv(tmp_path / "objects.csv")):
-        assert list(objects)[1:] == [f"feature_{k}" for k in numbers]
-        np.testing.assert_allclose(objects.iloc[:, 1:].sum(), result.features["objects"], rtol=1e-6)
-    assert [name for name in result.reconstruction(0) if name.startswith("feature_")] == list(result.objects)[
-        1:
-    ]

@@ -26,10 +26,6 @@ PAGES = {
 TEXT = "\n".join(PAGES.values())
 
 
-def test_readme_is_short() -> None:
-    assert len(README.splitlines()) <= 150
-
-
 def test_table_of_methods_is_the_registrys() -> None:
     found = re.search(r"<!-- methods: .* -->\n(.*?)<!-- end of methods -->", TEXT, re.DOTALL)
     assert found is not None
@@ -88,12 +84,6 @@ def test_links_pictures_and_files_exist(page: Path) -> None:
         assert heading in ["", *(one.lower().replace(" ", "-") for one in headings)], target
     for path in re.findall(r"`((?:benchmarks|script|sample_data)/[\w./]+)", PAGES[page]):
         assert (ROOT / path).exists(), path
-
-
-def test_the_readme_leads_to_every_page() -> None:
-    assert {path.name for path in (ROOT / "docs").glob("*.md")} <= set(
-        re.findall(r"\(docs/([\w-]+\.md)", README)
-    )
 
 
 #: What is run as `python -m benchmarks.NAME`, modules and packages, by the file that says how.

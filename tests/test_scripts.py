@@ -66,12 +66,6 @@ def test_help(name: str, flag: str) -> None:
     assert result.stderr == ""
 
 
-def test_test_refuses_an_unknown_part() -> None:
-    result = run(ROOT / "script/test", "everything")
-    assert result.returncode == 1
-    assert "unknown argument 'everything'" in result.stderr
-
-
 def test_server_says_that_there_is_no_python(bare_checkout: Path) -> None:
     bash = shutil.which("bash")
     assert bash
@@ -86,12 +80,6 @@ def test_server_says_that_there_is_no_python(bare_checkout: Path) -> None:
     assert result.returncode == 1
     assert "no Python 3.11 or newer was found" in result.stderr
     assert len(result.stderr.splitlines()) == 1
-
-
-def test_server_says_that_the_named_python_will_not_do(bare_checkout: Path) -> None:
-    result = run(bare_checkout / "script/server", PYTHON="/bin/false")
-    assert result.returncode == 1
-    assert "PYTHON=/bin/false is not a working Python 3.11 or newer" in result.stderr
 
 
 @for_each("lacking", [["venv", "ensurepip"], ["ensurepip", "pip"]])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -16,7 +15,6 @@ from types import SimpleNamespace
 import pytest
 
 from acvb_core import warmup
-from acvb_core.cli import main
 from acvb_core.core.parallel import computing
 from acvb_core.engine import compilation
 from acvb_core.engine.compilation import event
@@ -195,12 +193,6 @@ def run_beside(steps: list[str], monkeypatch: pytest.MonkeyPatch, *arguments: st
     return steps
 
 
-def test_a_process_that_starts_with_the_app_ends_where_the_first_method_is_compiled(
-    steps: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert run_beside(steps, monkeypatch, "--if-new") == [f"ends with {os.getppid()}", 5, "ACVB0"]
-
-
 def test_two_processes_begin_at_different_ends_and_give_way_after_the_first_method(
     steps: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,13 +207,6 @@ def test_two_processes_begin_at_different_ends_and_give_way_after_the_first_meth
     assert sorted(map(str, backwards)) == sorted(map(str, forwards[1:]))
 
 
-def test_a_process_may_compile_the_other_half_of_one_method(
-    steps: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    what = json.dumps([{"init": "spectral"}, False])
-    assert run_beside(steps, monkeypatch, "irm", "vb", what) == [f"ends with {os.getppid()}", "VB"]
-
-
 def test_a_process_ends_before_it_compiles_once_the_app_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
     monkeypatch.setattr(os, "_exit", ended.append)
@@ -229,17 +214,3 @@ def test_a_process_ends_before_it_compiles_once_the_app_is_gone(monkeypatch: pyt
     assert ended == []
     warmup._Orphan(os.getpid()).on_start(None)
     assert ended == [1]
-
-
-def test_a_command_compiles_everything_beforehand(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(warmup, "warm_up", lambda gives_way: 72)
-    monkeypatch.setattr(warmup, "share_compiling", lambda *_: nullcontext())
-    assert main(["warmup"]) == 0
-    told = capsys.readouterr()
-    assert told.out.startswith("The kernels are compiled (72 runs, ")
-    assert told.err == "making all methods ready: a few minutes the first time\n"
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    assert re.search(r"^    warmup +Compile all methods now", capsys.readouterr().out, re.MULTILINE)
