@@ -169,18 +169,6 @@ def test_nodes_are_named_by_labels_of_their_own():
         loaded(text("Zoë", "Bob").encode("latin-1"))
 
 
-def test_all_nodes_in_the_order_of_a_list():
-    content = written(nx.DiGraph([("a", "b")]), "gml")
-    for side in ("row_nodes", "column_nodes"):
-        found = loaded(content, **{side: ["idle", "b", "a"]}).data
-        assert found.row_labels.tolist() == found.column_labels.tolist() == ["idle", "b", "a"]
-        assert list(zip(*found.ones.nonzero(), strict=True)) == [(2, 1)]
-    with pytest.raises(ParameterError, match="one kind of node"):
-        loaded(content, row_nodes=["a", "b"], column_nodes=["b", "a"])
-    with pytest.raises(DataError, match="node list"):
-        loaded(content, row_nodes=["a"])
-
-
 PAJEK = '*Vertices 3\n1 "Ann Lee" 0.1 0.2 ellipse team red\n2 Bob 0.3 0.4 box team red\n3 Cy team blue\n'
 
 
@@ -197,50 +185,6 @@ def test_pajek_lists_matrices_and_partitions():
     )
     assert with_groups.data.attributes["club"].tolist() == ["1", "1", "2"]
     assert with_groups.report.count("sections_left_aside") == 1
-
-
-@for_each(
-    "text, line, what",
-    [
-        ("*Vertices 2\n*Edges\n1 3\n", 3, "numbers from 1 to 2"),
-        ("*Vertices 2\n*Edges\n1\n", 3, "two vertices"),
-        ("*Vertices 99999999\n", 1, "from 1 to"),
-        ("*Vertices 2\n1 a\n1 b\n", 3, "listed twice"),
-        ("*Vertices 2\n*Loops\n1 1\n", 2, "no such section"),
-        ("*Edges\n1 2\n", 1, r"no \*Vertices"),
-        ("*Vertices 2\n*Matrix\n0 1\n", 3, "1 rows instead of 2"),
-        ("*Vertices 2\n*Matrix\n0 1 1\n", 3, "has 3 numbers"),
-        ("*Vertices 2\n*Matrix\n0 x\n", 3, "not a number"),
-        ("*Network a\n*Vertices 1\n*Network b\n", 3, "second network"),
-        ("*Vertices 2\n*Edges\n1 2\n*Partition p\n*Vertices 2\n1\n", 6, "1 values for 2"),
-        ("*Vertices 2 2\n", 1, "first mode"),
-    ],
-)
-def test_broken_pajek_says_where(text, line, what):
-    with pytest.raises(DataError, match=what) as told:
-        loaded(text, filename="a.net")
-    assert told.value.line == line
-
-
-@for_each(
-    "inside, line, what",
-    [
-        ("<node id='a'>", 4, "well-formed"),
-        ("<node id='a'/>\n<edge source='a' target='b'/>", 4, r"not hold \(found 'b'\)"),
-        ("<node id='a'/>\n<node id='a'/>", 4, "id of another"),
-        ("<node id='a'/>\n<edge source='a'/>", 4, "no target"),
-        ("</graph>\n<graph edgedefault='directed'>", 4, "second graph"),
-        ("<node id='a'><graph><node id='b'/></graph></node>", 3, "nested"),
-        ("<node id='a'><data key='k'>1</data></node>", 3, "no key k"),
-        ("<node id='a'/><hyperedge/>", 3, "hyperedges"),
-        ("", None, "no nodes"),
-    ],
-)
-def test_broken_graphml_says_where(inside, line, what):
-    with pytest.raises(DataError, match=what) as told:
-        loaded(xml(inside), filename="a.graphml")
-    assert told.value.line == line
-    assert told.value.source == "a.graphml"
 
 
 @for_each(
@@ -265,7 +209,7 @@ GEXF = """<?xml version="1.0" encoding="UTF-8"?>
 <!-- a comment -->
 <gexf xmlns="http://gexf.net/1.3" xmlns:viz="http://gexf.net/1.3/viz" version="1.3">
 <meta><creator>Gephi 0.10</creator></meta>
-<graph defaultedgetype="KIND">
+<graph defaultedgetype="directed">
 <attributes class="node"><attribute id="t" title="team" type="string"><default>red</default></attribute></attributes>
 <nodes>
 <node id="0" label="Ann"><viz:color hex="#ff0000"/><viz:size value="3"/></node>
@@ -282,32 +226,28 @@ GEXF = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def test_files_of_gephi_are_read():
-    found = loaded(GEXF.replace("KIND", "directed"))
+    found = loaded(GEXF)
     assert found.data.row_labels.tolist() == ["Ann", "Bob", "Cy"]
     assert found.data.attributes["team"].tolist() == ["red", "blue", "red"]
     assert (found.schema.format, found.data.n_links) == ("gexf", 1)
 
 
-@for_each(
-    "old, new, line, what",
-    [
-        ('target="1" weight="2.0"', 'target="9"', 14, r"not hold \(found '9'\)"),
-        ('id="2" label', 'id="1" label', 11, "id of another"),
-        ("</nodes>", "", 16, "well-formed"),
-        ('for="t"', 'for="u"', 9, "no key u for nodes"),
-        ('type="string"', 'type="int"', 6, "no value of the type int"),
-        ('weight="2.0"', 'type="undirected"', 14, "some edges have a direction and some have none"),
+BROKEN = {
+    "net": [
+        ("*Vertices 2\n*Edges\n1 3\n", 3, "numbers from 1 to 2"),
+        ("*Vertices 2\n*Edges\n1\n", 3, "two vertices"),
+        ("*Vertices 99999999\n", 1, "from 1 to"),
+        ("*Vertices 2\n1 a\n1 b\n", 3, "listed twice"),
+        ("*Vertices 2\n*Loops\n1 1\n", 2, "no such section"),
+        ("*Edges\n1 2\n", 1, r"no \*Vertices"),
+        ("*Vertices 2\n*Matrix\n0 1\n", 3, "1 rows instead of 2"),
+        ("*Vertices 2\n*Matrix\n0 1 1\n", 3, "has 3 numbers"),
+        ("*Vertices 2\n*Matrix\n0 x\n", 3, "not a number"),
+        ("*Network a\n*Vertices 1\n*Network b\n", 3, "second network"),
+        ("*Vertices 2\n*Edges\n1 2\n*Partition p\n*Vertices 2\n1\n", 6, "1 values for 2"),
+        ("*Vertices 2 2\n", 1, "first mode"),
     ],
-)
-def test_broken_gexf_says_where(old, new, line, what):
-    with pytest.raises(DataError, match=what) as told:
-        loaded(GEXF.replace("KIND", "directed").replace(old, new), filename="a.gexf")
-    assert (told.value.source, told.value.line) == ("a.gexf", line)
-
-
-@for_each(
-    "text, line, what",
-    [
+    "json": [
         ('{"nodes": [{"id": 1},\n], "links": []}', 2, "not well-formed JSON"),
         ('{"nodes": [' + "[" * 100_000, None, "nested too deeply"),
         ('{"nodes": [1, 2]}', None, "a JSON file, but no graph"),
@@ -318,27 +258,41 @@ def test_broken_gexf_says_where(old, new, line, what):
         ('{"nodes": [{"id": 1}], "links": [{"source": 1}]}', None, "link 1 has no target"),
         ('{"nodes": [{"id": 1}], "links": [{"source": 1, "target": 2}]}', None, "not hold"),
     ],
-)
-def test_broken_node_link_data_say_where(text, line, what):
-    with pytest.raises(DataError, match=what) as told:
-        loaded(text, filename="a.json")
-    assert (told.value.source, told.value.line) == ("a.json", line)
-
-
-@for_each(
-    "text, line, what",
-    [
+    "gml": [
         ("graph [\nnode [ id 1 ]\nnode [ id ? ]\n]", 3, "tokenize"),
         ("graph [\nnode [ id 1 ]\nedge [ source 1 target 2 ]\n]", None, "undefined target 2"),
         ("graph [\nnode [ id 1 ]\nnode [ id 1 ]\n]", None, "duplicated"),
         ("graph [\nnode [ id 1 ]\n", 3, "expected"),
         ("graph [\nnode [ label 1 ]\n]", None, "no 'id'"),
     ],
-)
-def test_broken_gml_says_where(text, line, what):
+    "graphml": [
+        (xml("<node id='a'>"), 4, "well-formed"),
+        (xml("<node id='a'/>\n<edge source='a' target='b'/>"), 4, r"not hold \(found 'b'\)"),
+        (xml("<node id='a'/>\n<node id='a'/>"), 4, "id of another"),
+        (xml("<node id='a'/>\n<edge source='a'/>"), 4, "no target"),
+        (xml("</graph>\n<graph edgedefault='directed'>"), 4, "second graph"),
+        (xml("<node id='a'><graph><node id='b'/></graph></node>"), 3, "nested"),
+        (xml("<node id='a'><data key='k'>1</data></node>"), 3, "no key k"),
+        (xml("<node id='a'/><hyperedge/>"), 3, "hyperedges"),
+        (xml(""), None, "no nodes"),
+    ],
+    "gexf": [
+        (GEXF.replace('target="1" weight="2.0"', 'target="9"'), 14, r"not hold \(found '9'\)"),
+        (GEXF.replace('id="2" label', 'id="1" label'), 11, "id of another"),
+        (GEXF.replace("</nodes>", ""), 16, "well-formed"),
+        (GEXF.replace('for="t"', 'for="u"'), 9, "no key u for nodes"),
+        (GEXF.replace('type="string"', 'type="int"'), 6, "no value of the type int"),
+        (GEXF.replace('weight="2.0"', 'type="undirected"'), 14, "some edges have a direction"),
+    ],
+}
+
+
+@for_each("format, case", [(format, case) for format, cases in BROKEN.items() for case in cases])
+def test_a_broken_file_says_where(format, case):
+    text, line, what = case
     with pytest.raises(DataError, match=what) as told:
-        loaded(text, filename="a.gml")
-    assert told.value.line == line
+        loaded(text, filename=f"a.{format}")
+    assert (told.value.source, told.value.line) == (f"a.{format}", line)
 
 
 def test_a_graph_too_large_is_refused(monkeypatch):
