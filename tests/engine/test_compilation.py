@@ -6,6 +6,7 @@ import io
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -101,18 +102,12 @@ def test_compiling_is_announced_once_if_something_is_compiled(
             with compilation.event.trigger_event("numba:compile"):
                 pass
 
-    said: list[str] = []
-    row = method_row("irm", "vb")
-    compile_method(model_row("irm"), row, row.values({}), announce=lambda: said.append("read from the cache"))
-    assert said == []
     monkeypatch.setattr(compilation, "_run_tiny", compiles)
     prepared = small_run("vb", init="random", max_sweeps=2)
     statuses: list[Status] = []
     job = Job(prepared, Executor(1))
     publish = job._publish
-    monkeypatch.setattr(
-        job, "_publish", lambda status, **more: (statuses.append(status), publish(status, **more))
-    )
+    monkeypatch.setattr(job, "_publish", lambda one, **more: (statuses.append(one), publish(one, **more)))
     assert job.start().wait(180)
     assert statuses[:4] == [Status.QUEUED, Status.STARTING, Status.COMPILING, Status.STARTING]
     compilation._ready.clear()
@@ -132,48 +127,39 @@ def test_methods_that_start_together_are_compiled_one_after_the_other(
     events: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first is ready as soon as it can be; one that is in the cache on disk waits for none."""
-    going_on, read = threading.Event(), threading.Event()
+    finish = threading.Event()
 
     def run_tiny(model: Any, row: Any, *_: object) -> None:
-        if row.name == "gibbs":
-            return
-        with compilation.event.trigger_event("numba:compile"):
-            events.append(f"begin {row.name}")
-            going_on.set()
-            assert read.wait(180)
-            events.append(f"end {row.name}")
+        if row.name != "gibbs":
+            with compilation.event.trigger_event("numba:compile"):
+                events.append(f"begin {row.name}")
+                assert finish.wait(180)
+                events.append(f"end {row.name}")
 
     def make_ready(name: str) -> None:
         row = method_row("irm", name)
         compile_method(model_row("irm"), row, row.values({}), announce=lambda: events.append("announced"))
 
     monkeypatch.setattr(compilation, "_run_tiny", run_tiny)
-    threads = [threading.Thread(target=make_ready, args=(name,)) for name in ("vb", "cvb0")]
-    threads[0].start()
-    assert going_on.wait(180)
-    threads[1].start()
-    until(lambda: events.count("announced") == 2)
-    make_ready("gibbs")
-    read.set()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(make_ready, "vb")
+        until(lambda: "begin vb" in events)
+        pool.submit(make_ready, "cvb0")
+        until(lambda: events.count("announced") == 2)
+        make_ready("gibbs")
+        finish.set()
     assert events == ["announced", "begin vb", "announced", "end vb", "begin cvb0", "end cvb0"]
 
 
 def test_a_thread_that_only_reads_compiles_nothing_and_leaves_others_alone() -> None:
-    compiled: list[str] = []
-
-    def compile_something(who: str) -> None:
+    def compile_something() -> str:
         with compilation.event.trigger_event("numba:compile"):
-            compiled.append(who)
+            return "compiled"
 
-    with refuse_to_compile():
-        other = threading.Thread(target=compile_something, args=("another thread",))
-        other.start()
-        other.join()
+    with refuse_to_compile(), ThreadPoolExecutor() as pool:
+        assert pool.submit(compile_something).result() == "compiled"
         with pytest.raises(CompilationRequest):
-            compile_something("this thread")
-    assert compiled == ["another thread"]
+            compile_something()
 
 
 def test_a_refused_method_is_not_taken_for_ready(

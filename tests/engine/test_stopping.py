@@ -10,10 +10,8 @@ import numpy as np
 import pytest
 
 from acvb_core.engine.executor import Status
-from acvb_core.engine.fitting import fit
 from acvb_core.engine.history import History, Verdict
 from acvb_core.engine.job import JobSnapshot
-from acvb_core.engine.result import Result
 from acvb_core.engine.run import run
 from acvb_core.engine.stopping import (
     estimate_sweeps_left,
@@ -21,7 +19,6 @@ from acvb_core.engine.stopping import (
     share_done,
     worst_case_sweeps,
 )
-from acvb_core.samples.catalogue import load_sample
 from tests.loops import for_each
 
 from .fakes import small_run
@@ -70,7 +67,7 @@ def test_cap_is_not_convergence() -> None:
     assert verdict(None, -1.0, -1.0) is None
 
 
-def test_settling_is_not_convergence() -> None:
+def test_a_sweep_that_is_not_stationary_is_not_convergence() -> None:
     assert verdict("pseudo_loo", -1.0, -1.0, not_stationary=True) is None
     assert verdict("pseudo_loo", -1.0, -1.0, not_stationary=True, last_sweep=True) is Verdict.MAX_SWEEPS
     assert verdict("mean_change", 0.0, not_stationary=True) is None
@@ -84,14 +81,6 @@ def test_any_number_that_is_not_finite_is_divergence(name: str, value: float) ->
         for flag in (True, False):
             found = judge(monitored, 1e-3, now, now, not_stationary=flag, last_sweep=not flag)
             assert found is Verdict.DIVERGED
-
-
-@for_each("tolerance", [1.0, 0.3, 1e-2, 1e-3, 1e-5, 7e-5])
-def test_worst_case_is_the_first_sweep_that_is_certain(tolerance: float) -> None:
-    sweeps = worst_case_sweeps(tolerance)
-    assert 2.0 / sweeps <= tolerance
-    assert 2.0 / (sweeps - 1) > tolerance if sweeps > 1 else tolerance >= 2
-    assert worst_case_sweeps(1e-5) == 200_000
 
 
 def history_of(**columns: np.ndarray) -> History:
@@ -137,18 +126,12 @@ def test_half_way_is_half_way_on_a_logarithmic_scale() -> None:
         averaged = history_of(change=np.array([1.0]), mean_change=np.array([change]), samples=np.ones(1))
         assert share_done(prepared, burning, 10**6) == pytest.approx(share, abs=1e-3)
         assert share_done(prepared, averaged, 10**6) == pytest.approx(share, abs=1e-3)
-
-
-def test_sweeps_count_where_they_run_out_first() -> None:
-    sweeps = history_of(change=np.full(30, 1.0))
-    assert share_done(small_run("acvb0"), sweeps, 40) == 0.75
-    assert share_done(small_run("gibbs"), sweeps, 40) == 0.75
-    assert share_done(small_run("gibbs"), History(), 40) == 0.0
-
-
-@pytest.fixture(scope="module")
-def bars() -> Result:
-    return fit(load_sample("bars").corpus, "acvb0", k=8)
+    # The cap counts if it comes first.
+    for method in ("acvb0", "gibbs"):
+        assert share_done(small_run(method), history_of(change=np.full(30, 1.0)), 40) == 0.75
+    for tolerance in (1.0, 0.3, 1e-5, 7e-5):
+        sweeps = worst_case_sweeps(tolerance)
+        assert 2.0 / sweeps <= tolerance < 2.0 / (sweeps - 1)
 
 
 def test_the_bar_of_a_stopped_run_is_not_full() -> None:
@@ -179,13 +162,3 @@ def test_a_burn_in_that_calms_down_is_expected_to_end() -> None:
     calm = history_of(change=0.5 ** np.arange(6.0))
     assert estimate_sweeps_left(prepared, calm, 1e9) == pytest.approx(np.log2(1e3) - 5 + 10, abs=0.1)
     assert estimate_sweeps_left(prepared, history_of(change=np.full(20, 0.1)), 1e9) is None
-
-
-@for_each("share", [0.5, 0.75, 0.9])
-def test_a_real_run_is_expected_to_end_about_when_it_does(bars: Result, share: float) -> None:
-    n = len(bars.state.history)
-    assert bars.verdict is Verdict.CONVERGED
-    part = History.from_frame(bars.state.history.frame().iloc[: int(share * n)])
-    left = estimate_sweeps_left(bars.prepared, part, 1e9)
-    assert left is not None
-    assert 0.5 < left / (n - len(part)) < 2

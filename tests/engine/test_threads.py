@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 
 import pytest
 import sklearn.cluster  # noqa: F401 - loads OpenMP
@@ -31,58 +32,47 @@ def _several_threads() -> Iterator[None]:
 
 
 def set_blas(number: int) -> None:
-    """Set BLAS's number from a thread that is gone afterwards, so that no thread owns it."""
-    thread = threading.Thread(target=lambda: threadpool_limits(limits=number, user_api="blas"))
-    thread.start()
-    thread.join()
+    """Set BLAS's number from a thread that ends afterwards, so that no thread owns it."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(threadpool_limits, limits=number, user_api="blas").result()
+
+
+@contextmanager
+def thread_inside() -> Iterator[Callable[[], object]]:
+    """Have another thread inside, until the function that is given is called."""
+    inside, leave = threading.Event(), threading.Event()
+
+    def compute() -> None:
+        with one_thread():
+            inside.set()
+            leave.wait()
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(compute)
+        inside.wait()
+        yield lambda: (leave.set(), running.result())
+        leave.set()
 
 
 def test_first_one_out_leaves_the_limit_to_the_others() -> None:
     """Two threads overlap; BLAS has one thread until both are out, OpenMP in each as long as it is inside."""
-    inside, leave = threading.Event(), threading.Event()
-    seen: dict[str, set[int]] = {}
-
-    def first() -> None:
+    with thread_inside() as leave:
+        assert limits("openmp") == {3}
         with one_thread():
-            inside.set()
-            leave.wait()
-        seen["blas after first"] = limits("blas")
-
-    thread = threading.Thread(target=first)
-    thread.start()
-    inside.wait()
-    assert limits("openmp") == {3}
-    with one_thread():
-        leave.set()
-        thread.join()
-        assert limits("blas") == limits("openmp") == {1}
-    assert seen["blas after first"] == {1}
+            leave()
+            assert limits("blas") == limits("openmp") == {1}
     assert limits("blas") == limits("openmp") == {3}
 
 
 def test_thread_that_is_outside_leaves_the_limit_to_the_one_inside() -> None:
     """threadpoolctl heeds only the thread that set OpenBLAS's number first, for as long as that thread lives."""
-    outside, end = threading.Event(), threading.Event()
-    seen: dict[str, set[int]] = {}
 
-    def between_two_sweeps() -> None:
+    def sweep() -> set[int]:
         with one_thread():
-            pass
-        outside.set()
-        end.wait()
+            return limits("blas")
 
-    def sweeping() -> None:
-        with one_thread():
-            seen["blas"] = limits("blas")
-
-    one, other = threading.Thread(target=between_two_sweeps), threading.Thread(target=sweeping)
-    one.start()
-    outside.wait()
-    other.start()
-    other.join()
-    end.set()
-    one.join()
-    assert seen["blas"] == {1}
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:  # the first thread lives on
+        assert one.submit(sweep).result() == other.submit(sweep).result() == {1}
     assert limits("blas") == {3}
 
 
@@ -115,18 +105,7 @@ def test_the_clock_counts_threads_that_help() -> None:
 
 
 def test_a_run_that_is_not_alone_has_no_help() -> None:
-    inside, leave = threading.Event(), threading.Event()
-
-    def compute() -> None:
-        with one_thread():
-            inside.set()
-            leave.wait()
-
-    other = threading.Thread(target=compute, daemon=True)
-    other.start()
-    inside.wait()
-    with use_threads(2), one_thread():
+    with thread_inside() as leave, use_threads(2), one_thread():
         assert spin_on_two_threads() == 1
-        leave.set()
-        other.join()
+        leave()
         assert spin_on_two_threads() == 2
