@@ -13,10 +13,9 @@ from acvb_core.models.irm.second_order import count_variances
 from acvb_core.models.irm.state import posterior_of
 from acvb_core.models.irm.vb import update_domain
 from tests.loops import for_each
-from tests.models.irm.adapters import ORACLE_UPDATES, collapsed, hyper_of, oracle_sweep, relation_of, state_of
+from tests.models.irm.adapters import ORACLE_UPDATES, hyper_of, method_of, oracle_sweep, relation_of, state_of
 from tests.oracles.cases import Case, random_case
 from tests.oracles.dense_irm import (
-    counts,
     exact_variance,
     lower_bound,
     paper_variance,
@@ -49,22 +48,10 @@ def in_state_order(q: np.ndarray) -> np.ndarray:
 def test_sweep_equals_dense_sweep(options: dict, order: str) -> None:
     case = random_case(**options)
     q1, q2, pseudo_loo = oracle_sweep(case, order, seed=11)
-    state, info = collapsed(case, order).sweep(state_of(case), np.random.default_rng(11))
+    state, info = method_of(case, order).sweep(state_of(case), np.random.default_rng(11))
     np.testing.assert_allclose(state.q["rows"], in_state_order(q1), atol=1e-9)
     np.testing.assert_allclose(state.q["cols"], in_state_order(q2), atol=1e-9)
     assert info.pseudo_loo == pytest.approx(pseudo_loo, rel=1e-10)
-
-
-@for_each("order", list(ORACLE_UPDATES))
-def test_counts_follow_the_responsibilities(order: str) -> None:
-    case = random_case(21, (15, 12), (4, 3), 0.25)
-    method = collapsed(case, order)
-    state = state_of(case)
-    for seed in range(4):
-        state, _ = method.sweep(state, np.random.default_rng(seed))
-    n, total, _, _ = counts(case.data, state.q["rows"], state.q["cols"])
-    np.testing.assert_allclose(state.ones, n, atol=1e-9)
-    np.testing.assert_allclose(state.entries, total, atol=1e-9)
 
 
 @for_each("options", CASES)

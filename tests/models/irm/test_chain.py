@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from acvb_core.core.protocols import Posterior, SweepInfo, no_poll
@@ -23,22 +24,26 @@ from acvb_core.models.irm.cvb import build_cvb0
 from acvb_core.models.irm.gibbs import (
     GibbsIrm,
     GibbsState,
-    count_blocks,
     keep_clusters,
     pack_samples,
     run_chain,
 )
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.kernels import TWO_DOMAINS, Layout, network_layout
+from acvb_core.models.irm.kernels import Layout
 from acvb_core.models.irm.moves import merge_clusters
 from acvb_core.models.irm.scores import SampledPairs, count_samples, likely_links, surprising_links
 from acvb_core.models.irm.start import Start
-from acvb_core.models.irm.state import hyper_of, lower_bound
+from acvb_core.models.irm.state import IrmState, block_counts, hyper_of, lower_bound
 from acvb_core.registry import method_row
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_relations import planted_relation
 from tests.contract.cases import bits_of
+from tests.loops import for_each
 from tests.models.irm.evaluate.test_links import NETWORKS, case
+from tests.oracles.dense_network import sorted_by_size
+
+#: The hyper-parameters that runs begin with.
+SINGLE = Hyper.single_prior(1.0, 0.1, 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +63,7 @@ def _average(sampled: SampledPairs, i: int, j: int) -> float:
     return float(np.mean([strengths[k, m] for strengths, k, m in zipped]))
 
 
-@pytest.mark.parametrize("at_once", [50, 20_000_000])
+@for_each("at_once", [50, 20_000_000])
 def test_pairs_and_bands_are_means_over_samples(
     sampled: SampledPairs, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,21 +104,9 @@ def test_a_run_begins_at_the_bound_of_the_best_sample(monkeypatch: pytest.Monkey
     assert lower_bound(state) == pytest.approx(max(heights))
 
 
-@pytest.mark.parametrize("kind", NETWORKS)
-def test_the_bound_of_a_sample_is_that_of_its_responsibilities(kind: str) -> None:
-    relation, _, _ = case(kind, 0)
-    layout = TWO_DOMAINS if relation.network is None else network_layout(relation)
-    sampler = GibbsIrm(
-        relation, Start(6, 6, "random"), Hyper.single_prior(1.3, 0.4, 1.1, layout.domains), layout=layout
-    )
-    state, _ = sampler.sweep(sampler.init(np.random.default_rng(0)), np.random.default_rng(1))
-    expected = lower_bound(sampler.irm_state(state))
-    assert chain.measure_bound(state, layout) == pytest.approx(expected, rel=1e-12)
-
-
 def test_a_chain_ends_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     relation = few_columns()
-    sampler = GibbsIrm(relation, Start(5, 5), Hyper.single_prior(1.0, 0.1, 1.0))
+    sampler = GibbsIrm(relation, Start(5, 5), SINGLE)
     whole = run_chain(sampler, np.random.default_rng(0), no_poll).samples
     assert len(whole["sampled_rows"]) == chain.KEPT
     monkeypatch.setattr(chain, "_WORK", 60_000.0)
@@ -123,18 +116,47 @@ def test_a_chain_ends_when_its_work_is_done(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(run_chain(sampler, np.random.default_rng(0), no_poll).samples["sampled_rows"]) == 1
 
 
-def kept_sweeps(
-    monkeypatch: pytest.MonkeyPatch, moved: list[float], rising: int = 1000, many: int = 0
-) -> list[int]:
-    """Return which sweeps of a chain are kept where the objects move as given; one, the last, for ever.
+RESTLESS, RESTING = 0.5, 0.0
+_LONG = list(range(chain.BURN_IN, chain.BURN_IN + chain.KEPT))
 
-    By default they count as many objects, so that the chain may settle.
 
-    The bound rises in so many sweeps, and then no more.
-    """
-    sampler = GibbsIrm(few_columns(), Start(5, 5), Hyper.single_prior(1.0, 0.1, 1.0), "fixed")
+@for_each(
+    "moved, rising, many, expected",
+    {
+        "the burn-in ends ten sweeps after the bound last rose": (
+            [RESTLESS],
+            10,
+            0,
+            range(20, 20 + chain.KEPT),
+        ),
+        "merges are tried after ten sweeps, which do not count": (
+            [RESTLESS],
+            11,
+            0,
+            range(21, 21 + chain.KEPT),
+        ),
+        "a burn-in has a longest length": ([RESTLESS], 1000, 0, _LONG),
+        "at rest in the burn-in": ([RESTLESS] * 5 + [RESTING], 1000, 0, range(5, 5 + chain.SETTLED)),
+        "at rest after it": (
+            [RESTLESS] * (chain.BURN_IN + 20) + [RESTING],
+            1000,
+            0,
+            range(chain.BURN_IN + 20, chain.BURN_IN + 20 + chain.SETTLED),
+        ),
+        "few objects": ([RESTING], 1000, chain._MANY, _LONG),
+        "moves again": (([RESTING] * (chain.SETTLED - 1) + [RESTLESS]) * 100, 1000, 0, _LONG),
+        "five of a thousand may move": ([4.9e-3], 1000, 0, range(chain.SETTLED)),
+        "no more": ([5.1e-3], 1000, 0, _LONG),
+    },
+)
+def test_which_sweeps_of_a_chain_are_kept(
+    moved: list[float], rising: int, many: int, expected: Iterable[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The objects move as given, the last for ever; the bound rises in `rising` sweeps."""
+    sampler = GibbsIrm(few_columns(), Start(5, 5), SINGLE, "fixed")
     first = sampler.init(np.random.default_rng(0))
     drawn: list[int] = []
+    merging_after: list[int] = []
 
     def sweep(*_: object) -> tuple[GibbsState, SweepInfo]:
         drawn.append(len(drawn))
@@ -144,58 +166,22 @@ def kept_sweeps(
 
     monkeypatch.setattr(chain, "_MANY", many)
     monkeypatch.setattr(GibbsIrm, "sweep", sweep)
-    merging_after: list[int] = []
     monkeypatch.setattr(chain, "try_merges", lambda *_: merging_after.append(len(drawn)))
     monkeypatch.setattr(chain, "measure_bound", lambda *_: float(min(len(drawn), rising)))
     monkeypatch.setattr(
         chain, "pack_samples", lambda samples: {"kept": [int(state.hyper.a.item()) for state, _ in samples]}
     )
     kept = run_chain(sampler, np.random.default_rng(0), no_poll).samples["kept"]
+    assert kept == list(expected)
     assert kept[-1] == drawn[-1]
     assert merging_after == [10][: len(drawn) > 10]
-    return kept
-
-
-RESTLESS, RESTING = 0.5, 0.0
-
-
-@pytest.mark.parametrize(("rising", "begin"), [(10, 20), (11, 21), (1000, chain.BURN_IN)])
-def test_the_burn_in_ends_ten_sweeps_after_the_bound_last_rose(
-    rising: int, begin: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Merges are tried after ten; those sweeps do not count."""
-    assert kept_sweeps(monkeypatch, [RESTLESS], rising) == list(range(begin, begin + chain.KEPT))
-
-
-@pytest.mark.parametrize("restless", [5, chain.BURN_IN + 20])
-def test_a_chain_at_rest_ends_after_ten_sweeps_and_keeps_them(
-    restless: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In the burn-in or after it."""
-    moved = [RESTLESS] * restless + [RESTING]
-    assert kept_sweeps(monkeypatch, moved) == list(range(restless, restless + chain.SETTLED))
-
-
-def test_a_chain_over_few_objects_takes_all_its_samples_at_rest_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    begin = chain.BURN_IN
-    kept = kept_sweeps(monkeypatch, [RESTING], many=chain._MANY)
-    assert kept == list(range(begin, begin + chain.KEPT))
-
-
-def test_a_chain_that_moves_again_is_not_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    begin = chain.BURN_IN
-    pauses = ([RESTING] * (chain.SETTLED - 1) + [RESTLESS]) * 100
-    assert kept_sweeps(monkeypatch, pauses) == list(range(begin, begin + chain.KEPT))
-    # Five objects of a thousand may move, no more.
-    assert len(kept_sweeps(monkeypatch, [4.9e-3])) == chain.SETTLED
-    assert len(kept_sweeps(monkeypatch, [5.1e-3])) == chain.KEPT
 
 
 def test_a_chain_ends_when_it_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks that are plain are found by merging, and more samples would be the same again."""
     monkeypatch.setattr(chain, "_MANY", 500)
     planted = planted_relation(300, 200, 4, 3, 0)
-    sampler = GibbsIrm(planted.relation, Start(12, 12), Hyper.single_prior(1.0, 0.1, 1.0))
+    sampler = GibbsIrm(planted.relation, Start(12, 12), SINGLE)
     drawn: list[int] = []
     sweep = GibbsIrm.sweep
     monkeypatch.setattr(GibbsIrm, "sweep", lambda *given: drawn.append(1) or sweep(*given))
@@ -210,7 +196,7 @@ def test_a_chain_ends_when_it_has_settled(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_merges_are_kept_only_where_they_leave_objects_at_rest() -> None:
     planted = planted_relation(300, 200, 4, 3, 0)
-    hyper = Hyper.single_prior(1.0, 0.1, 1.0)
+    hyper = SINGLE
     rng = np.random.default_rng(0)
     plain = GibbsIrm(planted.relation, Start(12, 12), hyper)
     merged = chain.try_merges(plain, plain.init(rng), rng, no_poll)
@@ -235,7 +221,7 @@ def test_a_start_keeps_to_the_limit_of_clusters() -> None:
 
 def test_blocks_that_a_sample_does_not_have_stay_empty() -> None:
     relation = few_columns()
-    sampler = GibbsIrm(relation, Start(5, 5), Hyper.single_prior(1.0, 0.1, 1.0), "fixed")
+    sampler = GibbsIrm(relation, Start(5, 5), SINGLE, "fixed")
     first = sampler.init(np.random.default_rng(0))
     labels = {"rows": np.zeros(120, np.int64), "cols": np.zeros(15, np.int64)}
     one = replace(first, labels=labels, ones=np.full((1, 1), 3.0), entries=np.full((1, 1), 9.0))
@@ -245,15 +231,16 @@ def test_blocks_that_a_sample_does_not_have_stay_empty() -> None:
     assert not arrays["sampled_strengths"][1, 1:].any()
 
 
-@pytest.mark.parametrize("kind", ["two sides", "undirected"])
-def test_the_bound_of_each_sample_is_kept_and_tells_whether_the_chain_has_mixed(kind: str) -> None:
+@for_each("kind", list(NETWORKS))
+def test_the_bound_of_each_sample_is_kept_and_shows_whether_the_chain_has_mixed(kind: str) -> None:
     relation, _, _ = case(kind, 0)
     result = fit(relation, "cvb0", hyper="fixed", k_rows=6)
     posterior, layout = result.snapshot.posterior, result.prepared.model.layout
     for at in (0, 77, 139):
         labels = {domain: posterior[f"sampled_{domain}"][at].astype(np.int64) for domain in layout.domains}
-        state = GibbsState(labels, hyper_of(posterior), *count_blocks(relation, labels, layout))
-        assert posterior["sampled_bounds"][at] == pytest.approx(chain.measure_bound(state, layout), rel=1e-12)
+        q = {domain: sorted_by_size(chain.one_hot(of)) for domain, of in labels.items()}
+        state = IrmState(q, *block_counts(relation, q, layout), hyper_of(posterior), layout)
+        assert posterior["sampled_bounds"][at] == pytest.approx(lower_bound(state), rel=1e-12)
     report = result.chain
     assert report.n_samples == chain.KEPT
     assert report.quantities["lower_bound"] == measure_mixing(posterior["sampled_bounds"])
@@ -261,23 +248,7 @@ def test_the_bound_of_each_sample_is_kept_and_tells_whether_the_chain_has_mixed(
     assert result.summary()["samples"]["n"] == chain.KEPT
 
 
-def test_runs_of_before_are_judged_by_their_clusters_alone_and_runs_without_samples_are_not() -> None:
-    result = fit(few_columns(), "cvb0", max_sweeps=3)
-    last = result.snapshot.posterior
-    arrays = {name: array for name, array in last.arrays.items() if name != "sampled_bounds"}
-    old = result.with_state(snapshot=replace(result.snapshot, posterior=replace(last, arrays=arrays)))
-    assert old.chain.quantities.keys() == {"k_rows", "k_cols"}
-    assert fit(few_columns(), "cvb0", init="random", max_sweeps=3).chain is None
-
-
-def test_a_sampler_is_judged_by_the_hyper_parameters_that_it_draws() -> None:
-    result = fit(few_columns(), "gibbs", burn_in=10, max_sweeps=60)
-    kept = result.history.query("samples > 0")
-    assert result.chain.n_samples == 50
-    assert result.chain.quantities["a"] == measure_mixing(kept["a"])
-
-
-@pytest.mark.parametrize("method", ["vb", "acvb0"])
+@for_each("method", ["vb", "acvb0"])
 def test_the_scores_of_averaged_predictions_come_with_the_answer(method: str) -> None:
     result = fit(few_columns(), method, heldout=0.1, max_sweeps=40)
     score, heldout = result.snapshot.heldout, result.prepared.heldout
@@ -290,18 +261,7 @@ def test_the_scores_of_averaged_predictions_come_with_the_answer(method: str) ->
     assert result.history["heldout_averaged_skill"].notna().sum() == 1
 
 
-def test_a_sampler_predicts_by_its_own_samples() -> None:
-    score = fit(few_columns(), "gibbs", heldout=0.1, burn_in=5, max_sweeps=15).snapshot.heldout
-    assert score.averaged_skill == score.skill
-
-
-def test_runs_from_other_starts_have_no_samples() -> None:
-    result = fit(few_columns(), "acvb0", init="random", heldout=0.1, max_sweeps=20)
-    assert count_samples(result.posterior) == 0
-    assert np.isnan(result.snapshot.heldout.averaged_skill)
-
-
-@pytest.mark.parametrize("kind", ["two sides", "undirected"])
+@for_each("kind", ["two sides", "undirected"])
 def test_links_are_predicted_by_the_samples_unless_asked_otherwise(kind: str) -> None:
     relation, posterior, strengths = case(kind)
     rng = np.random.default_rng(0)
@@ -317,20 +277,15 @@ def test_links_are_predicted_by_the_samples_unless_asked_otherwise(kind: str) ->
     given = posterior.with_arrays(samples, axes=axes)
     pairs = SampledPairs(given)
     for among in ("missing", "unlinked"):
-        _assert_probabilities(relation, likely_links(relation, given, strengths, 300, among=among), pairs)
-    _assert_probabilities(relation, surprising_links(relation, given, strengths, 300), pairs)
+        _assert_probabilities(likely_links(relation, given, strengths, 300, among=among), pairs)
+    _assert_probabilities(surprising_links(relation, given, strengths, 300), pairs)
     alone = likely_links(relation, given, strengths, 300, averaged=False)
     assert alone.equals(likely_links(relation, posterior, strengths, 300))
 
 
-def _assert_probabilities(relation: Relation, table, pairs: SampledPairs) -> None:  # type: ignore[no-untyped-def]
+def _assert_probabilities(table: pd.DataFrame, pairs: SampledPairs) -> None:
     assert len(table)
-    row_at = {label: at for at, label in enumerate(relation.row_labels)}
-    column_at = {label: at for at, label in enumerate(relation.column_labels)}
-    expected = [
-        _average(pairs, row_at[row], column_at[column])
-        for row, column in zip(table["row"], table["column"], strict=True)
-    ]
+    expected = [_average(pairs, int(i), int(j)) for i, j in zip(table["row"], table["column"], strict=True)]
     np.testing.assert_allclose(table["probability"], expected, rtol=1e-6)
 
 

@@ -12,18 +12,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relation_readers import load_relation
-from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.export import links_table, responsibilities_frame, write_links
-from acvb_core.store.export import posterior_arrays, run_json, write_run
-from acvb_core.store.runs import RunStore
+from acvb_core.models.irm.export import links_table, write_links
+from acvb_core.store.export import posterior_arrays, write_run
 from acvb_core.store.snippet import python_snippet
 from tests.loops import for_each
-from tests.store.support import assert_same_result, network
+from tests.store.support import network
 
 EACH_KIND = list(product((True, False), repeat=2))
 
@@ -72,13 +69,6 @@ def test_the_directions_of_a_block_are_kept_apart() -> None:
     assert strengths[first, last] > 0.9 > 0.1 > strengths[last, first]
 
 
-def test_there_is_no_second_side() -> None:
-    result = fitted(network(False, False))
-    assert list(responsibilities_frame(result, "rows")["object"]) == list(result.rows["object"])
-    with pytest.raises(ParameterError, match="no domain 'cols'; there are rows"):
-        responsibilities_frame(result, "cols")
-
-
 def test_two_clusterings_of_a_network_have_two_sides(tmp_path: Path) -> None:
     result = fitted(network(False, False), model="irm", k_cols=4)
     write_run(result, tmp_path)
@@ -86,18 +76,6 @@ def test_two_clusterings_of_a_network_have_two_sides(tmp_path: Path) -> None:
     arrays = posterior_arrays(result)
     assert arrays["strengths"].shape == (arrays["rows"].shape[1], arrays["cols"].shape[1])
     assert "    model='irm'," in python_snippet(result)
-
-
-@for_each("directed, self_links", EACH_KIND)
-def test_a_run_comes_back_from_the_store(tmp_path: Path, directed: bool, self_links: bool) -> None:
-    method = "gibbs" if directed and self_links else "acvb0"
-    result = fitted(network(directed, self_links), method, max_sweeps=8, burn_in=2)
-    store = RunStore(tmp_path / f"{directed} {self_links}")
-    store.save("mine", "run", 1.0, result)
-    loaded = RunStore(store.folder).load("run", Executor(1)).result()
-    assert_same_result(result, loaded)
-    assert run_json(loaded) == run_json(result)
-    assert python_snippet(loaded) == python_snippet(result)
 
 
 def repeated(snippet: str) -> Result:

@@ -75,11 +75,6 @@ def test_a_climb_never_ends_lower_or_beyond_the_limits_and_its_steps_are_short()
     assert climbed > 30
 
 
-def test_blocks_without_entries_leave_the_prior_as_it_is() -> None:
-    nothing = np.zeros((3, 3))
-    assert update_tied(full(5.0), full(2.0), nothing, nothing, steps=3) == (full(5.0), full(2.0))
-
-
 def test_which_rule_climbs() -> None:
     ones, entries = drawn_counts(1, 0.5, 2.0)
     mass = {"rows": np.full(8, 10.0), "cols": np.full(8, 12.0)}

@@ -11,12 +11,9 @@ from scipy.special import digamma
 
 from acvb_core.core.averaging import AveragedAlgorithm, AveragedState
 from acvb_core.core.clusters import order_by_size
-from acvb_core.data.relation import Relation
-from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
 from tests.loops import for_each
-from tests.models.irm.adapters import ORACLE_UPDATES
-from tests.models.irm.network.adapters import relation_of
+from tests.models.irm.adapters import ORACLE_UPDATES, relation_of
 from tests.oracles import dense_network as network
 from tests.oracles.cases import random_data
 from tests.oracles.dense_irm import Array, DenseData, counts, tail_sums, vb_posterior, vb_update
@@ -27,9 +24,8 @@ SHAPE = (9, 7)
 
 def run_of(method: str, seed: int) -> tuple[DenseData, Any]:
     data = random_data(np.random.default_rng(seed), SHAPE, 0.15, 0.4)
-    relation = Relation.build(np.where(data.observed, data.x, 0.0) > 0, ~data.observed)
     values = {"preset": "paper", "k_rows": 4, "k_cols": 3}
-    return data, prepare_run(relation, method, values, seed=seed).algorithm
+    return data, prepare_run(relation_of(data), method, values, seed=seed).algorithm
 
 
 def printed_alpha(q: Array, alpha: float) -> float:
@@ -65,10 +61,7 @@ def test_collapsed_sweeps(method: str, order: str, seed: int) -> None:
     data, algorithm = run_of(method, seed)
     state = algorithm.init(np.random.default_rng(seed))
     drawn = np.random.default_rng(seed)
-    for domain, (n, k) in {
-        "rows": (SHAPE[0], 4),
-        "cols": (SHAPE[1], 3),
-    }.items():  # uniform, rows divided by their sum
+    for domain, n, k in (("rows", SHAPE[0], 4), ("cols", SHAPE[1], 3)):  # uniform, rows divided by their sum
         weights = drawn.random((n, k)) + 1e-12
         start = weights / weights.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(state.q[domain], in_order(start), rtol=1e-12)
@@ -138,20 +131,6 @@ def test_the_mean_continues_when_a_cluster_is_dropped() -> None:
     kept = before["rows"][:, info.cluster_permutation["rows"]]
     kept /= kept.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(swept.mean["rows"], kept + (swept.inner.q["rows"] - kept) / 5, rtol=1e-12)
-
-
-def test_settings_given_with_the_preset_win_and_all_are_stored() -> None:
-    data, _ = run_of("cvb0", 0)
-    relation = Relation.build(np.where(data.observed, data.x, 0.0) > 0, ~data.observed)
-    result = fit(relation, "cvb0", preset="paper", merge=True, k_rows=3, k_cols=3, max_sweeps=3)
-    values = result.prepared.spec.values
-    assert (values["preset"], values["merge"], values["split"], values["hyper"]) == (
-        "paper",
-        True,
-        False,
-        "paper",
-    )
-    assert "as printed" in result.label
 
 
 @for_each("kind", list(KINDS))

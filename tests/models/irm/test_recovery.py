@@ -48,19 +48,6 @@ def test_splits_go_beyond_twice_the_starting_number_and_merges_remove_the_rest()
     assert whole.snapshot.effective_k["rows"] > 8
 
 
-@for_each("method, init", [("cvb0", "spectral"), ("vb", "gibbs")])
-def test_splits_only_double_the_clusters_if_sweeps_are_long(
-    method: str, init: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(schedule, "_WORK", 0.0)
-    relation, _ = mixed_network(1)
-    widths: list[int] = []
-    options = {"k_rows": 2, "init": init, "watch": lambda _, last: widths.append(last.effective_k["rows"])}
-    found = fit(relation, method, **options)
-    assert max(widths) == 4 < N_GROUPS["mixed"]
-    assert found.full_domains == {"rows": 4}
-
-
 def test_large_relations_get_no_more_than_twice_the_clusters() -> None:
     """A sweep costs clusters times clusters for each object, and clusters for each link."""
     values = {"k_rows": 20, "split": True}

@@ -6,11 +6,9 @@ from collections import Counter
 from itertools import product
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import betaln, gammaln, logsumexp
 
-import acvb_core
 from acvb_core.core.protocols import Posterior, no_poll
 from acvb_core.data.relation import Network, Relation
 from acvb_core.models.irm.gibbs import KEPT, GibbsIrm, count_blocks, one_hot, run_chain
@@ -146,17 +144,3 @@ def test_company_is_counted_over_samples_and_members() -> None:
         "rows": [2, 4, 4],
         "cols": [2, 4, 4],
     }
-
-
-def test_intervals_from_samples_are_wider_than_those_given_the_clusters() -> None:
-    relation = Relation.build(np.random.default_rng(0).random((20, 15)) < 0.4)
-    sampled, alone = (acvb_core.fit(relation, "acvb0", init=init, seed=1) for init in ("gibbs", "random"))
-    for frame in (sampled.rows, sampled.columns):
-        assert (frame["probability"] < frame["given_clusters"]).mean() > 0.8
-    blocks = sampled.blocks
-    wider = (blocks["high"] - blocks["low"]) / (blocks["high_given_clusters"] - blocks["low_given_clusters"])
-    assert wider.median() > 1.0
-    assert alone.rows["probability"].isna().all()
-    assert alone.blocks[["low", "high"]].isna().all(axis=None)
-    assert alone.blocks[["mean", "low_given_clusters", "high_given_clusters"]].notna().all(axis=None)
-    pd.testing.assert_frame_equal(sampled.blocks, sampled.prepared.model.tables(sampled.posterior)["blocks"])

@@ -67,21 +67,6 @@ def test_an_undirected_edge_is_there_once() -> None:
     assert graph.inner[2].excess < 0
 
 
-def test_a_directed_edge_has_one_direction() -> None:
-    graph = group_graph(*three_groups(directed=True))
-    assert graph.directed
-    assert [(item.source, item.target) for item in graph.edges] == [(0, 1)]
-    assert graph.between == pytest.approx((30 + 2 + 2 + 2 + 2 + 2) / 600)
-
-
-def test_what_chance_would_bring_is_no_edge() -> None:
-    relation, posterior = network_of(np.repeat([0, 1, 2], 10), directed=False)
-    ones = np.array([[40.0, 12.0, 10.0], [12.0, 40.0, 8.0], [10.0, 8.0, 40.0]])
-    graph = group_graph(relation, posterior, blocks_of(ones, np.full((3, 3), 100.0), upper=True))
-    assert graph.edges == []
-    assert np.isfinite(graph.positions).all()
-
-
 @pytest.mark.parametrize(("links", "edges"), [(61.0, [(0, 1)]), (59.0, [])])
 def test_an_edge_begins_two_standard_deviations_of_a_binomial_above_the_mean(
     links: float, edges: list[tuple[int, int]]
@@ -103,13 +88,6 @@ def test_clusters_without_members_are_no_nodes() -> None:
     assert graph.members.tolist() == [5, 0, 5]
     assert np.isnan(graph.positions[1]).all()
     assert set(graph.inner) == {0, 2}
-
-
-def test_one_cluster_and_no_links_make_a_graph() -> None:
-    relation, posterior = network_of(np.zeros(4, dtype=int), directed=False)
-    graph = group_graph(relation, posterior, blocks_of(np.zeros((1, 1)), np.full((1, 1), 6.0), upper=True))
-    assert graph.positions.tolist() == [[0.0, 0.0]]
-    assert graph.inner[0].ratio == 0.0
 
 
 def test_two_clusterings_are_refused() -> None:
@@ -140,13 +118,6 @@ def test_linked_groups_lie_closer_together() -> None:
     assert (place == group_positions(clusters, edges)).all()
     assert np.ptp(place[:, 0]) >= np.ptp(place[:, 1])
     assert place.mean(axis=0) == pytest.approx([0, 0], abs=1e-9)
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 30])
-def test_any_number_of_groups_has_places(n: int) -> None:
-    place = group_positions(np.arange(n), [])
-    assert place.shape == (n, 2)
-    assert np.isfinite(place).all()
 
 
 def test_discs_do_not_overlap() -> None:
@@ -184,15 +155,6 @@ def test_objects_lie_with_their_cluster() -> None:
     assert distance.min() > 0.15
 
 
-def test_linked_objects_lie_closer_together() -> None:
-    relation, labels = planted()
-    place = node_layout(relation, labels, np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]]))
-    distance = np.sqrt(((place[:, None] - place[None]) ** 2).sum(axis=2))
-    linked = relation.ones.toarray()
-    same = (labels[:, None] == labels[None]) & ~np.eye(len(labels), dtype=bool)
-    assert distance[linked & same].mean() < 0.95 * distance[~linked & same].mean()
-
-
 def test_what_is_too_large_is_said() -> None:
     n = MOST_NODES + 1
     relation = Relation.build(sparse.csr_array((n, n)), network=Network())
@@ -206,11 +168,3 @@ def test_what_is_too_large_is_said() -> None:
     assert why_too_large(planted()[0]) is None
     with pytest.raises(ParameterError, match="two sets"):
         node_layout(Relation.build(np.eye(3)), np.zeros(3, dtype=int), np.zeros((1, 2)))
-
-
-@pytest.mark.parametrize("n", [1, 2])
-def test_the_smallest_networks_have_places(n: int) -> None:
-    relation = Relation.build(np.zeros((n, n)), network=Network())
-    place = node_layout(relation, np.arange(n), np.zeros((n, 2)))
-    assert np.isfinite(place).all()
-    assert len(np.unique(place, axis=0)) == n

@@ -109,15 +109,6 @@ def test_pairs_that_stand_out_are_those_of_the_dense_answer(
     assert len(surprising_links(relation, posterior, strengths, 10_000)) == relation.n_links
 
 
-def test_no_pair_is_certain() -> None:
-    relation, posterior, strengths = case("two sides")
-    for strength, probability in ((1.0, 1.0 - 1e-12), (0.0, 1e-12)):
-        certain = np.full_like(strengths, strength)
-        for among in ("missing", "unlinked"):
-            table = likely_links(relation, posterior, certain, 5, among=among)  # type: ignore[arg-type]
-            assert table["probability"].tolist() == [probability] * 5
-
-
 def test_a_line_describes_both_objects() -> None:
     ones = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
     missing = np.array([[0, 0, 0], [0, 0, 0], [0, 1, 0]])
@@ -130,14 +121,6 @@ def test_a_line_describes_both_objects() -> None:
     assert line["probability"] == pytest.approx(0.5 * (0.2 * 0.1 + 0.8 * 0.2) + 0.5 * (0.2 * 0.3 + 0.8 * 0.4))
     assert line["block_probability"] == 0.2
     assert (line["row_links"], line["column_links"]) == (0, 1)
-
-
-def test_nothing_to_find_is_an_empty_table() -> None:
-    relation, one = Relation.build(np.zeros((3, 3)), network=Network(directed=False)), np.ones((1, 1))
-    for find in (likely_links, surprising_links):
-        table = find(relation, posterior_of(np.ones((3, 1))), one)
-        assert len(table) == 0
-        assert "probability" in table
 
 
 def test_what_cannot_be_answered_is_refused() -> None:

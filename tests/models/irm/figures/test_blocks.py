@@ -38,15 +38,6 @@ def raster_of(arrangement: Arrangement, size: int = 1000):  # type: ignore[no-un
     )
 
 
-def test_bins_hold_every_entry_once(large: Arrangement) -> None:
-    raster = raster_of(large)
-    assert raster.ones.shape == (1000, 1000)
-    assert raster.ones.sum() == large.relation.n_ones
-    assert raster.missing.sum() == large.relation.n_missing
-    assert raster.cells.sum() == 1700 * 1600
-    assert (raster.ones + raster.missing <= raster.cells).all()
-
-
 def test_a_window_holds_its_own_entries(large: Arrangement) -> None:
     dense = large.relation.ones.toarray()[large.rows.order][:, large.columns.order]
     window = (100, 130, 1200, 1599)
@@ -62,26 +53,6 @@ def test_blocks_are_counted_by_label(large: Arrangement) -> None:
         for j in range(5):
             assert large.ones[k, j] == ones[a[k] : a[k + 1], b[j] : b[j + 1]].sum()
     assert large.observed.sum() == large.relation.n_observed
-
-
-def test_objects_stand_by_cluster_then_by_degree(survey: Result) -> None:
-    arrangement = arrange_result(survey)
-    labels = survey.posterior.labels("rows")[arrangement.rows.order]
-    assert (np.diff(labels) >= 0).all()
-    sizes = np.bincount(labels, minlength=survey.posterior.n_clusters()["rows"])
-    assert arrangement.rows.borders.tolist() == [0, *np.cumsum(sizes).tolist()]
-    degree = np.diff(arrangement.relation.ones.indptr)[arrangement.rows.order]
-    inside = np.diff(labels) == 0
-    assert (np.diff(degree)[inside] <= 0).all()
-
-
-def test_borders_are_one_trace_at_cumulative_sizes(games: Result) -> None:
-    arrangement = arrange_result(games)
-    figure = block_figure(arrangement)
-    lines = [trace for trace in figure["data"] if trace.get("mode") == "lines"]
-    assert len(lines) == 1
-    across = {y for x, y in zip(lines[0]["x"], lines[0]["y"], strict=True) if x == 0 and y is not None}
-    assert across >= set(arrangement.rows.borders[1:-1].tolist()) - {0, 937}
 
 
 def test_hover_tells_the_numbers_of_the_result(games: Result) -> None:
@@ -173,14 +144,3 @@ def test_the_picture_is_a_png_with_borders(games: Result) -> None:
     colours = {colour for _, colour in image.convert("RGB").getcolors(1 << 20)}
     assert (154, 165, 177) in colours
     assert INK in colours
-
-
-@for_each("shape", [(1, 1), (1, 70), (70, 1)])
-def test_degenerate_shapes_are_drawn(shape: tuple[int, int]) -> None:
-    relation = Relation.build(np.zeros(shape))
-    for arrangement in (
-        arrange_as_read(relation),
-        arrange(relation, np.zeros(shape[0], dtype=int), np.zeros(shape[1], dtype=int), (1, 1)),
-    ):
-        assert block_figure(arrangement)["layout"]["images"]
-        assert block_png(arrangement)

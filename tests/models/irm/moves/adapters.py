@@ -9,14 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from acvb_core.core.protocols import Poll
 from acvb_core.data.relation import Network, Relation
-from acvb_core.models.irm.cvb import VariationalMethod
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.kernels import TWO_DOMAINS, Layout, network_layout
 from acvb_core.models.irm.moves import Moves
 from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
 from acvb_core.samples.planted_relations import planted_relation
+from tests.models.irm.adapters import counted
 from tests.models.irm.network.test_one_domain import network
 from tests.oracles.network_cases import KINDS
 
@@ -49,24 +47,20 @@ def directed_network(seed: int, n: int = 240) -> tuple[Relation, Truth]:
     return Relation.build(links, network=Network()), {"rows": groups}
 
 
-def two_domains(seed: int) -> tuple[Relation, Truth]:
-    """240 x 200 objects in 4 x 4 groups."""
-    found = planted_relation(240, 200, 4, 4, seed)
+def two_domains(
+    seed: int, n_rows: int = 240, n_columns: int = 200, n_groups: int = 4, **options: Any
+) -> tuple[Relation, Truth]:
+    """As many groups of either domain."""
+    found = planted_relation(n_rows, n_columns, n_groups, n_groups, seed, **options)
     return found.relation, {"rows": found.row_clusters, "cols": found.column_clusters}
 
 
 def small_relation(kind: str, seed: int, missing: float = 0.0) -> tuple[Relation, Truth]:
     """Some 100 objects of either kind in a few groups."""
     if kind == "two domains":
-        found = planted_relation(90, 70, 4, 4, seed, beta=(0.3, 0.6), missing_share=missing)
-        return found.relation, {"rows": found.row_clusters, "cols": found.column_clusters}
+        return two_domains(seed, 90, 70, beta=(0.3, 0.6), missing_share=missing)
     relation, labels = network([30, 25, 20, 15, 10, 10], kind, seed, missing)
     return relation, {"rows": labels}
-
-
-def layout_of(relation: Relation) -> Layout:
-    """Return the layout of the relation's own model."""
-    return TWO_DOMAINS if relation.network is None else network_layout(relation)
 
 
 def state_with(
@@ -77,15 +71,13 @@ def state_with(
     noise: np.random.Generator | None = None,
 ) -> IrmState:
     """Return a tidy state whose objects are in the given clusters with probability `sure`, or softly around that."""
-    layout = layout_of(relation)
     q = {}
     for domain, of in labels.items():
         width = int(of.max()) + 1
         q[domain] = np.eye(width)[of] * sure + (1.0 - sure) / width
         if noise is not None:
             q[domain] = 0.7 * q[domain] + 0.3 * noise.dirichlet(np.full(width, 0.3), len(of))
-    hyper = Hyper.single_prior(alpha, 0.5, 0.5, layout.domains)
-    return tidy(IrmState(q, *block_counts(relation, q, layout), hyper, layout), relation, 0.0)[0]
+    return tidy(counted(relation, q, Hyper.single_prior(alpha, 0.5, 0.5, tuple(q))), relation, 0.0)[0]
 
 
 def with_prior_per_block(state: IrmState) -> IrmState:
@@ -94,6 +86,17 @@ def with_prior_per_block(state: IrmState) -> IrmState:
     if state.layout.symmetric:
         a, b = a + a.T, b + b.T
     return replace(state, hyper=replace(state.hyper, a=a, b=b))
+
+
+def check_counts(state: IrmState, relation: Relation) -> None:
+    """Check that the counts of a state are those of its responsibilities, and that these sum to one."""
+    for found, wanted in zip(
+        (state.ones, state.entries), block_counts(relation, state.q, state.layout), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, atol=1e-8)
+    for q in state.q.values():
+        assert q.min() >= 0.0
+        np.testing.assert_allclose(q.sum(axis=1), 1.0, atol=1e-12)
 
 
 class Move(NamedTuple):
@@ -116,14 +119,8 @@ def moves_made(monkeypatch: pytest.MonkeyPatch) -> list[Move]:
     record: list[Move] = []
     real: Callable[..., Any] = Moves.after
 
-    def after(
-        self: Moves,
-        state: IrmState,
-        method: VariationalMethod,
-        rng: np.random.Generator,
-        poll: Poll,
-    ) -> tuple[IrmState, dict[str, int]]:
-        new, made = real(self, state, method, rng, poll)
+    def after(self: Moves, state: IrmState, method: Any, *rest: Any) -> tuple[IrmState, dict[str, int]]:
+        new, made = real(self, state, method, *rest)
         if made:
             record.append(Move(state, new, made, method.relation))
         return new, made

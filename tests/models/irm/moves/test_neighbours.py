@@ -9,7 +9,7 @@ from scipy import sparse
 from acvb_core.core.parallel import use_threads
 from acvb_core.data.relation import as_pattern
 from acvb_core.models.irm import kernels as neighbours
-from acvb_core.models.irm.kernels import cluster_sums, count_apart, neighbour_sums, pattern_product
+from acvb_core.models.irm.kernels import cluster_sums, count_apart, neighbour_sums
 
 
 def a_pattern(rng: np.random.Generator, density: float = 0.1) -> sparse.csr_array:
@@ -38,21 +38,7 @@ def test_what_is_spread_over_all_clusters_is_added_at_once(rng: np.random.Genera
     assert count_apart(np.eye(5)[rng.integers(5, size=45)]) == (0.0, 45)
 
 
-def test_product_of_signed_values(rng: np.random.Generator) -> None:
-    pattern, values = a_pattern(rng), rng.standard_normal((45, 3))
-    np.testing.assert_allclose(pattern_product(pattern, values), pattern.astype(float) @ values, atol=1e-12)
-
-
 @pytest.mark.parametrize("density", [0.0, 1.0])
 def test_empty_and_full(density: float, rng: np.random.Generator) -> None:
     pattern, q = as_pattern(np.full((5, 4), density)), rng.dirichlet(np.ones(3), 4)
     np.testing.assert_allclose(neighbour_sums(pattern, q), density * np.ones((5, 4)) @ q, atol=1e-12)
-
-
-def test_one_row_longer_than_a_run(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
-    monkeypatch.setattr(neighbours, "_ADDITIONS", 4)
-    x = np.zeros((5, 40))
-    x[2] = 1
-    x[4, 3] = 1
-    q = rng.dirichlet(np.ones(4), 40)
-    np.testing.assert_allclose(neighbour_sums(as_pattern(x), q), x @ q, atol=1e-12)

@@ -16,9 +16,11 @@ from acvb_core.models.irm import moves, split
 from acvb_core.models.irm.moves import MoveMemory, Moves, _Trials, merge_clusters, promising_merges
 from acvb_core.models.irm.spec import MOVES_FROM_AFTER_CHAIN
 from acvb_core.models.irm.split import RejectedMoves, split_clusters
-from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
+from acvb_core.models.irm.state import IrmState, lower_bound, tidy
 from acvb_core.samples.planted_relations import sparse_relation
-from tests.models.irm.moves.adapters import mixed_network, small_relation, state_with
+from tests.loops import for_each
+from tests.models.irm.adapters import counted
+from tests.models.irm.moves.adapters import check_counts, mixed_network, small_relation, state_with
 
 
 def sparse_case(seed: int, **values: Any) -> PreparedRun:
@@ -75,9 +77,7 @@ def test_a_trial_pays_where_nothing_pays_at_once(kind: str, seed: int) -> None:
     for _ in range(5):
         swept, _, _ = method.plain_sweep(swept, np.random.default_rng(9), no_poll)
     assert lower_bound(found) > max(lower_bound(swept), lower_bound(state) + moves._TRIAL_GAIN)
-    ones, entries = block_counts(method.relation, found.q, found.layout)
-    np.testing.assert_allclose(found.ones, ones, atol=1e-8)
-    np.testing.assert_allclose(found.entries, entries, atol=1e-8)
+    check_counts(found, method.relation)
     assert all((np.diff(mass) <= 0).all() for mass in found.masses.values())
 
 
@@ -111,13 +111,12 @@ def test_a_trial_without_prospect_is_given_up() -> None:
     assert method.sweeps == 1
     # All is at even odds: the first sweeps gain hundreds of nats.
     flat = {d: 0.9 / q.shape[1] + 0.1 * q for d, q in state.q.items()}
-    ones, entries = block_counts(method.relation, flat, state.layout)
     method.sweeps = 0
-    trials._run_sweeps(replace(state, q=flat, ones=ones, entries=entries), lower_bound(state) - 200.0)
+    trials._run_sweeps(counted(method.relation, flat, state.hyper), lower_bound(state) - 200.0)
     assert method.sweeps > 1
 
 
-@pytest.mark.parametrize(("least", "sweeps"), [(9.0, 2), (9.1, 1)])
+@for_each("least, sweeps", [(9.0, 2), (9.1, 1)])
 def test_a_trial_ends_where_twice_the_last_gain_would_not_do(
     least: float, sweeps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

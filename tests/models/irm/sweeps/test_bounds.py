@@ -14,7 +14,7 @@ from acvb_core.models.irm.kernels import Bounds, Limits, bound_weights, make_bou
 from acvb_core.models.irm.state import block_counts
 from acvb_core.models.irm.sweep import CoordinateSweep
 from tests.loops import for_each
-from tests.models.irm.adapters import collapsed, oracle_sweep, relation_of, state_of
+from tests.models.irm.adapters import method_of, oracle_sweep, relation_of, state_of
 from tests.models.irm.test_against_dense import in_state_order
 from tests.oracles.cases import Case, random_case
 
@@ -65,7 +65,7 @@ def test_sweeps_with_bounds_equal_the_dense_ones(options: dict[str, Any]) -> Non
     case = case_of(**options)
     q1, q2, pseudo_loo = oracle_sweep(case, "zeroth", seed=3)
     assert tables_of(pass_of(case)).whole.size
-    state, info = collapsed(case, "zeroth").sweep(state_of(case), np.random.default_rng(3))
+    state, info = method_of(case, "zeroth").sweep(state_of(case), np.random.default_rng(3))
     np.testing.assert_allclose(state.q["rows"], in_state_order(q1), atol=1e-9)
     np.testing.assert_allclose(state.q["cols"], in_state_order(q2), atol=1e-9)
     assert info.pseudo_loo == pytest.approx(pseudo_loo, rel=1e-10)
@@ -87,7 +87,7 @@ def test_columns_are_updated_without_empty_clusters_of_rows(
 
     monkeypatch.setattr(CoordinateSweep, "__init__", follow)
     expected = oracle_sweep(case, "zeroth", seed=3)
-    state, info = collapsed(case, "zeroth").sweep(state_of(case), np.random.default_rng(3))
+    state, info = method_of(case, "zeroth").sweep(state_of(case), np.random.default_rng(3))
     assert widths == [6, 6]
     assert state.ones.shape == state.entries.shape == (7, 6)
     for side, q in zip(("rows", "cols"), expected, strict=False):
@@ -144,7 +144,7 @@ def test_parts_see_the_blocks_before_the_pass_and_their_changes_are_added(
 
 def test_the_smoothing_of_the_start_leaves_the_counts_with_the_first_sweep() -> None:
     case = random_case(1, (60, 50), (8, 6), 0.1)
-    method = collapsed(case, "zeroth")
+    method = method_of(case, "zeroth")
     state = method.init(np.random.default_rng(0))
     assert state.smoothing_mass == method.start.smoothing
     after, _ = method.sweep(state, np.random.default_rng(0))
