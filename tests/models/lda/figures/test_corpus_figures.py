@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -34,13 +32,9 @@ def test_every_document_is_in_one_bar(lengths: list[int]) -> None:
 
 def test_skewed_lengths_are_shown_on_logarithms() -> None:
     figure = document_lengths_figure(np.array([10] * 95 + [5000] * 5))
-    assert "1,000" in figure["layout"]["xaxis"]["ticktext"]
-    assert figure["layout"]["xaxis"]["tickvals"][figure["layout"]["xaxis"]["ticktext"].index("1,000")] == 3.0
-    low = figure["data"][0]["x"][0] - figure["data"][0]["width"][0] / 2
-    assert low == pytest.approx(np.log10(9.5))
-    assert "10 to" in figure["data"][0]["hovertext"][0] or figure["data"][0]["hovertext"][0].startswith(
-        "10 words"
-    )
+    axis, bar = figure["layout"]["xaxis"], figure["data"][0]
+    assert axis["tickvals"][axis["ticktext"].index("1,000")] == 3.0
+    assert bar["x"][0] - bar["width"][0] / 2 == pytest.approx(np.log10(9.5))
     assert "ticktext" not in document_lengths_figure(np.arange(50, 150))["layout"]["xaxis"]
 
 
@@ -53,26 +47,21 @@ def corpus(words: list[str]) -> Corpus:
 
 def test_words_of_the_corpus_are_shown_as_they_are() -> None:
     data = corpus(AWKWARD_WORDS)
-    for figure in (frequent_words_figure(data), zipf_figure(data.frequencies, data.vocabulary)):
-        for text in texts_of(figure):
-            assert "<b>bold" not in text
-            assert "%{x}" not in text.replace("rank %{x:,d}", "")
-            assert "$" not in text
+    figures = frequent_words_figure(data), zipf_figure(data.frequencies, data.vocabulary)
+    assert figures[0]["data"][0]["customdata"][0] == AWKWARD_WORDS[-1], "the most frequent word comes first"
+    for text in [text for figure in figures for text in texts_of(figure)]:
+        assert not any(mark in text.replace("rank %{x:,d}", "") for mark in ("<b>bold", "%{x}", "$")), text
 
 
-def test_frequencies_stand_at_their_ranks() -> None:
-    figure = zipf_figure(np.array([5, 0, 100, 20]), ["a", "b", "c", "<d>"])
-    line = figure["data"][-1]
+def test_frequencies_are_at_their_ranks() -> None:
+    line = zipf_figure(np.array([5, 0, 100, 20]), ["a", "b", "c", "<d>"])["data"][-1]
     assert (line["x"], line["y"]) == ([1, 2, 3], [100, 20, 5])
     assert line["hovertext"][1] == "<b>&lt;d&gt;</b><br>"
-    assert figure["layout"]["xaxis"]["type"] == figure["layout"]["yaxis"]["type"] == "log"
 
 
 def test_large_vocabularies_are_thinned_with_their_ends() -> None:
     frequencies = np.sort(np.random.default_rng(0).zipf(1.6, 100_000))
     figure = zipf_figure(frequencies, np.array([f"w{i}" for i in range(100_000)], dtype=object))
     line = figure["data"][-1]
-    assert line["x"][:3] == [1, 2, 3]
-    assert (line["x"][-1], line["y"][-1]) == (100_000, frequencies[0])
+    assert (line["x"][0], line["x"][-1], line["y"][-1]) == (1, 100_000, frequencies[0])
     assert len(line["x"]) <= 302
-    assert len(json.dumps(figure)) < 40_000

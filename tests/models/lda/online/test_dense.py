@@ -164,68 +164,43 @@ def test_minibatches(method_name: str, name: str, rule: str, known: bool) -> Non
 # ------------------------------------------------------------------------------------------- as the papers print them
 
 
-def stream_of(name: str) -> tuple[LdaCase, Any]:
+@for_each("name, window", [("sdm", 100), ("sdm", 3), ("scvb0", 100), ("svb", 100)])
+def test_presets_of_the_papers(name: str, window: int) -> None:
+    """Two epochs with the steps, passes and rules that the papers print; a window ends a mini-batch of SDM."""
     case = small_case(1)._replace(alpha=np.full(3, 0.01))
-    values = {"preset": "paper", "k": case.size, "beta": BETA, "window": 100, "shuffle": False}
-    return case, prepare_run(case.corpus, name, values).algorithm
-
-
-@for_each("name", ["sdm", "scvb0", "svb"])
-def test_streams(name: str) -> None:
-    """Two epochs in double precision, with the steps, passes and rules that the papers print."""
-    case, method = stream_of(name)
+    values = {"preset": "paper", "k": case.size, "beta": BETA, "window": window, "shuffle": False, "batch": 3}
+    if name != "sdm":
+        del values["batch"]
+    method: Any = prepare_run(case.corpus, name, values).algorithm
     rule = {"sdm": "paper", "svb": "bound"}.get(name, "symmetric")
-    words, alpha = some_words(case), case.alpha
+    words, alpha, documents = some_words(case), case.alpha, plain.documents_of(case.corpus)
     sticks = np.append(np.log(alpha.sum()), np.log(1.0 / np.arange(case.size - 1, 0, -1)))
     prior = plain.Prior(alpha.copy(), 0.9 * alpha, 0.8, 0 if rule == "symmetric" else 5_000, sticks, rule)
     topics = plain.Topics(words, prior, BETA)
-    topics.documents, topics.tokens = case.corpus.n_documents, case.corpus.n_tokens
+    topics.documents, topics.tokens = len(documents), case.corpus.n_tokens
     state, steps = first_state(method, words, prior), np.zeros(len(words))
-    documents = plain.documents_of(case.corpus)
 
     def infer(topics: plain.Topics, ids: Any, counts: Any) -> Any:
         if name == "svb":
             return plain.svb_document(topics, ids, counts, most=100, settled=1e-3)
         return plain.scvb0_document(topics, ids, counts, inner=lambda t: (10 + t) ** -0.9, burn_in=5)
 
-    for _ in range(2):
+    for begin in [*range(0, len(documents), window)] * 2:
         state, _ = swept(method, state)
+        part = documents[begin : begin + window]
         if name == "sdm":
-            sizes = case.corpus.frequencies
-            plain.sdm(documents, words, steps, sizes, prior, BETA, passes=5, power=0.7, batch=1_000)
+            plain.sdm(part, words, steps, case.corpus.frequencies, prior, BETA, passes=5, power=0.7, batch=3)
+        elif name == "svb":
+            plain.minibatches(
+                topics, part, 100, infer, lambda t: (1024 + t) ** -0.7, by="documents", counting=False
+            )
         else:
-            step = (lambda t: (1024 + t) ** -0.7) if name == "svb" else (lambda t: 10 * (1000 + t) ** -0.9)
-            by = "documents" if name == "svb" else "tokens"
-            plain.minibatches(topics, documents, 100, infer, step, by=by, counting=False)
+            plain.minibatches(
+                topics, part, 100, infer, lambda t: 10 * (1000 + t) ** -0.9, by="tokens", counting=False
+            )
         wanted = words if name == "sdm" else topics.words
         np.testing.assert_allclose(state.by_word, wanted, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(state.prior.alpha, prior.alpha, rtol=1e-9)
-
-
-@for_each("window", [3, 100])
-def test_mini_batches_of_divergence_minimisation(window: int) -> None:
-    """Two epochs: documents of a mini-batch are inferred by the topics of its beginning, of the next by those after it.
-
-    A mini-batch ends with a window at the latest.
-    """
-    case = small_case(1)._replace(alpha=np.full(3, 0.01))
-    assert case.corpus.n_documents > 2 * 3
-    values = {"preset": "paper", "k": case.size, "beta": BETA, "window": window, "shuffle": False, "batch": 3}
-    method = prepare_run(case.corpus, "sdm", values).algorithm
-    words, alpha = some_words(case), case.alpha
-    sticks = np.append(np.log(alpha.sum()), np.log(1.0 / np.arange(case.size - 1, 0, -1)))
-    prior = plain.Prior(alpha.copy(), 0.9 * alpha, 0.8, 5_000, sticks, "paper")
-    state, steps = first_state(method, words, prior), np.zeros(len(words))
-    documents = plain.documents_of(case.corpus)
-    for _ in range(2):
-        for begin in range(0, len(documents), window):
-            state, _ = swept(method, state)
-            plain.sdm(
-                documents[begin : begin + window], words, steps, case.corpus.frequencies, prior, BETA,
-                passes=5, power=0.7, batch=3,
-            )  # fmt: skip
-            np.testing.assert_allclose(state.by_word, words, rtol=1e-9, atol=1e-9)
-            np.testing.assert_allclose(state.prior.alpha, prior.alpha, rtol=1e-9)
 
 
 # --------------------------------------------------------------------------------------------- gradients for alpha
@@ -247,16 +222,6 @@ def differences(f: Callable[[Array], float], at: Array, step: float = 1e-5) -> A
 
 
 @for_each("seed", range(3))
-def test_gradient_is_that_of_the_leave_one_out_likelihood(seed: int) -> None:
-    counts, p, q, n_d, alpha = document(seed)
-    sums = np.zeros(3)
-    length = rules.gradient(6, 0, counts.astype(np.float32), p, q, alpha + n_d, alpha, sums)
-    wanted = differences(lambda a: plain.loo_of(counts, p, q, n_d, a), alpha)
-    np.testing.assert_allclose(sums, wanted, rtol=1e-7, atol=1e-8)
-    assert length == counts.sum()
-
-
-@for_each("seed", range(3))
 def test_sticks_climb_the_leave_one_out_likelihood(seed: int) -> None:
     counts, p, q, n_d, alpha = document(seed)
     share = alpha[:-1] / np.cumsum(alpha[::-1])[::-1][:-1]
@@ -269,10 +234,8 @@ def test_sticks_climb_the_leave_one_out_likelihood(seed: int) -> None:
     np.testing.assert_allclose((sticks - before) * length * np.sqrt(4_001.0), uphill, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(new, plain.alpha_of(sticks))
     assert scalars[1] == 4_001.0
-    # Small steps lead uphill, and the first thousand documents nowhere.
-    assert plain.loo_of(counts, p, q, n_d, new) > plain.loo_of(counts, p, q, n_d, alpha)
-    frozen = np.array([0.0, 999.0])
-    rules.climb_sticks(length, alpha, sums, before, frozen)
+    # The first thousand documents change nothing.
+    rules.climb_sticks(length, alpha, sums, before, np.array([0.0, 999.0]))
     np.testing.assert_array_equal(plain.alpha_of(before).round(12), alpha.round(12))
 
 
@@ -281,13 +244,10 @@ def test_left_to_right_gains_are_the_gradient_of_the_predictive_likelihood(seed:
     """d log p / d alpha_k = g_k - sum 1 / A, the counts of the tokens before held fast."""
     counts, p, _, _, alpha = document(seed)
     gains, scalars, sums = np.zeros(3), np.zeros(2), np.zeros(3)
-    kept = alpha.copy()
-    rules.left_to_right(
-        6, 0, counts.astype(np.float32), p, alpha, np.zeros(3), sums, gains, scalars
-    )  # fmt: skip
+    kept, single = alpha.copy(), counts.astype(np.float32)
+    rules.left_to_right(6, 0, single, p, alpha, np.zeros(3), sums, gains, scalars)
     np.testing.assert_array_equal(alpha, kept)  # frozen
     order = plain.scattered(6, 0)
-    assert sorted(order) == list(range(6))
     tokens = np.repeat(p[order], counts[order].astype(int), axis=0)
     before, n = [], alpha.copy()
     for one in tokens:
@@ -295,8 +255,8 @@ def test_left_to_right_gains_are_the_gradient_of_the_predictive_likelihood(seed:
         n = n + n * one / (n @ one)
 
     def log_likelihood(a: Array) -> float:
-        rests = zip(tokens, before, strict=True)
-        return sum(float(np.log((a + own) @ one) - np.log((a + own).sum())) for one, own in rests)
+        pairs = zip(tokens, before, strict=True)
+        return float(sum(np.log((a + own) @ one) - np.log((a + own).sum()) for one, own in pairs))
 
     wanted = differences(log_likelihood, alpha)
     step = 2**-0.7
@@ -325,8 +285,6 @@ def test_alpha_does_not_fall_below_its_floor(rule: str) -> None:
     assert (state.prior.alpha >= 1e-5).all()
     assert np.isfinite(state.prior.alpha).all()
     sums, p, q = np.zeros(2), np.ones((1, 2), np.float32), np.array([[1.0, 0.0]], np.float32)
-    nothing = np.array([1.0, -1e-3], np.float32)
-    alpha = np.full(2, 1e-5, np.float32)
+    nothing, alpha = np.array([1.0, -1e-3], np.float32), np.full(2, 1e-5, np.float32)
     rules.gradient(1, 0, np.ones(1, np.float32), p, q, nothing, alpha, sums)
     assert np.isfinite(sums).all()
-    assert (sums > 0).all()

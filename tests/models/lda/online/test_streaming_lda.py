@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.disk_build import write_disk_corpus
@@ -17,8 +17,9 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
+from acvb_core.models.lda.online.stream import add_words
 from acvb_core.models.lda.online.streaming_lda import StreamingLda
-from acvb_core.models.lda.trained import TrainedTopics, trained_topics
+from acvb_core.models.lda.trained import trained_topics
 from acvb_core.models.lda.transform import map_onto_vocabulary
 from acvb_core.samples.planted_mixtures import planted_topics
 from tests.loops import for_each
@@ -34,21 +35,15 @@ TOLD = ("words", "alpha", "gains", "steps", "sizes", "course", "documents_met")
 
 def texts_of(corpus: Corpus) -> list[str]:
     """Return a text for each document; its words in no special order."""
-    rows = np.split(corpus.counts.indices, corpus.counts.indptr[1:-1])
-    counts = np.split(corpus.counts.data, corpus.counts.indptr[1:-1])
-    return [
-        " ".join(np.repeat(corpus.vocabulary[row][::-1], count[::-1]))
-        for row, count in zip(rows, counts, strict=True)
-    ]
+    rows = (corpus.counts[[d]] for d in range(corpus.n_documents))
+    return [" ".join(np.repeat(corpus.vocabulary[row.indices][::-1], row.data[::-1])) for row in rows]
 
 
 TEXTS = texts_of(CORPUS)
 
 
 def parts(cuts: tuple[int, ...] = CUTS) -> list[Corpus]:
-    return [
-        CORPUS.take_documents(np.arange(begin, end)) for begin, end in zip(cuts[:-1], cuts[1:], strict=True)
-    ]
+    return [CORPUS.take_documents(np.arange(*cut)) for cut in pairwise(cuts)]
 
 
 def one_pass(corpus: Corpus, method: str = "sdm", **values: Any) -> Result:
@@ -61,17 +56,6 @@ def assert_same(model: StreamingLda, result: Result) -> None:
     posterior = model.trained_topics().posterior
     for name in TOLD:
         np.testing.assert_array_equal(posterior[name], result.snapshot.posterior[name], err_msg=name)
-
-
-def closeness(model: StreamingLda) -> float:
-    """Return how alike the planted topics and those found are: the least cosine with the best match."""
-    trained = model.trained_topics()
-    places = trained.find_places(CORPUS.vocabulary)
-    found = trained.word_probability[:, places[places >= 0]]
-    found = found / np.linalg.norm(found, axis=1, keepdims=True)
-    planted = PLANTED.phi[:, np.isin(CORPUS.vocabulary, trained.vocabulary)]
-    planted = planted / np.linalg.norm(planted, axis=1, keepdims=True)
-    return float((planted @ found.T).max(axis=1).min())
 
 
 @for_each("prior", ["symmetric", "left_to_right"])
@@ -90,9 +74,10 @@ def test_pieces_of_whole_minibatches_are_one_pass_bit_for_bit(method: str) -> No
     model.partial_fit(parts((0, 200, 400, 600, 800, 1000, 1200, 1300)))
     np.testing.assert_array_equal(model.trained_topics().sizes, CORPUS.frequencies)
     assert_same(model, one_pass(CORPUS, method, batch=50, window=200))
-    # Windows elsewhere: the counts are multiplied out at other places, which rounds them otherwise.
-    other = one_pass(CORPUS, method, batch=50, window=650).snapshot.posterior
-    np.testing.assert_allclose(model.trained_topics().posterior["words"], other["words"], rtol=2e-2, atol=0.5)
+    state = model._state
+    longer = add_words(state, np.full((3, 4), [0.5, 1.0, 2.0, 4.0], dtype=np.float32))
+    assert len(longer.by_word) == len(state.by_word) + 3
+    np.testing.assert_allclose(longer.totals, longer.by_word.sum(axis=0, dtype=np.float64), rtol=1e-4)
 
 
 @for_each("window", [0, 33, 5000])
@@ -107,98 +92,77 @@ def test_texts_with_words_as_they_come_are_one_pass_over_the_vocabulary_in_that_
 def test_every_kind_of_documents_gives_the_same_topics(tmp_path: Path) -> None:
     """Corpora on disk, over words in another order, and texts in a list, an iterator, a series or an array."""
     disk = write_disk_corpus([CORPUS], tmp_path / "disk", shard_pairs=500)
-    assert disk.n_shards > 3
-    assert_same(StreamingLda("sdm", k=4).partial_fit(disk), one_pass(CORPUS))
     assert_same(StreamingLda("sdm", k=4).partial_fit(iter([disk])), one_pass(CORPUS))
     other = Corpus.build(CORPUS.counts[:, ::-1], vocabulary=CORPUS.vocabulary[::-1])
     assert_same(StreamingLda("sdm", k=4, vocabulary=CORPUS.vocabulary).partial_fit(other), one_pass(CORPUS))
-    found = [
-        StreamingLda("scvb0", k=4, window=200).partial_fit(given).trained_topics().posterior["words"]
-        for given in (TEXTS, iter(TEXTS), pd.Series(TEXTS), np.array(TEXTS))
-    ]
-    for one in found[1:]:
-        np.testing.assert_array_equal(one, found[0])
+    kinds = (TEXTS, iter(TEXTS), pd.Series(TEXTS), np.array(TEXTS))
+    models = [StreamingLda("scvb0", k=4, window=200).partial_fit(given) for given in kinds]
+    assert len({model.trained_topics().posterior["words"].tobytes() for model in models}) == 1
 
 
-@for_each("method, cuts", [("sdm", (0, 300, 500, 900, 1300)), ("scvb0", (0, 1300)), ("svb", (0, 400, 1300))])
-def test_several_epochs_are_those_of_a_run(method: str, cuts: tuple[int, ...]) -> None:
-    model = StreamingLda(method, k=4).partial_fit(TEXTS[:10]).fit(parts(cuts), epochs=3)
-    run = one_pass(CORPUS, method, epochs=3.0, window=1300)
-    if len(cuts) == 2 or method == "sdm":
-        assert_same(model, run)
-    else:  # counts are multiplied out at other places
-        words = run.snapshot.posterior["words"]
-        np.testing.assert_allclose(model.trained_topics().posterior["words"], words, rtol=5e-2, atol=1.0)
+def test_several_epochs_are_those_of_a_run() -> None:
+    model = StreamingLda("sdm", k=4).partial_fit(TEXTS[:10]).fit(parts((0, 300, 900, 1300)), epochs=3)
+    assert_same(model, one_pass(CORPUS, epochs=3.0, window=1300))
     assert model.documents_seen == 1300
 
 
-def test_an_iterator_is_never_held_as_a_whole() -> None:
+def test_what_came_before_a_fault_of_an_iterator_is_kept() -> None:
+    """An iterator is read in pieces."""
     model, ahead = StreamingLda("sdm", k=4, window=50), []
 
-    def coming() -> Iterator[str]:
-        for number, text in enumerate(TEXTS[:500]):
+    def broken() -> Iterator[str]:
+        for number, text in enumerate(TEXTS[:120]):
             ahead.append(number - model.documents_seen)
             yield text
+        raise OSError("the line is down")
 
-    model.partial_fit(coming())
+    with pytest.raises(OSError, match="the line is down"):
+        model.partial_fit(broken())
     assert max(ahead) == 50
-    assert model.documents_seen == 500
+    assert model.documents_seen == 100
+    later, straight = model.partial_fit(TEXTS[100:300]), StreamingLda("sdm", k=4, window=50)
+    one, other = (stream.trained_topics() for stream in (later, straight.partial_fit(TEXTS[:300])))
+    np.testing.assert_array_equal(one.posterior["words"], other.posterior["words"])
 
 
-@for_each("method", STREAMS)
-def test_words_of_a_fixed_vocabulary_alone_are_learned_and_the_others_counted(method: str) -> None:
+def test_words_of_a_fixed_vocabulary_alone_are_learned_and_the_others_counted() -> None:
     kept = CORPUS.vocabulary[::2].tolist()
-    model = StreamingLda(method, k=4, vocabulary=kept, tokeniser=Tokeniser()).partial_fit(CORPUS)
-    assert model.unknown_tokens == CORPUS.frequencies[1::2].sum()
+    model = StreamingLda("scvb0", k=4, vocabulary=kept, tokeniser=Tokeniser()).partial_fit(CORPUS)
     only = Corpus.build(CORPUS.counts[:, ::2], vocabulary=kept)
-    assert_same(model, one_pass(only, method, window=1300))
+    assert_same(model, one_pass(only, "scvb0", window=1300))
     model.partial_fit(["zebra and gnu", "emu"])
     assert model.unknown_tokens == CORPUS.frequencies[1::2].sum() + 3
     assert model.documents_seen == 1302
 
 
-def test_a_stream_of_unknown_length_is_learned_as_well_as_one_whose_sizes_are_known() -> None:
-    # Words that are still to come, if counted, make topics so flat that one takes most of what comes.
+def test_words_that_are_still_to_come_change_nothing() -> None:
+    # If counted, they make topics so flat that one takes most of the later documents.
     wide = CORPUS.with_words([f"never{number}" for number in range(20_000)])
     found, alone = (one_pass(corpus).snapshot.posterior["words"] for corpus in (wide, CORPUS))
     np.testing.assert_array_equal(found[: CORPUS.n_words], alone)
     assert not found[CORPUS.n_words :].any()
-    tests = planted_topics(1500, 80, 4, 12, 0.1, 0.05, 0).corpus.take_documents(np.arange(1300, 1500))
-    running = trained_topics(one_pass(CORPUS)).completion(tests).perplexity
-    known = trained_topics(one_pass(CORPUS, totals="corpus")).completion(tests).perplexity
-    assert running < 1.1 * known
 
 
 @for_each("method", ["scvb0", "svb"])
 def test_a_minibatch_is_weighed_by_the_documents_that_will_come(method: str) -> None:
-    part = CORPUS.take_documents(np.arange(100))
-    mass, step = [], 0.0
-    for total in (1_000, 5_000):
+    part, found = CORPUS.take_documents(np.arange(100)), {}
+    for total in (1_000, 5_000, 3, None):
         model = StreamingLda(method, k=4, batch=100, step_offset=4.0, total_documents=total).partial_fit(part)
-        state = model._state
-        mass.append(float(state.totals.sum()))
-        step = model._method.step(1)
+        found[total] = model._state.totals
     # Of 1,000 documents these are a tenth, of 5,000 a fiftieth.
-    assert mass[1] - mass[0] == pytest.approx(step * 40 * part.n_tokens, rel=1e-5)
-    fewer = StreamingLda(method, k=4, batch=100, step_offset=4.0, total_documents=3).partial_fit(part)
-    unknown = StreamingLda(method, k=4, batch=100, step_offset=4.0).partial_fit(part)
-    np.testing.assert_array_equal(
-        fewer.trained_topics().posterior["words"], unknown.trained_topics().posterior["words"]
-    )
+    step = model._method.step(1)
+    assert found[5_000].sum() - found[1_000].sum() == pytest.approx(step * 40 * part.n_tokens, rel=1e-5)
+    np.testing.assert_array_equal(found[3], found[None])
 
 
 def test_the_leave_one_out_perplexity_is_that_of_the_last_call() -> None:
     model = StreamingLda("sdm", k=4, window=100).partial_fit(TEXTS)
     before = model.loo_perplexity
-    assert before is not None
-    again = model.partial_fit(TEXTS[:100]).loo_perplexity
-    assert again is not None
-    assert again < before
+    assert model.partial_fit(TEXTS[:100]).loo_perplexity < before  # type: ignore[operator]
     assert model.partial_fit([]).loo_perplexity is None
     assert StreamingLda("sdm", k=4).partial_fit(["apple"]).loo_perplexity is None  # one word has no others
     # Topics, shares and perplexities are those of a result.
     result, model = one_pass(CORPUS, window=1300), StreamingLda("sdm", k=4).partial_fit(CORPUS)
-    pd.testing.assert_frame_equal(model.topics, result.topics)
     part = CORPUS.take_documents(np.arange(40))
     pd.testing.assert_frame_equal(model.transform(part), result.transform(part))
     assert model.perplexity(part) == result.completion(part).perplexity
@@ -217,30 +181,23 @@ def test_going_on_from_what_was_learned_is_never_having_stopped(method: str) -> 
     assert later.documents_seen == 1300
 
 
-def test_going_on_keeps_settings_and_tokeniser_and_a_vocabulary_that_is_not_to_grow() -> None:
+def test_settings_and_tokeniser_are_those_of_the_trained_topics() -> None:
     tokeniser = Tokeniser(lowercase=False)
-    model = StreamingLda("scvb0", k=3, tokeniser=tokeniser, batch=7, beta=0.2).partial_fit(
-        ["Apple pear", "Pear"]
-    )
+    model = StreamingLda("scvb0", k=3, tokeniser=tokeniser, batch=7, beta=0.2)
+    model.partial_fit(["Apple pear", "Pear"])
     again = StreamingLda.from_trained(model.trained_topics(), grow=False, batch=9)
-    again.partial_fit(["Apple plum"])
-    trained = again.trained_topics()
+    trained = again.partial_fit(["Apple plum"]).trained_topics()
     assert (trained.method, trained.values["batch"], trained.posterior.hyper["beta"]) == ("scvb0", 9, 0.2)
     assert trained.tokeniser == tokeniser.without_limits()
     assert again.unknown_tokens == 1
     assert sorted(trained.vocabulary) == ["Apple", "Pear", "pear"]
-    assert (
-        sorted(StreamingLda.from_trained(trained).partial_fit(["fig"]).trained_topics().vocabulary)[-1]
-        == "pear"
-    )
-    averaged = fit(CORPUS, "ascvb0", k=4, epochs=0.2, batch=11)
-    assert StreamingLda.from_trained(trained_topics(averaged))._values["batch"] == 11
-    assert StreamingLda.from_trained(trained_topics(fit(CORPUS, "vb", k=4, max_sweeps=2)))._row.name == "sdm"
+    for method, values, name in (("ascvb0", {"epochs": 0.2}, "scvb0"), ("vb", {"max_sweeps": 2}, "sdm")):
+        topics = trained_topics(fit(CORPUS, method, k=4, **values))
+        assert StreamingLda.from_trained(topics).trained_topics().method == name
 
 
-@for_each("method", STREAMS)
-def test_texts_without_words_are_documents_too(method: str) -> None:
-    model = StreamingLda(method, k=3).partial_fit([]).partial_fit(["", "the and of", "12"])
+def test_texts_without_words_are_documents_too() -> None:
+    model = StreamingLda("svb", k=3).partial_fit([]).partial_fit(["", "the and of", "12"])
     assert model.documents_seen == 3
     assert model.loo_perplexity is None
     with pytest.raises(ParameterError, match="no topics yet"):
@@ -254,15 +211,11 @@ def test_texts_without_words_are_documents_too(method: str) -> None:
 
 WRONG: list[tuple[Any, str]] = [
     ("a text", "put a single text into a list"),
-    ({"a": 1}, "documents is a dict"),
     (pd.DataFrame({"text": ["apple"]}), "documents is a DataFrame"),
     (5, "documents is a int"),
     (["apple", "pear", None], r"document 3 is a NoneType \(None\)"),
-    (["apple", float("nan")], r"document 2 is a float \(nan\)"),
     ([["apple", "pear"]], r"document 1 is a list.*Corpus.build"),
-    (sparse.csr_array(np.eye(2)), r"documents is a csr_array|document 1 is a"),
     (np.eye(2), r"document 1 is a ndarray.*Corpus.build"),
-    ([b"apple"], "document 1 is a bytes"),
 ]
 
 
@@ -275,19 +228,12 @@ def test_what_is_no_document_is_refused_before_anything_is_learned(given: Any, m
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    ({"method": "cvb0"}, "choose one of sdm, scvb0, svb"),
     ({"method": "asdm"}, "choose one of sdm, scvb0, svb"),
-    ({"method": "magic"}, "no method 'magic'"),
     ({"epochs": 3}, r"epochs is not a setting of a stream.*fit\(documents, epochs"),
-    ({"totals": "corpus"}, "totals is not a setting of a stream.*total_documents"),
-    ({"score_every": 1.0}, "score_every is not a setting of a stream"),
-    ({"speed": 1}, "no setting 'speed'"),
-    ({"k": 0}, "k is 0"),
     ({"vocabulary": "apple"}, "give a list of words"),
     ({"vocabulary": []}, "vocabulary has no words"),
     ({"total_documents": 10}, "sdm does not use total_documents"),
     ({"method": "svb", "total_documents": 0}, "total_documents is 0"),
-    ({"seed": -1}, "seed is -1"),
 ]
 
 
@@ -297,21 +243,19 @@ def test_a_setting_that_cannot_be_is_refused(options: dict[str, Any], message: s
         StreamingLda(**options)
 
 
-def test_other_mistakes_are_told() -> None:
+def test_other_mistakes_are_refused() -> None:
     with pytest.raises(DataError, match="apple"):
         StreamingLda(vocabulary=["apple", "apple"])
     model = StreamingLda(k=4)
-    with pytest.raises(ParameterError, match="can be gone through once, not 2 times"):
-        model.fit(iter(TEXTS), epochs=2)
-    with pytest.raises(ParameterError, match="epochs is 0"):
-        model.fit(TEXTS, epochs=0)
     with pytest.raises(ParameterError, match="call partial_fit"):
         _ = model.topics
-    model.partial_fit(CORPUS.take_documents(np.arange(5)))
-    with pytest.raises(ParameterError, match="was read as counts"):
-        model.partial_fit(["apple"])
-    trained: TrainedTopics = model.trained_topics()
-    with pytest.raises(ParameterError, match=r"k is 7.*give k=4"):
-        StreamingLda.from_trained(trained, k=7)
-    with pytest.raises(ParameterError, match="beta cannot be set here"):
-        StreamingLda.from_trained(trained, beta=0.1)
+    trained = model.partial_fit(CORPUS.take_documents(np.arange(5))).trained_topics()
+    for ask, message in (
+        (lambda: model.fit(iter(TEXTS), epochs=2), "can be gone through once, not 2 times"),
+        (lambda: model.fit(TEXTS, epochs=0), "epochs is 0"),
+        (lambda: model.partial_fit(["apple"]), "was read as counts"),
+        (lambda: StreamingLda.from_trained(trained, k=7), r"k is 7.*give k=4"),
+        (lambda: StreamingLda.from_trained(trained, beta=0.1), "beta cannot be set here"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            ask()

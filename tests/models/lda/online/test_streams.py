@@ -15,13 +15,14 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
-from acvb_core.engine.run import StopRun, run
+from acvb_core.engine.run import run
 from acvb_core.models.lda.online.stream import StreamState
 from acvb_core.models.lda.spec import FROZEN
 from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import planted_topics
 from tests.contract.cases import arrays_in, bits_of
 from tests.engine.fakes import bits
+from tests.engine.test_run import StopAt
 from tests.loops import for_each
 
 METHODS = ("sdm", "scvb0", "svb")
@@ -89,13 +90,6 @@ def test_cuts_decide_nothing(
         monkeypatch.setattr("acvb_core.models.lda.online.stream.chunk_pairs", lambda *_, most=most: most)
         cut = course(built(method, data, **values), 9)
         assert all(same(one, other) for one, other in zip(whole, cut, strict=True))
-    # A window ends where a minibatch does: smaller windows, of one minibatch each, are the same as well.
-    fine = course(built(method, CORPUS, **values, window=6), 18)
-    ends = [state for state in fine if state.position % 12 == 0]
-    for one, other in zip(whole, ends, strict=True):
-        assert (one.epoch, one.position) == (other.epoch, other.position)
-        np.testing.assert_allclose(one.by_word, other.by_word, rtol=1e-3, atol=1e-4)
-        np.testing.assert_allclose(one.prior.alpha, other.prior.alpha, rtol=1e-3)
 
 
 # ------------------------------------------------------------------------------------- stopped, continued, again
@@ -112,14 +106,8 @@ def test_a_stopped_run_continues_on_disk(method: str, disks: list[DiskCorpus]) -
     calls: list[int] = []
     whole = [bits(s) for s in run(prepared(), poll=lambda: calls.append(1))]
     for call in np.linspace(2, len(calls), 5).astype(int):
-        left = iter(range(int(call) - 1))
-
-        def stop(left: Any = left) -> None:
-            if next(left, None) is None:
-                raise StopRun
-
         posed = prepared()
-        first = list(run(posed, poll=stop))
+        first = list(run(posed, poll=StopAt(int(call))))
         for again in (posed, prepared()) if first else ():
             *_, last = run(again, resume=first[-1])
             assert bits(last) == whole[-1]
@@ -153,42 +141,31 @@ def test_totals_are_the_sums_of_the_counts(method: str, totals: str) -> None:
 
 # ---------------------------------------------------------------------------------------------- next to nothing
 
-
 ODD: dict[str, np.ndarray] = {
-    "one document": np.array([[3, 1, 0, 2, 7]]),
     "one word": np.array([[3], [0], [1], [8]]),
     "one token": np.array([[0, 0], [0, 1], [0, 0]]),
     "empty first": np.vstack([np.zeros((7, 6), int), np.eye(6, dtype=int) * 3]),
     "very long": np.array([[200_000, 3, 0, 0], [0, 2, 1, 0], [1, 0, 0, 0], [0, 2, 40_000, 90_000]]),
-    "one token each": np.eye(9, 5, dtype=int) + np.eye(9, 5, -5, dtype=int),
-    "all the same": np.tile([2, 0, 1, 4], (7, 1)),
 }
 EXTREME: tuple[dict[str, Any], ...] = (
-    {},
     {"k": 1},
     {"k": 50},
     {"alpha": 1e-4, "beta": 1e-4},
     {"alpha": 1e3, "beta": 1e3},
     {"alpha": 1e-4, "beta": 1e3, "k": 30},
     {"window": 1_000, "batch": 1_000},
-    {"window": 1, "batch": 1},
     {"window": 2, "batch": 1, "shuffle": False, "inner": 1},
     {"step_power": 0.0, "step_offset": 0.0, "step_scale": 100.0, "batch": 1},
     {"step_power": 1.0, "step_scale": 1e-6, "inner_scale": 1e6, "inner_offset": 0.0, "passes": 1, "inner": 1},
 )
+WAYS = [(prior, totals) for prior in ("left_to_right", "paper") for totals in ("running", "corpus")]
 
 
 @for_each("name", list(ODD))
 @each_method
 def test_nothing_odd_makes_counts_that_are_none(method: str, name: str) -> None:
     corpus = Corpus.build(ODD[name])
-    ways = (
-        ("symmetric", "running"),
-        ("left_to_right", "corpus"),
-        ("left_to_right", "running"),
-        ("paper", "corpus"),
-    )
-    for values, (prior, totals) in product(EXTREME, ways):
+    for values, (prior, totals) in product(EXTREME, WAYS):
         algorithm = built(method, corpus, **({"prior": prior, "totals": totals, "window": 3} | values))
         state = learning(algorithm.init(np.random.default_rng(0)))
         for window in range(4):
@@ -208,7 +185,6 @@ def test_windows_and_epochs(method: str) -> None:
     for epochs in (1e-6, 0.5):
         result = fit(CORPUS, method, **small(method, epochs=epochs))
         assert result.snapshot.sweep == max(1, round(epochs * 47 / 12))
-        assert result.snapshot.passes == pytest.approx(12 * result.snapshot.sweep / 47)
         assert result.summary()["documents_seen"] == round(result.snapshot.passes * 47)
     wide, exact = (fit(CORPUS, method, **small(method, window=w, epochs=3.0), seed=2) for w in (10**6, 47))
     assert wide.snapshot.sweep == exact.snapshot.sweep == 3
@@ -218,12 +194,10 @@ def test_windows_and_epochs(method: str) -> None:
 def test_a_minibatch_of_empty_documents_says_nothing() -> None:
     """Also the first one, whose step may be a whole one: topics that are all alike would remain so."""
     counts = np.vstack([np.zeros((12, 60), int), CORPUS.counts.toarray()])
-    values = {"shuffle": False, "batch": 6, "step_offset": 0.0, "step_scale": 2.0}
     for method in ("scvb0", "svb"):
+        values = {"shuffle": False, "batch": 6, "step_offset": 0.0, "step_scale": 2.0}
         algorithm = built(method, Corpus.build(counts), **values)
-        first, *_, last = course(algorithm, 5)
-        np.testing.assert_array_equal(
-            first.by_word, learning(algorithm.init(np.random.default_rng([1, 0]))).by_word
-        )
+        begun, (first, *_, last) = algorithm.init(np.random.default_rng([1, 0])), course(algorithm, 5)
+        np.testing.assert_array_equal(first.by_word, begun.by_word)
         assert first.batches == 0
         assert last.by_word.std(axis=1).max() > 0.1
