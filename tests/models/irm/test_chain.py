@@ -16,7 +16,6 @@ import pytest
 from acvb_core.core.protocols import Posterior, SweepInfo, no_poll
 from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
-from acvb_core.evaluate.agreement import agreement
 from acvb_core.evaluate.chains import measure_mixing
 from acvb_core.models.irm import cvb as sweeping
 from acvb_core.models.irm import gibbs as chain
@@ -25,7 +24,6 @@ from acvb_core.models.irm.gibbs import (
     GibbsIrm,
     GibbsState,
     keep_clusters,
-    pack_samples,
     run_chain,
 )
 from acvb_core.models.irm.hyper import Hyper
@@ -177,23 +175,6 @@ def test_which_sweeps_of_a_chain_are_kept(
     assert merging_after == [10][: len(drawn) > 10]
 
 
-def test_a_chain_ends_when_it_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks that are plain are found by merging, and more samples would be the same again."""
-    monkeypatch.setattr(chain, "_MANY", 500)
-    planted = planted_relation(300, 200, 4, 3, 0)
-    sampler = GibbsIrm(planted.relation, Start(12, 12), SINGLE)
-    drawn: list[int] = []
-    sweep = GibbsIrm.sweep
-    monkeypatch.setattr(GibbsIrm, "sweep", lambda *given: drawn.append(1) or sweep(*given))
-    found = run_chain(sampler, np.random.default_rng(0), no_poll)
-    assert len(found.samples["sampled_rows"]) == chain.SETTLED
-    assert len(drawn) < chain.BURN_IN
-    for truth, domain in ((planted.row_clusters, "rows"), (planted.column_clusters, "cols")):
-        assert agreement(truth, found.q[domain].argmax(axis=1))["ari"] == 1.0
-        # At rest, one object of two hundred may still move.
-        assert all(agreement(truth, labels)["ari"] > 0.98 for labels in found.samples[f"sampled_{domain}"])
-
-
 def test_merges_are_kept_only_where_they_leave_objects_at_rest() -> None:
     planted = planted_relation(300, 200, 4, 3, 0)
     hyper = SINGLE
@@ -217,18 +198,6 @@ def test_a_start_keeps_to_the_limit_of_clusters() -> None:
     found = fit(relation, "cvb0", k_rows=2, k_cols=3, split=False).snapshot.effective_k
     assert found["rows"] <= 2
     assert found["cols"] <= 3
-
-
-def test_blocks_that_a_sample_does_not_have_stay_empty() -> None:
-    relation = few_columns()
-    sampler = GibbsIrm(relation, Start(5, 5), SINGLE, "fixed")
-    first = sampler.init(np.random.default_rng(0))
-    labels = {"rows": np.zeros(120, np.int64), "cols": np.zeros(15, np.int64)}
-    one = replace(first, labels=labels, ones=np.full((1, 1), 3.0), entries=np.full((1, 1), 9.0))
-    arrays = pack_samples([(first, -2.0), (one, -1.0)])
-    assert arrays["sampled_strengths"].shape == (2, *first.ones.shape)
-    assert arrays["sampled_strengths"][1, 0, 0] == pytest.approx(3.1 / 10.1)
-    assert not arrays["sampled_strengths"][1, 1:].any()
 
 
 @for_each("kind", list(NETWORKS))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.spatial.distance import cdist, pdist
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
@@ -103,18 +104,12 @@ def test_two_clusterings_are_refused() -> None:
         group_graph(Relation.build(np.eye(30)), posterior, blocks)
 
 
-def edge(k: int, m: int, ratio: float = 3.0) -> GroupEdge:
-    return GroupEdge(k, m, 0.1, ratio, 10.0, 5.0)
-
-
 def test_linked_groups_lie_closer_together() -> None:
     clusters = np.arange(6)
-    edges = [edge(0, 1), edge(1, 2), edge(3, 4), edge(4, 5), edge(0, 2)]
+    edges = [GroupEdge(k, m, 0.1, 3.0, 10.0, 5.0) for k, m in ((0, 1), (1, 2), (3, 4), (4, 5), (0, 2))]
     place = group_positions(clusters, edges)
-    distance = np.sqrt(((place[:, None] - place[None]) ** 2).sum(axis=2))
-    linked = max(distance[item.source, item.target] for item in edges)
-    apart = min(distance[k, m] for k in range(3) for m in range(3, 6))
-    assert linked < apart
+    distance = cdist(place, place)
+    assert max(distance[item.source, item.target] for item in edges) < distance[:3, 3:].min()
     assert (place == group_positions(clusters, edges)).all()
     assert np.ptp(place[:, 0]) >= np.ptp(place[:, 1])
     assert place.mean(axis=0) == pytest.approx([0, 0], abs=1e-9)
@@ -124,35 +119,28 @@ def test_discs_do_not_overlap() -> None:
     rng = np.random.default_rng(0)
     place, radius = rng.random((12, 2)), rng.uniform(0.1, 1.0, 12)
     place[1] = place[0]
-    found = separate_discs(place, radius, 0.2)
-    distance = np.sqrt(((found[:, None] - found[None]) ** 2).sum(axis=2)) + 1e9 * np.eye(12)
-    assert (distance >= radius[:, None] + radius[None] + 0.2 - 1e-3).all()
-    far = np.array([[0.0, 0.0], [9.0, 0.0]])
-    assert separate_discs(far, np.ones(2)) == pytest.approx(far, abs=1e-5)
-
-
-def planted(n: int = 120, *, directed: bool = False) -> tuple[Relation, np.ndarray]:
-    rng = np.random.default_rng(0)
-    labels = np.sort(rng.integers(0, 4, n))
-    ones = rng.random((n, n)) < np.where(labels[:, None] == labels[None], 0.25, 0.01)
-    np.fill_diagonal(ones, False)
-    ones[7], ones[:, 7] = False, False
-    return Relation.build(ones, network=Network(directed=directed)), labels
+    apart = np.add.outer(radius, radius)[np.triu_indices(12, 1)]
+    assert (pdist(separate_discs(place, radius, 0.2)) >= apart + 0.2 - 1e-3).all()
 
 
 def test_objects_lie_with_their_cluster() -> None:
-    relation, labels = planted()
+    rng = np.random.default_rng(0)
+    labels = np.sort(rng.integers(0, 4, 120))
+    ones = rng.random((120, 120)) < np.where(labels[:, None] == labels[None], 0.25, 0.01)
+    ones[7], ones[:, 7] = False, False
+    relation = Relation.build(ones & ~np.eye(120, dtype=bool), network=Network(directed=False))
     corners = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
     place = node_layout(relation, labels, corners)
     assert (place == node_layout(relation, labels, corners)).all()
     assert np.isfinite(place).all()
     middle = np.array([place[labels == k].mean(axis=0) for k in range(4)])
-    nearest = ((place[:, None] - middle[None]) ** 2).sum(axis=2).argmin(axis=1)
-    assert (nearest == labels).mean() > 0.97
-    # The discs stand as the groups do.
+    assert (cdist(place, middle).argmin(axis=1) == labels).mean() > 0.97
+    # The discs are arranged as the groups are.
     assert (np.sign(middle - middle.mean(axis=0)) == np.sign(corners)).all()
-    distance = np.sqrt(((place[:, None] - place[None]) ** 2).sum(axis=2)) + 1e9 * np.eye(len(place))
-    assert distance.min() > 0.15
+    assert pdist(place).min() > 0.15
+    linked, same, distance = relation.ones.toarray(), labels[:, None] == labels, cdist(place, place)
+    others = ~linked & same & ~np.eye(120, dtype=bool)
+    assert distance[linked & same].mean() < 0.95 * distance[others].mean()
 
 
 def test_what_is_too_large_is_said() -> None:
@@ -165,6 +153,6 @@ def test_what_is_too_large_is_said() -> None:
         node_layout(relation, np.zeros(n, dtype=int), np.zeros((1, 2)))
     dense = Relation.build(np.ones((320, 320)) - np.eye(320), network=Network())
     assert "102,080 links" in (why_too_large(dense) or "")
-    assert why_too_large(planted()[0]) is None
+    assert why_too_large(three_groups(directed=True)[0]) is None
     with pytest.raises(ParameterError, match="two sets"):
         node_layout(Relation.build(np.eye(3)), np.zeros(3, dtype=int), np.zeros((1, 2)))

@@ -16,8 +16,6 @@ from acvb_core.models.irm import split
 from acvb_core.models.irm.split import (
     RejectedMoves,
     Residuals,
-    SplitTrial,
-    TriedSplits,
     _Side,
     cut_in_two,
     promising_splits,
@@ -121,21 +119,6 @@ def test_gain_of_a_split_is_what_the_bound_gains(
             gains.append(found.gain)
             assert lower_bound(after) - lower_bound(state) == pytest.approx(found.gain, abs=1e-6)
     assert max(gains) > 1.0
-
-
-@pytest.mark.parametrize("largest_first", [False, True])
-def test_gain_of_a_split_of_clusters_out_of_order_is_that_of_the_order_to_come(largest_first: bool) -> None:
-    relation, truth = small_relation("directed", 2)
-    tidied = state_with(relation, pairs_joined(truth))
-    backwards = np.ascontiguousarray(tidied.q["rows"][:, ::-1])
-    state = counted(relation, {"rows": backwards}, tidied.hyper)
-    assert lower_bound(tidied) > lower_bound(state) + 0.1
-    side = _Side(state, relation, "rows", largest_first, no_poll)
-    for k in range(backwards.shape[1]):
-        found = side.best_split(state, k, np.random.default_rng(0), no_poll)
-        assert found is not None
-        after = tidy(found.state, relation, 0.0)[0]
-        assert lower_bound(after) - lower_bound(tidied) == pytest.approx(found.gain, abs=1e-6)
 
 
 def directions_of(relation: Relation, labels: dict[str, np.ndarray], k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -298,18 +281,3 @@ def test_rejected_moves_know_what_is_about_the_same() -> None:
     assert more.contains("split rows", first(93))
     assert not known.contains("split rows", first(93))
     assert len(more.add("split cols", first(97))) == 2
-
-
-def test_the_best_splits_that_were_tried_are_kept() -> None:
-    state: Any = object()
-    tried = TriedSplits(2)
-    for k, gain in enumerate([-3.0, -1.0, -3.0, -2.0]):
-        tried["rows", k] = SplitTrial(gain, state)
-    tried["cols", 0] = None
-    kept = [trial.gain if trial else None for trial in tried.values()]
-    assert kept == [None, -1.0, None, -2.0, None]
-    # The first of two alike stays.
-    tried = TriedSplits(1)
-    for k in range(2):
-        tried["rows", k] = SplitTrial(-1.0, state)
-    assert [trial is None for trial in tried.values()] == [False, True]

@@ -18,7 +18,6 @@ from acvb_core.models.irm.spec import MOVES_FROM_AFTER_CHAIN
 from acvb_core.models.irm.split import RejectedMoves, split_clusters
 from acvb_core.models.irm.state import IrmState, lower_bound, tidy
 from acvb_core.samples.planted_relations import sparse_relation
-from tests.loops import for_each
 from tests.models.irm.adapters import counted
 from tests.models.irm.moves.adapters import check_counts, mixed_network, small_relation, state_with
 
@@ -114,18 +113,6 @@ def test_a_trial_without_prospect_is_given_up() -> None:
     method.sweeps = 0
     trials._run_sweeps(counted(method.relation, flat, state.hyper), lower_bound(state) - 200.0)
     assert method.sweeps > 1
-
-
-@for_each("least, sweeps", [(9.0, 2), (9.1, 1)])
-def test_a_trial_ends_where_twice_the_last_gain_would_not_do(
-    least: float, sweeps: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    algorithm, state = settled(1)
-    method = Counting(algorithm)
-    bounds = iter([0.0, 1.0, 1.0])
-    monkeypatch.setattr(moves, "lower_bound", lambda _: next(bounds))
-    _Trials(method, np.random.default_rng(0), no_poll)._run_sweeps(state, least)
-    assert method.sweeps == sweeps
 
 
 @pytest.mark.parametrize("kind", ["directed, self-links", "two domains"])
