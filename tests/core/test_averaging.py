@@ -59,18 +59,6 @@ def relabelled(
     return scripts, places
 
 
-@for_each("burn_in", [1, 2, 5])
-def test_mean_is_the_recorded_history_averaged_afterwards(rng: np.random.Generator, burn_in: int) -> None:
-    true = history(rng, 14)
-    scripts, places = relabelled(true, rng)
-    for sweep, state in enumerate(scripted_means(scripts, burn_in)):
-        assert state.samples == max(sweep - burn_in, 0)
-        for name in DOMAINS:
-            if state.samples:
-                expected = np.mean([q[name] for q in true[burn_in + 1 : sweep + 1]], axis=0)
-                np.testing.assert_allclose(state.mean[name], expected[:, places[sweep][name]], atol=1e-14)
-
-
 @given(st.integers(0, 10_000), st.integers(1, 4))
 def test_averaging_and_relabelling_commute(seed: int, burn_in: int) -> None:
     rng = np.random.default_rng(seed)
@@ -79,6 +67,9 @@ def test_averaging_and_relabelling_commute(seed: int, burn_in: int) -> None:
     plain = scripted_means([Script(**q) for q in true], burn_in)
     moved = scripted_means(scripts, burn_in)
     for sweep in range(burn_in + 1, 9):
+        assert plain[sweep].samples == sweep - burn_in
+        wanted = np.mean([q["rows"] for q in true[burn_in + 1 : sweep + 1]], axis=0)
+        np.testing.assert_allclose(plain[sweep].mean["rows"], wanted, atol=1e-14)
         assert moved[sweep].change == pytest.approx(plain[sweep].change) or plain[sweep].change is None
         for name in DOMAINS:
             np.testing.assert_allclose(
@@ -86,17 +77,12 @@ def test_averaging_and_relabelling_commute(seed: int, burn_in: int) -> None:
             )
 
 
-def test_posterior_is_the_mean_and_what_follows_from_the_sample_is_left_out(rng: np.random.Generator) -> None:
-    scripts = [Script(**q) for q in history(rng, 5)]
-    method = AveragedAlgorithm(Scripted(scripts), 2)
-    for sweep, (state, _) in enumerate(states_of(method, 5)):
-        posterior, current = method.posterior(state), method.current(state)
-        np.testing.assert_array_equal(current["rows"], scripts[sweep].rows)
-        assert "ones" in current.arrays
+def test_quantities_of_a_sample_are_no_part_of_the_mean(rng: np.random.Generator) -> None:
+    method = AveragedAlgorithm(Scripted([Script(**q) for q in history(rng, 3)]), 2)
+    for sweep, (state, _) in enumerate(states_of(method, 3)):
+        posterior = method.posterior(state)
         assert ("ones" in posterior.arrays) == (sweep <= 2)
-        if sweep > 2:
-            np.testing.assert_array_equal(posterior["rows"], state.mean["rows"])
-            assert set(posterior.axes) == set(posterior.arrays)
+        assert set(posterior.axes) == set(posterior.arrays)
         assert method.phase(state) == (sweep <= 2, max(sweep - 2, 0), state.change)
 
 
@@ -110,10 +96,9 @@ def test_restarts_when_a_cluster_is_dropped(rng: np.random.Generator) -> None:
     states = scripted_means(scripts, 1)
     assert [state.samples for state in states] == [0, 0, 1, 2, 3, 1, 2, 3, 4]
     assert states[5].change is None
-    np.testing.assert_array_equal(states[5].mean["rows"], scripts[5].rows)
-    np.testing.assert_array_equal(states[5].mean["cols"], scripts[5].cols)
-    np.testing.assert_allclose(states[8].mean["rows"], np.mean([s.rows for s in scripts[5:]], axis=0))
-    np.testing.assert_allclose(states[8].mean["cols"], np.mean([s.cols for s in scripts[5:]], axis=0))
+    for name in DOMAINS:
+        wanted = np.mean([getattr(script, name) for script in scripts[5:]], axis=0)
+        np.testing.assert_allclose(states[8].mean[name], wanted)
 
 
 class Slowing(Scripted):
@@ -136,31 +121,6 @@ def test_begins_again_when_sweeps_move_ten_times_less(rng: np.random.Generator) 
     found = [state for state, _ in states_of(method, 8)]
     assert [state.samples for state in found] == [0, 1, 2, 1, 2, 3, 4, 1, 2]
     np.testing.assert_array_equal(found[7].mean["rows"], scripts[7].rows)
-    plain = [state for state, _ in states_of(AveragedAlgorithm(Slowing(scripts, changes)), 8)]
-    assert [state.samples for state in plain] == list(range(9))
-
-
-def test_restarts_when_clusters_were_merged(rng: np.random.Generator) -> None:
-    """A merge is no re-ordering: the widths alone tell."""
-    true = history(rng, 6)
-    scripts = [Script(**q) for q in true[:4]]
-    for q in true[4:]:
-        merged = np.column_stack([q["cols"][:, 0] + q["cols"][:, 2], q["cols"][:, 1]])
-        scripts.append(Script(q["rows"], merged, None))
-    states = scripted_means(scripts, 1)
-    assert [state.samples for state in states] == [0, 0, 1, 2, 1, 2, 3]
-    np.testing.assert_array_equal(states[4].mean["rows"], scripts[4].rows)
-    np.testing.assert_allclose(states[6].mean["cols"], np.mean([s.cols for s in scripts[4:]], axis=0))
-
-
-@for_each("burn_in", [1, 3, 10])
-def test_burn_in_given_is_exactly_so_many_sweeps(rng: np.random.Generator, burn_in: int) -> None:
-    constant = Script(**history(rng, 0)[0])
-    not_stationary = Script(constant.rows, constant.cols, not_stationary=True)
-    for scripts in ([constant] * 14, [not_stationary] * 14, [Script(**q) for q in history(rng, 13)]):
-        assert [s.samples for s in scripted_means(scripts, burn_in)] == [
-            max(n - burn_in, 0) for n in range(14)
-        ]
 
 
 def moving(step: float) -> list[Script]:
@@ -177,18 +137,6 @@ def test_automatic_burn_in_ends_when_settled() -> None:
     assert scripted_means(calm, 0)[1].samples == 1
 
 
-def test_automatic_burn_in_looks_at_clusters_in_their_new_order(rng: np.random.Generator) -> None:
-    q = history(rng, 0)[0]
-    scripts, _ = relabelled([q] * 4, rng)
-    assert [state.samples for state in scripted_means(scripts, 0)] == [0, 1, 2, 3]
-
-
-def test_automatic_burn_in_waits_for_moves_to_end(rng: np.random.Generator) -> None:
-    q = history(rng, 0)[0]
-    scripts = [Script(**q, not_stationary=n < 6) for n in range(10)]
-    assert [state.samples for state in scripted_means(scripts, 0)] == [0] * 6 + [1, 2, 3, 4]
-
-
 def test_automatic_burn_in_ends_at_its_cap() -> None:
     scripts = moving(2 * BURN_IN_TOLERANCE)
     samples = [state.samples for state in scripted_means(scripts, 0)]
@@ -197,7 +145,7 @@ def test_automatic_burn_in_ends_at_its_cap() -> None:
     assert not any(state.samples for state in scripted_means(not_stationary, 0))
 
 
-@for_each("factor, begin", [(0.5, 16), (0.7, 28), (0.76, 5), (1.0, 5), (1.5, 5)])
+@for_each("factor, begin", [(0.5, 16), (0.7, 28), (0.76, 5)])
 def test_automatic_burn_in_of_a_mean_that_can_begin_again_ends_where_nothing_settles(
     factor: float, begin: int
 ) -> None:
@@ -210,10 +158,6 @@ def test_automatic_burn_in_of_a_mean_that_can_begin_again_ends_where_nothing_set
     method = AveragedAlgorithm(Scripted(scripts), 0, renew=0.1)
     samples = [state.samples for state, _ in states_of(method, 30)]
     assert samples == [max(n - begin + 1, 0) for n in range(31)]
-    not_stationary = [replace(script, not_stationary=True) for script in scripts]
-    assert not any(
-        state.samples for state, _ in states_of(replace(method, inner=Scripted(not_stationary)), 30)
-    )
     # Changes of before a move do not count.
     moved = [replace(script, moves={"split": 1} if n == 4 else None) for n, script in enumerate(scripts)]
     samples = [state.samples for state, _ in states_of(replace(method, inner=Scripted(moved)), 8)]
@@ -230,9 +174,6 @@ def test_burn_in_begins_again_after_a_move(rng: np.random.Generator, burn_in: in
         assert samples == [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 2, 3]
     else:  # it has settled at once
         assert samples == [0, 1, 2, 3, 4, 1, 2, 3, 4, 5, 6, 7]
-    shaken = moving(2 * BURN_IN_TOLERANCE)
-    moved = [Script(s.rows, s.cols, moves={"split": 1} if n == 60 else None) for n, s in enumerate(shaken)]
-    assert not any(state.samples for state in scripted_means(moved, 0))
 
 
 def assert_lemmas(before: AveragedState, after: AveragedState, info: SweepInfo) -> float:
@@ -267,32 +208,17 @@ def test_lemmas_1_and_3_hold_in_every_sweep(method: str, options: dict[str, Any]
     assert checked > 20
 
 
-@for_each("burn_in", [0, 1, 4])
-@for_each("pair", [("acvb0", "cvb0"), ("acvb", "cvb")])
-def test_averaging_never_feeds_back(pair: tuple[str, str], burn_in: int) -> None:
-    averaged = small_run(pair[0], burn_in=burn_in).algorithm
-    plain = small_run(pair[1]).algorithm
-    for (state, _), (alone, _) in zip(states_of(averaged, 25), states_of(plain, 25), strict=True):
-        assert set(state.inner.q) == set(alone.q) == {"rows", "cols"}
+@for_each("averaged, plain", [("acvb0", "cvb0"), ("acvb", "cvb")])
+def test_averaging_never_feeds_back(averaged: str, plain: str) -> None:
+    both = states_of(small_run(averaged, burn_in=1).algorithm, 25), states_of(small_run(plain).algorithm, 25)
+    for (state, _), (alone, _) in zip(*both, strict=True):
         for name, q in alone.q.items():
             assert state.inner.q[name].tobytes() == q.tobytes()
-        for name in ("ones", "entries"):
-            assert getattr(state.inner, name).tobytes() == getattr(alone, name).tobytes()
-        assert state.inner.hyper.alpha == alone.hyper.alpha
         assert state.inner.hyper.a.tobytes() == alone.hyper.a.tobytes()
 
 
 def one_hot(labels: list[int], n_clusters: int) -> np.ndarray:
     return np.eye(n_clusters)[labels]
-
-
-def test_matching_gives_clusters_their_names_back(rng: np.random.Generator) -> None:
-    sample = one_hot(rng.integers(4, size=30).tolist(), 4)
-    mean = 0.8 * sample + 0.05
-    order = rng.permutation(4)
-    wide, named = match_clusters(mean, sample[:, order])
-    np.testing.assert_array_equal(wide, mean)
-    np.testing.assert_array_equal(named, sample)
 
 
 def test_matching_births_and_deaths() -> None:
@@ -322,27 +248,6 @@ def sample_mean(rows: list[list[int]], burn_in: int) -> np.ndarray:
     method = SampleMean(Samples(rows), burn_in)
     state, _ = states_of(method, len(rows) - 1)[-1]
     return method.posterior(state)["rows"]
-
-
-def test_labels_that_switch_between_samples_are_undone() -> None:
-    rows = [[0, 0, 0, 1, 1], [1, 1, 1, 0, 0], [0, 0, 0, 1, 1], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0]]
-    np.testing.assert_allclose(sample_mean(rows, 0), [[1, 0], [1, 0], [0.75, 0.25], [0, 1], [0, 1]])
-
-
-def test_samples_of_the_burn_in_are_not_kept() -> None:
-    rows = [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [0, 1, 1, 1, 0], [0, 0, 0, 1, 1], [1, 1, 1, 0, 0]]
-    method = SampleMean(Samples(rows), 2)
-    states = states_of(method, 4)
-    assert [state.samples for state, _ in states] == [0, 0, 0, 1, 2]
-    np.testing.assert_array_equal(method.posterior(states[2][0])["rows"], one_hot(rows[2], 2))
-    np.testing.assert_allclose(sample_mean(rows, 2), one_hot(rows[3], 2))
-
-
-def test_a_cluster_is_born_and_dies_between_samples() -> None:
-    halves, thirds = [0, 0, 0, 0, 1, 1], [0, 0, 2, 2, 1, 1]
-    rows = [halves, halves, thirds, thirds, halves]
-    expected = [[1, 0, 0], [1, 0, 0], [0.5, 0, 0.5], [0.5, 0, 0.5], [0, 1, 0], [0, 1, 0]]
-    np.testing.assert_allclose(sample_mean(rows, 0), expected)
 
 
 def test_a_cluster_that_hardly_ever_was_is_left_out_of_the_answer() -> None:

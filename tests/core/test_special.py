@@ -38,6 +38,9 @@ def test_function_of_one_argument(function, oracle) -> None:
     looped(function)(x, found)
     wanted = oracle(x)
     assert np.abs((found - wanted) / np.maximum(np.abs(wanted), 1.0)).max() < 5e-13
+    if oracle in (special.gammaln, special.psi):  # a diverged run must show
+        looped(function)(np.array([np.nan]), found)
+        assert np.isnan(found[0])
 
 
 @for_each("function, least", [(ours.lbeta, -4.0), (ours.lbeta_large, np.log10(7.0))])
@@ -75,11 +78,3 @@ def test_exponential_in_single_precision() -> None:
     ends = np.empty_like(beyond)
     looped(ours.exp_single)(beyond, ends)
     np.testing.assert_array_equal(ends, [found[0], found[0], found[-1], found[-1]])
-
-
-@for_each("function", [ours.lgamma, ours.digamma])
-def test_nan_stays_nan(function) -> None:
-    """A diverged run must show: arithmetic must not assume NaN away."""
-    x, out = np.array([np.nan]), np.zeros(1)
-    looped(function)(x, out)
-    assert np.isnan(out[0])

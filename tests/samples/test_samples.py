@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import importlib
-import io
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.samples import catalogue as samples
@@ -62,27 +58,6 @@ def test_a_sample_is_what_the_table_says(name):
         assert truth.weights.shape[1] == found.data.n_columns
 
 
-def test_the_digits():
-    table = load_sample("digits").table
-    given = load_digits()
-    assert table.labels.tolist() == [str(digit) for digit in given.target]
-    picture = table.image.picture(table.values[10])
-    np.testing.assert_array_equal(picture, given.images[10])
-    # Three corners never change: they are no columns, but stand in every picture.
-    assert np.flatnonzero(~np.isnan(table.image.background)).tolist() == [0, 32, 39]
-    assert "r1c1" not in table.columns
-    assert table.columns[table.image.pixels == 63].tolist() == ["r8c8"]
-
-
-def test_the_births():
-    table = load_sample("fertility").table
-    assert table.n_missing == 636
-    values = dict(zip(table.rows, table.values, strict=True))
-    assert table.columns[[0, -1]].tolist() == ["1960", "2011"]
-    np.testing.assert_allclose(values["Afghanistan"][[0, -1]], [7.671, 5.395])
-    assert values["Japan"][-1] < 1.5 < 3 < values["Brazil"][0]
-
-
 def test_the_chapters_of_the_bible():
     corpus = load_sample("bible").corpus
     assert (corpus.lengths > 0).all()
@@ -106,15 +81,6 @@ def test_networks_have_the_same_objects_on_both_sides(name):
     both_ways = (relation.ones != relation.ones.T).nnz == 0
     assert (relation.network.directed, relation.network.self_links) == (not both_ways, False)
     assert relation.n_missing == relation.shape[0]
-
-
-def test_samples_of_networks_have_known_labels():
-    clubs = load_sample("karate").relation.attributes["club"]
-    assert dict(zip(*np.unique(clubs, return_counts=True), strict=True)) == {"Mr. Hi": 17, "Officer": 17}
-    assert clubs[[0, 33]].tolist() == ["Mr. Hi", "Officer"]
-    groups = load_sample("network_groups").relation.attributes["group"]
-    assert sum(groups == "buyers") == 45
-    assert "Medici" in load_sample("florentine_families").relation.row_labels
 
 
 def test_groups_that_are_no_communities():
@@ -161,40 +127,6 @@ def test_the_files_can_be_made_again(monkeypatch, tmp_path):
     assert len(made) == 8
     for name in made:
         assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes()
-
-
-def test_years_and_countries_without_a_value_are_left_out(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(str(FOLDER))
-    make_fertility = importlib.import_module("make_fertility")
-    lines = [
-        "Country Name,Country Code,Indicator Name,Indicator Code,1960,1961,1962\n",
-        '"Bahamas, The",BHS,"births, total",X,4.50000001,,\n',
-        'Tuvalu,TUV,"births, total",X,,,\n',
-        'Chad,TCD,"births, total",X,6,,6.2999999\n',
-    ]
-    made = make_fertility.fertility(lines)
-    assert made == [["country", "1960", "1962"], ["Bahamas, The", "4.5", ""], ["Chad", "6", "6.3"]]
-    file = tmp_path / "made.csv"
-    make_fertility.write(made, file)
-    assert file.read_bytes() == b'country,1960,1962\n"Bahamas, The",4.5,\nChad,6,6.3\n'
-
-
-def test_chapters_lose_their_marks(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(str(FOLDER))
-    make_bible = importlib.import_module("make_bible")
-    chapter = (
-        '<div sID="a"/><title>A Psalm.</title> <w lemma="x">He</w> <w lemma="y">said</w>, “<note n="1">'
-        'a note\n</note><w>Come</w>.”<note>more</note>\n<l level="1"/>God<note>Elohim</note><w>created</w> it. <div '
-        'eID="a"/> <div sID="b" type="glossary"/> <item>Abba</item>'
-    )
-    assert make_bible.plain(chapter) == "A Psalm. He said, “Come.” God created it."
-    file = tmp_path / "two.csv.gz"
-    make_bible.write([("a", "x", "one, two"), ("b", "y", "three")], file)
-    first = file.read_bytes()
-    make_bible.write([("a", "x", "one, two"), ("b", "y", "three")], file)
-    assert file.read_bytes() == first
-    rows = list(csv.reader(io.StringIO(gzip.decompress(first).decode())))
-    assert rows == [["document", "label", "text"], ["a", "x", "one, two"], ["b", "y", "three"]]
 
 
 def test_the_stored_groups_are_those_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
