@@ -90,8 +90,6 @@ def test_links_pictures_and_files_exist(page: Path) -> None:
 BENCHMARKS = {
     **{path.stem: path for path in sorted((ROOT / "benchmarks").glob("*.py"))},
     **{path.parent.name: path for path in sorted((ROOT / "benchmarks").glob("*/__main__.py"))},
-    "cluster.faults": ROOT / "benchmarks" / "cluster" / "faults.py",
-    "page_times.many_runs": ROOT / "benchmarks" / "page_times" / "many_runs.py",
     "uncertainty.mixing": ROOT / "benchmarks" / "uncertainty" / "mixing.py",
 }
 # Peers have an environment of their own, and are run by `script/bench`; the harness is what benchmarks share.

@@ -8,7 +8,7 @@ more than 2 CPU seconds, or more than 1 GB of memory. The input of each new faul
 
     python -m benchmarks.fuzz_readers --replay FILE...
 
-gives it again. Where atheris is installed, --guided lets it choose inputs by the branches of the code that they reach.
+gives it again.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ class Process:
 
     def __init__(self, task: Task, folder: Path, number: int) -> None:
         self.task, self.note, self.seen = task, folder / f"input-{number}", time.monotonic()
-        # A guided process imports the readers in its own way; the others begin with all that is imported.
-        start: Any = multiprocessing.get_context("spawn" if task.guided else "forkserver")
+        start: Any = multiprocessing.get_context("forkserver")
         self.results, sending = start.Pipe(duplex=False)
         self._process = start.Process(target=work, args=(task, self.note, sending), daemon=True)
         self._process.start()
@@ -79,7 +78,7 @@ class Process:
             self._process.kill()
 
 
-def share_out(names: Sequence[str], inputs: int, seed: int, guided: bool) -> Iterator[Task]:
+def share_out(names: Sequence[str], inputs: int, seed: int) -> Iterator[Task]:
     """Yield tasks of every reader, by its share."""
     chosen = [reader for reader in READERS if reader.name in names]
     shares = sum(reader.share for reader in chosen)
@@ -87,7 +86,7 @@ def share_out(names: Sequence[str], inputs: int, seed: int, guided: bool) -> Ite
         left = -(-inputs * reader.share // shares)
         for number in range(-(-left // PER_PROCESS)):
             given = min(PER_PROCESS, left - number * PER_PROCESS)
-            yield Task(reader.name, given, seed * 1_000 + number, guided)
+            yield Task(reader.name, given, seed * 1_000 + number)
 
 
 class Tally:
@@ -170,7 +169,6 @@ def main() -> int:
     parser = make_parser(__doc__, inputs=10000, seed=0)
     parser.add_argument("--reader", action="append", choices=names, help="only this one; may be given again")
     parser.add_argument("--workers", type=int, default=multiprocessing.cpu_count())
-    parser.add_argument("--guided", action="store_true", help="by atheris, which must be installed")
     parser.add_argument(
         "--out", type=Path, default=Path("test-output/fuzz"), help="folder for inputs with faults"
     )
@@ -179,7 +177,7 @@ def main() -> int:
     if args.replay:
         return min(1, replay(args.replay))
     began, tally = time.monotonic(), Tally(args.out)
-    run(list(share_out(args.reader or names, args.inputs, args.seed, args.guided)), args.workers, tally)
+    run(list(share_out(args.reader or names, args.inputs, args.seed)), args.workers, tally)
     tally.show(time.monotonic() - began)
     return min(1, len(tally.files))
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import mmap
-import os
-import pkgutil
 import random
 import resource
 import signal
-import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -54,7 +50,6 @@ class Task:
     reader: str
     inputs: int
     seed: int
-    guided: bool = False  # by atheris
 
 
 class _EnoughInputs(BaseException):
@@ -69,8 +64,6 @@ def last_input(note: Path) -> bytes:
 
 def work(task: Task, note: Path, results: Connection) -> None:
     """Give inputs to a reader, and send reports; `note` holds the input that is being read."""
-    if task.guided:
-        _instrument()
     from benchmarks.fuzz_readers.judge import faults_raised
     from benchmarks.fuzz_readers.readers import READERS
 
@@ -86,13 +79,8 @@ def work(task: Task, note: Path, results: Connection) -> None:
         unseen.clear()
         _limit_memory()
         trial = _Trial(reader.read, task, noted, unseen, results)
-        try:
-            if task.guided:
-                _run_guided(trial, reader, seeds, note.parent / f"{note.name}-seeds")
-            else:
-                _run_plain(trial, reader, seeds)
-        except _EnoughInputs:
-            pass
+        with suppress(_EnoughInputs):
+            _run(trial, reader, seeds)
         trial.send(last=True)
 
 
@@ -161,7 +149,7 @@ class _Trial:
         self.report = Report()
 
 
-def _run_plain(trial: _Trial, reader: Any, seeds: list[bytes]) -> None:
+def _run(trial: _Trial, reader: Any, seeds: list[bytes]) -> None:
     """Change seeds at random; what is answered in a new way becomes a seed."""
     from benchmarks.fuzz_readers.mutations import MOST_BYTES, draw_input
 
@@ -172,64 +160,6 @@ def _run_plain(trial: _Trial, reader: Any, seeds: list[bytes]) -> None:
         content = draw_input(rng, reader.draw, seeds, first)
         if trial.give(content) and len(seeds) < _MOST_SEEDS and len(content) < 8_000:
             seeds.append(content)
-
-
-def _instrument() -> None:
-    """Import the readers with counters of their branches; compiled functions keep their own bytecode."""
-    import atheris
-
-    # The process has imported them when it read the main module, without counters.
-    for name in [name for name in sys.modules if name.startswith(("acvb_core", "benchmarks.fuzz_readers."))]:
-        if name != __name__:
-            del sys.modules[name]
-    import acvb_core.data
-    import acvb_core.store
-
-    names = [
-        module.name
-        for package in (acvb_core.data, acvb_core.store)
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    ]
-    compiled = [name for name in names if "njit" in _source_of(name)]
-    with atheris.instrument_imports(include=["acvb_core.data", "acvb_core.store"], exclude=compiled):
-        for name in names:
-            importlib.import_module(name)
-
-
-def _source_of(name: str) -> str:
-    found = importlib.util.find_spec(name)
-    return Path(found.origin).read_text() if found is not None and found.origin else ""
-
-
-def _run_guided(trial: _Trial, reader: Any, seeds: list[bytes], folder: Path) -> None:
-    """Let atheris choose what to change by the branches that an input took; how it is changed is as without."""
-    import atheris
-
-    from benchmarks.fuzz_readers.mutations import MOST_BYTES, draw_input
-
-    folder.mkdir(exist_ok=True)
-    for i, content in enumerate(seeds):
-        (folder / f"seed-{i}").write_bytes(content[:MOST_BYTES])
-
-    def change(content: bytes, most: int, seed: int) -> bytes:
-        return draw_input(random.Random(seed), reader.draw, [content, *seeds], 1)[:most]
-
-    def give(content: bytes) -> None:
-        try:
-            trial.give(content)
-        except _EnoughInputs:
-            trial.send(last=True)
-            os._exit(0)  # libFuzzer would continue
-
-    signals = [f"-handle_{name}=0" for name in ("segv", "bus", "abrt", "ill", "fpe", "int", "term", "xfsz")]
-    limits = ["-timeout=0", "-rss_limit_mb=0", "-malloc_limit_mb=0", f"-max_len={MOST_BYTES}", "-verbosity=0"]
-    seed = trial.rng.getrandbits(31)
-    atheris.Setup(
-        [sys.argv[0], *limits, *signals, f"-seed={seed}", "-runs=-1", str(folder)],
-        give,
-        custom_mutator=change,
-    )
-    atheris.Fuzz()
 
 
 def _limit_memory() -> None:

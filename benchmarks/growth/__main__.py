@@ -5,7 +5,7 @@
 Four parts, every size in a process of its own: `ones` (relations whose objects keep their number of links), `tokens`
 (texts of one length), `clusters` and `topics` (the same data, more of either). `papers` runs ACVB0 to convergence on
 synthetic relations of the sizes of Movielens-10M and of the ratings 5 of Netflix, with degrees as uneven as theirs.
-Times are processor seconds of one thread. Writes a table (Markdown), all figures (JSON) and curves (SVG).
+Times are processor seconds of one thread. Writes a table (Markdown) and all figures (JSON).
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import numpy as np
 
 from benchmarks.harness import ROOT, make_parser, run_module
 from benchmarks.peers.__main__ import describe_machine
-from benchmarks.peers.svg import Panel, Series, draw_panels
 
 
 @dataclass(frozen=True)
@@ -215,27 +214,16 @@ def main() -> None:
 
 
 def write_page(folder: Path, sections: Sequence[str], measured: dict[str, Any], begun: float) -> None:
-    """Write what was measured so far: a table, all figures, and curves; `begun` is the load average at the start."""
+    """Write what was measured so far; `begun` is the load average at the start."""
     facts = describe_machine(sys.argv[1:], (begun, os.getloadavg()[0]))
     facts["command"] = " ".join(["python -m benchmarks.growth", *sys.argv[1:]])
     folder.mkdir(parents=True, exist_ok=True)
-    pictures = []
-    for name in ("ones", "tokens"):
-        if name in measured:
-            part = PARTS[name]
-            series = [Series(part.unit, [(row["size"], row["seconds"]) for row in measured[name]])]
-            panel = Panel(
-                part.title, part.unit, "CPU seconds of a sweep", series, log_across=True, log_up=True
-            )
-            picture = draw_panels([panel])
-            (folder / f"growth-{name}.svg").write_text(picture)
-            pictures.append(f"![{part.title}](growth-{name}.svg)")
     head = (
         f"# Growth\n\n`{facts['command']}` on {facts['machine']}; load average {facts['load'][0]} at the start, "
         f"{facts['load'][1]} at the end. Seconds are processor time of one thread. Other programs on the cores make "
         "them longer too, as caches are shared."
     )
-    (folder / "growth.md").write_text("\n\n".join([head, *sections, *pictures]) + "\n")
+    (folder / "growth.md").write_text("\n\n".join([head, *sections]) + "\n")
     (folder / "growth.json").write_text(json.dumps({**facts, **measured}, indent=1) + "\n")
 
 

@@ -4,8 +4,6 @@
     python -m benchmarks.scale shards [FILE]                           scores for 1, 2, 4, 8 and 16 shards
     python -m benchmarks.scale streams [FILE] --method sdm             the same for streams, by merges in a window
     python -m benchmarks.scale threads [FILE] --k 50 [--json]          one run over the threads of this machine
-    python -m benchmarks.scale parts --k 50 --sweeps 40                what a run of ACVB0 spends its time on
-    python -m benchmarks.scale rotation [FILE]                         word blocks that rotate, simulated
 
 FOLDER is a corpus on disk (`python -m benchmarks.stream_scale corpus FOLDER`), FILE any corpus that `acvb` reads;
 without one, planted topics are drawn.
@@ -20,7 +18,7 @@ import acvb_core
 from acvb_core.data.corpus import Corpus
 from acvb_core.samples.planted_mixtures import planted_topics
 from benchmarks.harness import make_parser
-from benchmarks.scale import measure, parts, rotation, staleness, threads
+from benchmarks.scale import measure, staleness, threads
 
 NUMBERS = [1, 2, 4, 8, 16]
 
@@ -35,10 +33,7 @@ def load(file: str | None, vocabulary: str | None = None) -> Corpus:
 def main() -> None:
     """Do what the command line says."""
     parser = make_parser(__doc__, method="cvb0", k=100, shards=4, workers=2, sweeps=24, save_every=0, seeds=1)
-    parser.add_argument(
-        "what",
-        choices=("run", "shards", "streams", "threads", "parts", "rotation"),
-    )
+    parser.add_argument("what", choices=("run", "shards", "streams", "threads"))
     parser.add_argument("source", nargs="?", metavar="FOLDER or FILE")
     parser.add_argument("--short", action="store_true", help="keep responsibilities in half the memory")
     parser.add_argument("--epochs", type=float, default=3.0, help="streams: passes over the documents")
@@ -47,7 +42,6 @@ def main() -> None:
     parser.add_argument("--cells", type=int, default=4, help="threads: parts of documents and of words")
     parser.add_argument("--threads", type=int, default=2, help="threads: how many")
     parser.add_argument("--rounds", type=int, default=15, help="threads: sweeps that are timed")
-    parser.add_argument("--burn-in", type=int, default=0, help="parts: sweeps before the mean")
     parser.add_argument("--json", action="store_true", help="threads: all figures as JSON")
     given = parser.parse_args()
     values: dict[str, Any] = {"k": given.k, "max_sweeps": given.sweeps, "tol": 1e-12}
@@ -60,7 +54,7 @@ def main() -> None:
     elif given.what == "streams":
         stream = {"k": given.k, "epochs": given.epochs, "window": given.window}
         staleness.compare_streams(load(given.source), given.method, stream, NUMBERS, given.seeds)
-    elif given.what == "threads":
+    else:
         threads.measure_threads(
             load(given.source, given.vocab),
             given.method,
@@ -72,10 +66,6 @@ def main() -> None:
             seeds=given.seeds,
             as_json=given.json,
         )
-    elif given.what == "parts":
-        parts.print_parts(given.k, given.sweeps, given.burn_in)
-    else:
-        rotation.compare(load(given.source), given.k, given.sweeps, NUMBERS)
 
 
 if __name__ == "__main__":
