@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.network import as_network, with_attributes
+from acvb_core.data.network import as_network
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relation_readers import load_labels, load_relation
 from tests.loops import for_each
@@ -109,17 +109,6 @@ def test_nodes_are_the_rows_and_then_the_other_columns():
     expected = np.ones((4, 4), dtype=bool)
     expected[np.ix_([0, 1], [1, 2, 3])] = False
     np.testing.assert_array_equal(silent.missing.toarray(), expected)
-
-
-def test_attributes_are_added_and_replaced():
-    relation = Relation.build([[0, 1], [1, 0]], attributes={"a": ["1", "2"], "b": ["x", "y"]})
-    found = with_attributes(relation, {"b": ["u", "v"], "c": ["", "w"]})
-    assert {name: values.tolist() for name, values in found.attributes.items()} == {
-        "a": ["1", "2"], "b": ["u", "v"], "c": ["", "w"],
-    }  # fmt: skip
-    assert found.fingerprint == relation.fingerprint
-    with pytest.raises(DataError, match="3 values for 2"):
-        with_attributes(relation, {"d": ["1", "2", "3"]})
 
 
 @for_each(
@@ -271,12 +260,6 @@ def test_sides_that_are_given_as_different_are_two_kinds(text, options, why, sha
     for asked in ({"domains": "one"}, {"directed": True}, {"self_links": False}):
         with pytest.raises(ParameterError, match=r"one node list.*differ|must be square.*domains='two'"):
             loaded(text, **options, **asked)
-
-
-def test_a_heading_of_a_network_is_no_data_and_data_no_heading():
-    assert loaded("family_1,family_2\nLee,Ray\nRay,Poe\n").schema.header
-    assert loaded("pupil1,pupil2\npupil_ann,pupil_bob\npupil_bob,pupil_cy\n").schema.header
-    assert not loaded("pupil_1,pupil_2\npupil_2,pupil_3\n").schema.header
 
 
 RELATION = Relation.build([[0, 1], [1, 0], [1, 1]], row_labels=["Ann", "Bob", "3"])

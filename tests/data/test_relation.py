@@ -34,18 +34,6 @@ def test_a_link_given_twice_is_one_link_and_the_pattern_is_canonical():
     np.testing.assert_array_equal(ones.toarray(), [[0, 1, 0], [0, 0, 1]])
 
 
-def test_transposed_swaps_everything_and_comes_back():
-    relation = Relation.build(
-        [[1, 0, 1]], [[0, 1, 0]], row_labels=["a"], column_labels=list("xyz"), row_kind="person"
-    )
-    turned = relation.transposed
-    assert turned.shape == (3, 1)
-    assert turned.row_labels.tolist() == ["x", "y", "z"]
-    assert turned.column_kind == "person"
-    np.testing.assert_array_equal(turned.missing.toarray(), [[0], [1], [0]])
-    assert turned.transposed is relation
-
-
 def test_fingerprint_tells_data_apart_and_nothing_else():
     relation = Relation.build([[1, 0], [0, 1]])
     assert relation.fingerprint == Relation.build(sparse.eye_array(2), name="other").fingerprint
@@ -256,13 +244,6 @@ def test_a_sparse_matrix_is_never_made_dense() -> None:
 def test_objects_that_are_not_a_relation_are_refused(given: Any, what: str) -> None:
     with pytest.raises(DataError, match=what):
         loaded(given)
-
-
-def test_lists_of_numbers_are_asked_about() -> None:
-    with pytest.raises(ParameterError, match=r"may be pairs, or rows of a matrix.*tuples"):
-        loaded([[0, 1], [1, 0]])
-    assert loaded([(0, 1), (1, 0)]).n_ones == 2
-    assert loaded([[0, 1, 1, 0], [1, 0, 0, 1]]).shape == (2, 4)
 
 
 def test_other_names_of_the_columns() -> None:

@@ -97,13 +97,6 @@ def test_threshold_is_exclusive_and_reported():
     )
 
 
-def test_repeated_counts_are_added_before_the_threshold():
-    text = "row,col,count\na,x,3\na,x,3\nb,x,2\nb,x,1\nc,x,0\nc,x,9\n"
-    found = loaded(text, threshold=5)
-    assert found.data.ones.toarray().ravel().tolist() == [True, False, True]
-    assert found.report.count("duplicates") == 3
-
-
 def test_a_known_value_prevails_over_missing():
     found = loaded("row,col,value\na,x,1\na,x,NA\nb,x,NA\nb,x,0\nc,x,NA\n")
     np.testing.assert_array_equal(found.data.ones.toarray().ravel(), [1, 0, 0])
@@ -117,21 +110,6 @@ def test_value_column_can_be_switched_off_or_chosen():
     assert loaded(text, value_column=False).data.n_ones == 2
     assert loaded(text, value_column="weight").data.ones.toarray().ravel().tolist() == [True, False]
     assert loaded(text, value_column=3).data.ones.toarray().ravel().tolist() == [True, False]
-
-
-def test_shape_makes_labels_indices():
-    found = loaded("0,1\n2,02\n", shape=(4, 3))
-    np.testing.assert_array_equal(found.data.ones.toarray(), [[0, 1, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0]])
-    assert found.report.count("empty_rows") == 2
-    assert found.report.count("empty_columns") == 1
-
-
-def test_node_list_files(tmp_path):
-    (tmp_path / "people.txt").write_text("node\nZoë\nAnn, Bob\nidle\n", encoding="utf-8")
-    found = loaded('row,col\n"Ann, Bob",x\nZoë,x\n', row_nodes=tmp_path / "people.txt")
-    assert found.data.row_labels.tolist() == ["Zoë", "Ann, Bob", "idle"]
-    assert found.report.count("empty_rows") == 1
-    assert found.report.count("node_list_heading") == 1
 
 
 def test_ids_next_to_a_matrix_are_names() -> None:
@@ -194,8 +172,6 @@ def test_a_threshold_may_be_a_quantile(tmp_path) -> None:
     clash = path.read_text().replace("r1,c2,-5", "r4,c1,0.5").encode()
     with pytest.raises(DataError, match="the pair is a link on line 11 and no link on line 13"):
         load_relation(clash, threshold="50%")
-    with pytest.raises(DataError, match="no value is above 0"):
-        loaded("row,col,value\na,x,0\n", threshold="90%")
     for wrong in ("90", "100%"):
         with pytest.raises(ParameterError, match="threshold is a number, or a quantile"):
             loaded("row,col,value\na,x,0\n", threshold=wrong)
@@ -233,6 +209,14 @@ def test_a_fault_far_down_is_named_by_its_line(block_bytes, bad, column, what):
     with pytest.raises(DataError, match=what) as caught:
         load_relation(b"row,col,value\n" + good + bad + good, block_bytes=block_bytes)
     assert (caught.value.line, caught.value.column) == (3_002, column)
+
+
+def test_values_that_never_repeat(monkeypatch):
+    monkeypatch.setattr("acvb_core.data.sources.values._MAX_REMEMBERED", 50)
+    numbers = np.random.default_rng(2).random(3000)
+    text = "row,col,value\n" + "".join(f"{i},x,{number!r}\n" for i, number in enumerate(numbers.tolist()))
+    relation = load_relation(text.encode(), threshold=0.5, block_bytes=512).data
+    np.testing.assert_array_equal(relation.ones.toarray().ravel(), numbers > 0.5)
 
 
 def test_a_long_file_takes_little_more_memory_than_its_links(tmp_path):

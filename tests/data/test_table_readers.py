@@ -142,25 +142,10 @@ def test_texts_below_a_long_blank_start():
     assert loaded.data.n_missing == 600
 
 
-def test_a_delimiter_at_the_end_of_every_line():
-    loaded = load("a,b,\n1,2,\n3,4,\n")
-    check(loaded, [[1, 2], [3, 4]], ["a", "b"])
-    assert "1 column without a name and without a value: left out." in loaded.report.lines()
-
-
 # Pictures
 
 
 # Arrays and frames
-
-
-def test_pictures_in_an_array():
-    pictures = np.arange(24.0).reshape(3, 2, 4)
-    pictures[:, 0, 1] = 9.0
-    loaded = load(saved(np.savez, pictures), constants="leave-out")
-    assert loaded.data.columns.tolist() == ["r1c1", "r1c3", "r1c4", "r2c1", "r2c2", "r2c3", "r2c4"]
-    np.testing.assert_array_equal(loaded.data.image.picture(loaded.data.values[2]), pictures[2])
-    assert "pictures of 2 x 4 pixels" in loaded.report.lines()[0]
 
 
 def test_a_column_of_ids_names_the_rows() -> None:
@@ -420,10 +405,3 @@ def test_word_counts_are_read_with_thousands(on_disk: bool, tmp_path: Path) -> N
     loaded = read_to_disk(text, tmp_path / "c") if on_disk else load_corpus(text)
     corpus = loaded.data.in_memory() if on_disk else loaded.data
     assert corpus.counts.sum() == 1234 + 3 + 1000 + 2345678
-
-
-def test_numbers_can_be_categories():
-    loaded = load("kind,x\n1,5\n2,6\n?,7\n1,7\n", category_columns=["kind"], categories="one-hot")
-    check(loaded, [[1, 0, 5], [0, 1, 6], [NAN, NAN, 7], [1, 0, 7]], ["kind=1", "kind=2", "x"])
-    with pytest.raises(DataError, match="column of text among the columns of numbers: 'kind'"):
-        load("kind,x\n1,5\n2,6\n", category_columns="kind")

@@ -168,6 +168,7 @@ LINE_FAULTS = {
     "ldac, pairs": ("ldac", b"3 0:1 1:2\n", 1, "3", "promises 3 pairs"),
     "ldac, not UTF-8": ("ldac", b"1 0:\xe9\n", None, "e9 0a 32 20 31 3a 31 20", "UTF-8"),
     "lines, NUL": ("lines", b"the new\0 river\n", None, None, "NUL"),
+    "lines, long": ("lines", b"x" * 70_000 + b"\n", None, None, "longer than 65,000 characters"),
     "lines, not UTF-8": ("lines", b"the n\xe9w river\n", None, "e9 77 20 72 69 76 65 72", "UTF-8"),
     "table, too many fields": ("table", b"new,the new,river\n", 3, "new,the new,river", "3 fields where"),
     "table, NUL": ("table", b"new,the n\0ew\n", None, None, "NUL"),
@@ -194,6 +195,8 @@ def broken_file(format: str, broken: bytes) -> bytes:
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Read files of a few kilobytes in blocks that are as much smaller."""
+    for module in ("corpora.reading", "sources.source"):
+        monkeypatch.setattr(f"acvb_core.data.{module}.MAX_TEXT", 65_000)
     given = parse.RecordReader.__init__
     monkeypatch.setattr(
         parse.RecordReader, "__init__", lambda *args, **kw: given(*args, **(kw | {"block_bytes": 700}))

@@ -29,7 +29,6 @@ from benchmarks.fuzz_readers.judge import faults_raised, judge
 from benchmarks.fuzz_readers.mutations import draw_input
 from benchmarks.fuzz_readers.readers import READERS as FUZZED
 from benchmarks.fuzz_readers.readers import Reader
-from tests.data.support import zipped
 from tests.loops import for_each, rotate
 
 BOTH = for_each("load", [load_relation, load_table])
@@ -115,19 +114,13 @@ def test_an_npy_file_that_claims_more_than_it_contains_is_refused(content: bytes
     for packed in (content, gzip.compress(content, mtime=0)):
         with pytest.raises(DataError, match=words.replace("|", r"\|")):
             load_table(packed, filename="upload.npy")
-    with pytest.raises(DataError):
-        load_table(zipped({"x.npy": content}), filename="upload.npz")
 
 
-def test_a_small_archive_that_unpacks_to_gigabytes_is_refused() -> None:
-    # What is packed is a claim of zeros: nothing of that size is made here or there.
-    bomb = bytearray(npz(packed=True, x=np.zeros((100, 10))))
-    claimed = (3 << 30).to_bytes(4, "little")
-    at = bomb.rindex(b"PK\x01\x02")
-    bomb[at + 24 : at + 28] = claimed
-    for load in (load_relation, load_table):
-        with pytest.raises(DataError, match=r"unpacks to more than|no sparse matrix"):
-            load(bytes(bomb), filename="upload.npz")
+def test_small_cells_count_as_the_numbers_that_they_become(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acvb_core.data.sources.source.ROOM", 100_000)
+    content = npz(packed=True, x=np.zeros((200, 100), dtype=np.uint8))
+    with pytest.raises(DataError, match="unpacks to more than 100,000"):
+        load_table(content, filename="upload.npz")
 
 
 BANNER = "%%MatrixMarket matrix coordinate real "
@@ -144,9 +137,8 @@ BANNER = "%%MatrixMarket matrix coordinate real "
     ],
 )
 def test_a_market_file_that_claims_more_than_it_contains_is_refused(text: str, words: str) -> None:
-    for content in (text.encode(), gzip.compress(text.encode(), mtime=0)):
-        with pytest.raises(DataError, match=words):
-            load_relation(content, filename="upload.mtx")
+    with pytest.raises(DataError, match=words):
+        load_relation(gzip.compress(text.encode(), mtime=0), filename="upload.mtx")
 
 
 def test_a_gzip_file_of_one_thing_repeated_is_refused_as_it_unpacks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,10 +147,6 @@ def test_a_gzip_file_of_one_thing_repeated_is_refused_as_it_unpacks(monkeypatch:
     for load in (load_relation, load_corpus, load_table):
         with pytest.raises(DataError, match=r"unpack to \d,\d{3},\d{3}, over and over"):
             load(bomb, filename="upload.csv.gz")
-    rng = np.random.default_rng(0)
-    usual = "\n".join(f"a{i},b{j}" for i, j in rng.integers(300, size=(150_000, 2))).encode()
-    assert len(usual) > 1 << 20
-    assert load_relation(gzip.compress(usual, mtime=0), filename="upload.csv.gz").data.shape == (300, 300)
 
 
 @BOTH
@@ -179,11 +167,9 @@ def test_an_endless_line_of_json_is_refused(load: Any, monkeypatch: pytest.Monke
     assert caught.value.line == 2
 
 
-@for_each("load", [load_relation, load_table, load_corpus])
-def test_a_line_of_endless_fields_is_refused(load: Any) -> None:
-    options = {"format": "table"} if load is load_corpus else {}
+def test_a_line_of_endless_fields_is_refused() -> None:
     with pytest.raises(DataError, match=r"2,000,001 fields; at most 2,000,000"):
-        load(b"1,0," * (parse.MAX_FIELDS // 2) + b"1\n", filename="upload.csv", **options)
+        load_table(b"1,0," * (parse.MAX_FIELDS // 2) + b"1\n", filename="upload.csv")
 
 
 MARKET = b"%%MatrixMarket matrix coordinate pattern general\n"
@@ -210,13 +196,6 @@ def plain_parquet(table: pa.Table, out: io.BytesIO) -> None:
 def packed_parquet(table: pa.Table, out: io.BytesIO) -> None:
     packed = table.set_column(0, "person", table.column(0).dictionary_encode())
     pyarrow.parquet.write_table(packed, out, compression="none", write_statistics=False)
-
-
-@for_each("load", READERS)
-def test_utf_16_without_a_byte_order_mark_is_refused(load: Any) -> None:
-    with pytest.raises(DataError, match="line 1: this is not utf-16 text") as caught:
-        load(b"ab,cd\nef,gh\n", encoding="utf-16")
-    assert "utf-16-le" in caught.value.remedy
 
 
 @for_each("end", [b"   ", b"\xff\xff", b" x", b""])
@@ -275,20 +254,17 @@ def test_a_column_of_texts_that_are_not_utf_8_is_named(load: Any, write: Any, kn
         load(content)
 
 
-@for_each("member", ["xl/worksheets/sheet1.xml", "xl/workbook.xml"])
-def test_a_workbook_with_a_damaged_member_is_refused(member: str) -> None:
-    out = io.BytesIO()
-    pd.DataFrame({"person": ["Ann"], "event": ["Fair"]}).to_excel(out, index=False)
-    with zipfile.ZipFile(out) as book:
-        at = book.getinfo(member).header_offset + 30 + len(member) + 20
-    content = bytearray(out.getvalue())
-    content[at : at + 8] = bytes(8)
-    with pytest.raises(DataError, match=r"Excel workbook \(xlsx\) that cannot be read"):
-        load_relation(bytes(content))
+FAR, NOWHERE = (
+    r"has cells up to row .* save the sheet as CSV",
+    "has a cell at the place [AZ1]+…, which no sheet has",
+)
 
 
-@for_each("cell", ["XFD1048576", "A2147483648", "aaaa9999"])
-def test_a_workbook_with_a_cell_far_away_is_refused(cell: str) -> None:
+@for_each(
+    "cell, words",
+    [("XFD1048576", FAR), ("aaaa9999", FAR), ("A" + "1" * 20, NOWHERE), ("Z" * 5_000 + "1", NOWHERE)],
+)
+def test_a_workbook_with_a_cell_far_away_is_refused(cell: str, words: str) -> None:
     """The reader of workbooks ends the process where it gets no memory for the cells between."""
     out = io.BytesIO()
     pd.DataFrame({"person": ["Ann", "Bob"], "event": ["Fair", "Ball"]}).to_excel(out, index=False)
@@ -297,7 +273,7 @@ def test_a_workbook_with_a_cell_far_away_is_refused(cell: str) -> None:
         for name in book.namelist():
             changed.writestr(name, book.read(name).replace(b'r="A3"', f'r="{cell}"'.encode()))
     for load in READERS:
-        with pytest.raises(DataError, match=r"sheet1.xml has cells up to row .* save the sheet as CSV"):
+        with pytest.raises(DataError, match=f"sheet1.xml {words}"):
             load(far.getvalue())
 
 
@@ -322,19 +298,6 @@ def test_a_sheet_of_opendocument_that_is_no_xml_is_refused(old: bytes, new: byte
     for load in READERS:
         with pytest.raises(DataError, match=words):
             load(broken.getvalue())
-
-
-@for_each(
-    "content",
-    [
-        b'{"person": "Ann", "event": "\\ud800"}\n',
-        b'{"person": "Ann", "\\udc00": "Fair"}\n',
-        b'{"nodes": [{"id": "\\ud800"}, {"id": "b"}], "links": []}',
-    ],
-)
-def test_half_of_a_letter_in_json_is_refused(content: bytes) -> None:
-    with pytest.raises(DataError, match="half of a letter"):
-        load_relation(content, filename="links.jsonl" if content.startswith(b'{"person"') else "graph.json")
 
 
 #: A database of 1,020 bytes whose list of tables claims to be longer than any memory; found with random changes.

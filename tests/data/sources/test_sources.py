@@ -20,7 +20,6 @@ from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import load_labels, load_relation
 from acvb_core.data.sources import source
-from acvb_core.data.sources import source as sources
 from acvb_core.data.table_build import inspect_table, load_table
 from tests.data.support import EVERY_WORD
 from tests.loops import for_each
@@ -133,17 +132,6 @@ def test_streams_that_cannot_seek(door: str, packed: bool) -> None:
     read, content = DOORS[door]
     given = gzip.compress(content) if packed else content
     assert read(io.BufferedReader(Pipe(given))) == read(given)
-
-
-def test_a_long_stream_goes_to_a_temporary_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "SPOOL", 100)
-    lines = b"".join(b"r%d,c%d\n" % (i, i % 7) for i in range(500))
-    with sources.ByteSource(io.BufferedReader(Pipe(lines))) as source:
-        assert source._handle._rolled  # type: ignore[attr-defined]
-        assert source.size() == len(lines)
-        handle = source._handle
-    assert handle.closed
-    assert load_relation(io.BufferedReader(Pipe(lines))).data.shape == (500, 7)
 
 
 @doors
@@ -273,13 +261,3 @@ def test_merged_cells_are_filled() -> None:
     assert told in found.report.lines()
     title = load_table(workbook([["Pets of 2020"], ["a", "b", "c"], [1, 2, 3], [4, 5, 6]], "A1:C1"))
     assert title.data.values.tolist() == [[1, 2, 3], [4, 5, 6]]
-
-
-def test_a_file_of_two_encodings_is_reported() -> None:
-    content = "name;n\nZoé;1\n".encode() + "Noël;2\n".encode("cp1252")
-    with pytest.raises(DataError, match="the file mixes encodings") as caught:
-        load_table(gzip.compress(content))
-    assert caught.value.line == 3
-    with pytest.raises(DataError) as caught:
-        load_table("name;n\nZoé;1\n".encode("cp1252"))
-    assert "mixes" not in caught.value.what
