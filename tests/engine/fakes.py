@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.core.protocols import Phase, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
+from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.data.relation import Relation
 from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import Binding, PreparedRun, prepare_run
@@ -71,23 +71,11 @@ class Wrapped:
     def __init__(self, inner: Any, after: Callable[[Any, SweepInfo, Poll], tuple[Any, SweepInfo]]) -> None:
         self.inner, self.after = inner, after
 
-    def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> Any:
-        return self.inner.init(rng, poll)
-
     def sweep(self, state: Any, rng: np.random.Generator, poll: Poll = no_poll) -> tuple[Any, SweepInfo]:
         return self.after(*self.inner.sweep(state, rng, poll), poll)
 
-    def posterior(self, state: Any) -> Posterior:
-        return self.inner.posterior(state)
-
-    def current(self, state: Any) -> Posterior:
-        return self.inner.current(state)
-
-    def phase(self, state: Any) -> Phase:
-        return self.inner.phase(state)
-
-    def responsibilities(self, state: Any) -> Any:
-        return self.inner.responsibilities(state)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
 
 
 def small_relation() -> Relation:

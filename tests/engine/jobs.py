@@ -9,7 +9,7 @@ from typing import Any
 
 from acvb_core.core.protocols import Poll, SweepInfo
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.job import Job, Status
+from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun
 from tests.engine.fakes import Wrapped, small_run, with_inference
 
@@ -38,14 +38,6 @@ def started(jobs: list[Job], prepared: PreparedRun, executor: Executor | None = 
 def sweeps(job: Job) -> int:
     snapshot = job.inspect().snapshot
     return 0 if snapshot is None else snapshot.sweep
-
-
-def until_held(job: Job, executor: Executor) -> None:
-    """Wait until a paused job has left its place: work of another's runs on the executor's only thread."""
-    held = threading.Event()
-    executor.submit(held.set, "another's")
-    assert held.wait(PATIENCE)
-    assert job.inspect().status is Status.PAUSED
 
 
 class Gate:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
@@ -28,7 +27,6 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.job import Job
 from acvb_core.engine.run import run as run_prepared
 from acvb_core.registry import method_row, model_row
-from tests.engine.jobs import until
 from tests.loops import for_each
 
 from .fakes import QUICK, small_relation, small_run
@@ -121,34 +119,6 @@ def test_compiling_is_announced_once_if_something_is_compiled(
     for told in (f"VB · K 6 × 5 · seed 0  {COMPILING}; python -m acvb_core warmup does it beforehand\n", ""):
         fit(small_relation(), "vb", **SHORT)
         assert capsys.readouterr().err == told
-
-
-def test_methods_that_start_together_are_compiled_one_after_the_other(
-    events: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first is ready as soon as it can be; one that is in the cache on disk waits for none."""
-    finish = threading.Event()
-
-    def run_tiny(model: Any, row: Any, *_: object) -> None:
-        if row.name != "gibbs":
-            with compilation.event.trigger_event("numba:compile"):
-                events.append(f"begin {row.name}")
-                assert finish.wait(180)
-                events.append(f"end {row.name}")
-
-    def make_ready(name: str) -> None:
-        row = method_row("irm", name)
-        compile_method(model_row("irm"), row, row.values({}), announce=lambda: events.append("announced"))
-
-    monkeypatch.setattr(compilation, "_run_tiny", run_tiny)
-    with ThreadPoolExecutor(2) as pool:
-        pool.submit(make_ready, "vb")
-        until(lambda: "begin vb" in events)
-        pool.submit(make_ready, "cvb0")
-        until(lambda: events.count("announced") == 2)
-        make_ready("gibbs")
-        finish.set()
-    assert events == ["announced", "begin vb", "announced", "end vb", "begin cvb0", "end cvb0"]
 
 
 def test_a_thread_that_only_reads_compiles_nothing_and_leaves_others_alone() -> None:

@@ -72,15 +72,6 @@ def test_owners_take_turns() -> None:
     assert works.starts == ["a1", *order]
 
 
-def test_the_owner_with_fewer_running_jobs_goes_first() -> None:
-    works = make_works(3, "a1", "a2", "b1", "a3", "b2", "c1", "c2")
-    assert works.line == ["c1", "b2", "c2", "a3"]
-    works.end("b1")
-    works.end("c1")
-    assert works.starts[3:] == ["c1", "b2"]  # b runs nothing at that moment, and c has just had its turn
-    end_all(works)
-
-
 def test_a_task_that_leaves_the_queue_runs_at_once_and_the_others_move_up() -> None:
     works = make_works(1, "a1", "a2", "a3", "b1")
     assert works.line == ["b1", "a2", "a3"]

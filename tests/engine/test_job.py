@@ -19,17 +19,6 @@ from tests.engine.fakes import Wrapped, all_snapshots, bits, small_run, with_inf
 from tests.engine.jobs import PATIENCE, endless, gated, started, sweeps, until
 
 
-def test_runs_to_its_end_like_a_run_in_the_foreground(jobs: list[Job]) -> None:
-    prepared = small_run("acvb0")
-    job = started(jobs, prepared)
-    assert job.wait(PATIENCE)
-    seen = job.inspect()
-    assert (seen.status, seen.verdict, seen.error) == (Status.FINISHED, Verdict.CONVERGED, None)
-    foreground = all_snapshots(prepared)
-    assert bits(seen.snapshot) == bits(foreground[-1])
-    assert job.result().history["sweep"].tolist() == [s.sweep for s in foreground]
-
-
 def test_goes_through_its_states(jobs: list[Job]) -> None:
     prepared, gate = gated(small_run("cvb0", max_sweeps=2, tol=1e-12))
     executor = Executor(1)
@@ -83,18 +72,6 @@ def test_paused_run_leaves_its_place_to_another(jobs: list[Job]) -> None:
     until(lambda: third.inspect().status is Status.PAUSED)
     third.stop()
     assert third.wait(PATIENCE)
-
-
-def test_stop_keeps_what_there_is(jobs: list[Job]) -> None:
-    job = started(jobs, endless())
-    until(lambda: sweeps(job) >= 4)
-    job.stop()
-    assert job.wait(PATIENCE)
-    seen = job.inspect()
-    assert (seen.status, seen.verdict) == (Status.FINISHED, Verdict.STOPPED)
-    assert seen.snapshot.heldout is not None
-    assert job.result().history["sweep"].tolist() == list(range(1, seen.snapshot.sweep + 1))
-    assert len(job.result().rows) == 40
 
 
 def test_stopped_while_queued_never_sweeps(jobs: list[Job]) -> None:

@@ -155,10 +155,3 @@ def test_a_run_after_a_merge_is_not_followed_through_it() -> None:
     for n, expected in ((20, None), (22, None), (30, 9)):
         left = estimate_sweeps_left(prepared, history_of(lower_bound=bound[sweeps <= n]), 1e9)
         assert left == (None if expected is None else pytest.approx(expected, abs=2))
-
-
-def test_a_burn_in_that_calms_down_is_expected_to_end() -> None:
-    prepared = small_run("acvb0", tol=1e-5)
-    calm = history_of(change=0.5 ** np.arange(6.0))
-    assert estimate_sweeps_left(prepared, calm, 1e9) == pytest.approx(np.log2(1e3) - 5 + 10, abs=0.1)
-    assert estimate_sweeps_left(prepared, history_of(change=np.full(20, 0.1)), 1e9) is None

@@ -31,8 +31,7 @@ def test_the_mean_of_predictions_is_scored(init: str) -> None:
     assert combined.score.log_likelihood >= np.mean([score.log_likelihood for score in combined.scores])
 
 
-def test_the_consensus_of_overlapping_starts_is_nearer_to_the_truth_than_the_median_run() -> None:
-    """Short chains from random starts are at different places, none of them the truth."""
+def test_the_consensus_of_short_chains_is_nearer_to_the_truth_than_the_median_run() -> None:
     relation, truth = mixed_network(3)
     results = runs_of(relation, "gibbs", 10, init="random", k_rows=8, max_sweeps=6, burn_in=5)
     labels = truth["rows"]

@@ -29,10 +29,10 @@ def search_job(
     return job
 
 
-def gated(perplexity: float = 50.0, **options: object) -> tuple[Search, Gate]:
+def gated() -> tuple[Search, Gate]:
     """Return a search of three trials of two sweeps each, which wait to be let through."""
     gate = Gate()
-    return told(lambda values: perplexity, **{"trials": 3, "after": gate, "max_sweeps": 2} | options), gate
+    return told(lambda values: 50.0, trials=3, after=gate, max_sweeps=2), gate
 
 
 def sweeps(job: StudyJob[Tuning]) -> int:
@@ -98,9 +98,8 @@ def test_a_stopped_search_continues_with_the_same_trials(jobs: list[Any]) -> Non
         job.go_on()
         assert job.wait(PATIENCE)
         assert tuple(kept) == job.result().trials[made:]
-        assert [(t.values, t.perplexity) for t in job.result().trials] == [
-            (t.values, t.perplexity) for t in whole.trials
-        ]
+        scores, wanted = ([(t.values, t.perplexity) for t in one.trials] for one in (job.result(), whole))
+        assert scores == wanted
     job = search_job(jobs, small_search(7), known=whole)
     assert (job.inspect().status, job.can_go_on) == (Status.FINISHED, False)
 
