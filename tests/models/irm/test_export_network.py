@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from acvb_core.data.relation import Network, Relation
+from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import load_relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.export import links_table
-from acvb_core.store.export import posterior_arrays, write_run
+from acvb_core.store.export import write_run
 from acvb_core.store.snippet import python_snippet
 from tests.loops import for_each
 from tests.store.support import network
@@ -58,24 +58,6 @@ def test_files_of_one_clustering(tmp_path: Path, directed: bool, self_links: boo
     train = result.prepared.train
     total = arrays["ones"].sum() if directed else np.triu(arrays["ones"]).sum()
     assert total == pytest.approx(train.n_links, abs=1e-6)
-
-
-def test_the_directions_of_a_block_are_kept_apart() -> None:
-    links = np.zeros((20, 20), dtype=bool)
-    links[:10, 10:] = True
-    result = fit(Relation.build(links, network=Network()), "vb", k_rows=2)
-    strengths = posterior_arrays(result)["strengths"]
-    first, last = result.posterior.labels("rows")[[0, -1]]
-    assert strengths[first, last] > 0.9 > 0.1 > strengths[last, first]
-
-
-def test_two_clusterings_of_a_network_have_two_sides(tmp_path: Path) -> None:
-    result = fitted(network(False, False), model="irm", k_cols=4)
-    write_run(result, tmp_path)
-    assert (tmp_path / "columns.csv").exists()
-    arrays = posterior_arrays(result)
-    assert arrays["strengths"].shape == (arrays["rows"].shape[1], arrays["cols"].shape[1])
-    assert "    model='irm'," in python_snippet(result)
 
 
 @for_each(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
-import pytest
 from scipy import stats
-from scipy.special import betaln, gammaln
+from scipy.special import betaln, gammaln, logsumexp
 
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs import (
@@ -17,9 +18,10 @@ from acvb_core.models.irm.gibbs import (
 )
 from acvb_core.models.irm.gibbs_kernels import Labels, Side
 from acvb_core.models.irm.kernels import TWO_DOMAINS
+from tests.loops import for_each
 from tests.models.irm.adapters import relation_of
 from tests.oracles.cases import random_data
-from tests.oracles.dense_irm import DenseData
+from tests.oracles.dense_irm import DenseData, log_joint
 
 
 def draw_rows(
@@ -38,43 +40,26 @@ def draw_rows(
 
 
 def draw_densely(data: DenseData, rows: np.ndarray, columns: np.ndarray, seed: int) -> tuple[np.ndarray, int]:
-    """Draw every row's cluster from its exact conditional; where one dies, the last takes its place.
+    """Draw every row's cluster from its exact conditional; if a cluster dies, the last takes its place.
 
     Return also how many rows have others in their cluster than before.
     """
     rng = np.random.default_rng(seed)
     visits, uniforms = rng.permutation(len(rows)), rng.random(len(rows))
-    rows, n_columns, moved = rows.copy(), int(columns.max()) + 1, 0
-
-    def height(labels: np.ndarray) -> float:
-        total = 0.0
-        for k in range(int(labels.max()) + 1):
-            for m in range(n_columns):
-                block = np.ix_(labels == k, columns == m)
-                n, entries = data.ones[block].sum(), data.observed[block].sum()
-                total += betaln(0.7 + n, 1.3 + entries - n) - betaln(0.7, 1.3)
-        return total
-
+    rows, moved = rows.copy(), 0
     for i, uniform in zip(visits, uniforms, strict=True):
-        company = set(np.flatnonzero(rows == rows[i]))
-        old, rows[i] = rows[i], -1
-        last = rows.max()
-        alone = not (rows == old).any()
-        sizes = np.bincount(rows[rows >= 0], minlength=max(last, old) + 1 if alone else last + 2)
-        weights = []
-        for k, size in enumerate(sizes):
-            rows[i] = k
-            weights.append(np.log(size or 40.0) + height(rows))
-        probability = np.exp(np.array(weights) - max(weights))
-        rows[i] = int(np.searchsorted(np.cumsum(probability / probability.sum()), uniform))
-        moved += set(np.flatnonzero(rows == rows[i])) != company
+        old, company, last = rows[i], rows == rows[i], rows.max()
+        alone = company.sum() == 1
+        tried = [np.where(np.arange(len(rows)) == i, k, rows) for k in range(last + 1 if alone else last + 2)]
+        logs = np.array([log_joint(data, z, columns, 0.7, 1.3, 40.0, 1.0, "crp") for z in tried])
+        rows = tried[int(np.searchsorted(np.cumsum(np.exp(logs - logsumexp(logs))), uniform))]
+        moved += ((rows == rows[i]) != company).any()
         if alone and rows[i] != old:
-            rows[rows == len(sizes) - 1] = old
+            rows[rows == last] = old
     return rows, moved
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("length", [2**15, 3])
+@for_each("seed, length", product(range(2), [2**15, 3]))
 def test_rows_are_drawn_from_the_exact_conditionals(seed: int, length: int) -> None:
     """Draw for draw, also if counts exceed the tables; clusters are born and die."""
     data = random_data(np.random.default_rng(seed), (14, 9), 0.2, 0.4)

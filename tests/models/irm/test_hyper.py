@@ -10,10 +10,7 @@ from scipy.special import betaln
 from acvb_core.models.irm.hyper import (
     _HIGH,
     _LOW,
-    Hyper,
     climb_beta,
-    update_hyper,
-    update_per_block,
     update_tied,
 )
 from acvb_core.models.irm.kernels import Layout
@@ -73,19 +70,3 @@ def test_a_climb_never_ends_lower_or_beyond_the_limits_and_its_steps_are_short()
             if steps == 1:  # a factor of e at most
                 assert np.abs(np.log(np.divide(found, (a, b)))).max() <= 1.0 + 1e-12
     assert climbed > 30
-
-
-def test_which_rule_climbs() -> None:
-    ones, entries = drawn_counts(1, 0.5, 2.0)
-    mass = {"rows": np.full(8, 10.0), "cols": np.full(8, 12.0)}
-    tied = Hyper.single_prior(1.0, 0.1, 1.0)
-    assert update_hyper(tied, "fixed", ones, entries, mass) is tied
-    near = update_hyper(tied, "tied", ones, entries, mass, climb=False)
-    there = update_hyper(tied, "tied", ones, entries, mass)
-    heights = [evidence(h.a.item(), h.b.item(), ones, entries - ones) for h in (tied, near, there)]
-    assert heights == sorted(heights)
-    assert heights[2] > heights[1]
-    assert near.alpha == there.alpha
-    blocks = Hyper(tied.alpha, *tied.blocks((8, 8)))
-    found = update_hyper(blocks, "per-block", ones, entries, mass)
-    np.testing.assert_array_equal(found.a, update_per_block(blocks.a, blocks.b, ones, entries)[0])

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import pytest
 
+from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm import spec as schedule
 from acvb_core.samples.planted_relations import large_relation
 from tests.loops import for_each
-from tests.models.irm.moves.adapters import VARIATIONAL, directed_network, mixed_network, two_domains
+from tests.models.irm.moves.adapters import VARIATIONAL, Truth, mixed_network, two_domains
+from tests.models.irm.network.test_one_domain import network
+
+
+def directed_network(seed: int) -> tuple[Relation, Truth]:
+    """Six groups with random strengths."""
+    relation, labels = network([40] * 6, "directed", seed)
+    return relation, {"rows": labels}
+
 
 CASES = {"mixed": (mixed_network, 0.97), "directed": (directed_network, 0.99), "two": (two_domains, 0.99)}
 N_GROUPS = {"mixed": 6, "directed": 6, "two": 4}

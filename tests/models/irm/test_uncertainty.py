@@ -103,7 +103,8 @@ def with_samples(kind: str) -> tuple[Relation, Posterior, Layout]:
         drawn = [np.append(np.arange(k), rng.integers(k, size=n - k)) for k in (2, 4, 4)]
         arrays[f"sampled_{domain}"] = np.array(drawn, dtype=np.int16)
         axes[f"sampled_{domain}"] = (None, None)
-    arrays["sampled_strengths"], axes["sampled_strengths"] = np.zeros((3, 4, 4)), (None,) * 3
+    levels = rng.random((3, 4, 4))
+    arrays["sampled_strengths"], axes["sampled_strengths"] = (levels + levels.transpose(0, 2, 1)) / 2, (None,) * 3
     return relation, Posterior(arrays, axes, layout.domains), layout
 
 

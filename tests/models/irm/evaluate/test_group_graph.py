@@ -91,19 +91,6 @@ def test_clusters_without_members_are_no_nodes() -> None:
     assert set(graph.inner) == {0, 2}
 
 
-def test_two_clusterings_are_refused() -> None:
-    relation, posterior, blocks = three_groups(directed=True)
-    both = Posterior(
-        {"rows": posterior["rows"], "cols": posterior["rows"]},
-        {"rows": (None, "rows"), "cols": (None, "cols")},
-        ("rows", "cols"),
-    )
-    with pytest.raises(ParameterError, match="one clustering"):
-        group_graph(relation, both, blocks)
-    with pytest.raises(ParameterError, match="network"):
-        group_graph(Relation.build(np.eye(30)), posterior, blocks)
-
-
 def test_linked_groups_lie_closer_together() -> None:
     clusters = np.arange(6)
     edges = [GroupEdge(k, m, 0.1, 3.0, 10.0, 5.0) for k, m in ((0, 1), (1, 2), (3, 4), (4, 5), (0, 2))]

@@ -64,15 +64,6 @@ def graph_of(result: Result) -> GroupGraph:
     return group_graph(result.prepared.data, result.posterior, result.blocks)
 
 
-def test_both_sides_stand_in_one_order(club: Result, circle: Result) -> None:
-    for result in (club, circle):
-        arrangement = arrange_result(result)
-        assert arrangement.one
-        assert (arrangement.rows.order == arrangement.columns.order).all()
-        assert (arrangement.rows.borders == arrangement.columns.borders).all()
-        assert (np.diff(result.labels("rows")[arrangement.rows.order]) >= 0).all()
-
-
 def test_pairs_of_an_undirected_network_are_counted_once(club: Result) -> None:
     arrangement = arrange_result(club)
     upper = np.triu_indices(len(arrangement.ones))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pytest
 
 from acvb_core.data.relation import Network, Relation
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.moves import Moves
-from acvb_core.models.irm.state import IrmState, block_counts, lower_bound, tidy
+from acvb_core.models.irm.state import IrmState, block_counts, tidy
 from acvb_core.samples.planted_relations import planted_relation
 from tests.models.irm.adapters import counted
 from tests.models.irm.network.test_one_domain import network
@@ -35,16 +33,6 @@ def mixed_network(seed: int, n: int = 240) -> tuple[Relation, Truth]:
     strengths[0, 1] = strengths[1, 0] = 0.12
     links = np.triu(rng.random((n, n)) < strengths[groups][:, groups], 1)
     return Relation.build(links, network=Network(directed=False)), {"rows": groups}
-
-
-def directed_network(seed: int, n: int = 240) -> tuple[Relation, Truth]:
-    """Six groups with random strengths."""
-    rng = np.random.default_rng(seed)
-    groups = rng.permutation(np.repeat(np.arange(6), n // 6))
-    strengths = rng.beta(0.5, 1.5, (6, 6))
-    links = rng.random((n, n)) < strengths[groups][:, groups]
-    np.fill_diagonal(links, False)
-    return Relation.build(links, network=Network()), {"rows": groups}
 
 
 def two_domains(
@@ -97,33 +85,3 @@ def check_counts(state: IrmState, relation: Relation) -> None:
     for q in state.q.values():
         assert q.min() >= 0.0
         np.testing.assert_allclose(q.sum(axis=1), 1.0, atol=1e-12)
-
-
-class Move(NamedTuple):
-    """One call that made a move."""
-
-    before: IrmState
-    after: IrmState
-    made: dict[str, int]
-    relation: Relation
-
-    @property
-    def rise(self) -> float:
-        """What the lower bound gained (nats)."""
-        return lower_bound(self.after) - lower_bound(self.before)
-
-
-@pytest.fixture
-def moves_made(monkeypatch: pytest.MonkeyPatch) -> list[Move]:
-    """Record every move of every run."""
-    record: list[Move] = []
-    real: Callable[..., Any] = Moves.after
-
-    def after(self: Moves, state: IrmState, method: Any, *rest: Any) -> tuple[IrmState, dict[str, int]]:
-        new, made = real(self, state, method, *rest)
-        if made:
-            record.append(Move(state, new, made, method.relation))
-        return new, made
-
-    monkeypatch.setattr(Moves, "after", after)
-    return record

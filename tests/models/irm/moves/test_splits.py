@@ -10,19 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.core.protocols import no_poll
-from acvb_core.data.relation import Network, Relation
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.models.irm import split
 from acvb_core.models.irm.split import (
     RejectedMoves,
-    Residuals,
     _Side,
     cut_in_two,
     promising_splits,
     split_clusters,
 )
 from acvb_core.models.irm.start import leading_vectors
-from acvb_core.models.irm.state import IrmState, lower_bound, observed_sums, tidy
+from acvb_core.models.irm.state import IrmState, lower_bound, tidy
 from tests.loops import for_each
 from tests.models.irm.adapters import counted
 from tests.models.irm.moves.adapters import (
@@ -121,40 +118,6 @@ def test_gain_of_a_split_is_what_the_bound_gains(
     assert max(gains) > 1.0
 
 
-def directions_of(relation: Relation, labels: dict[str, np.ndarray], k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return members of row cluster k, and the directions in which they may be cut as rows of an array."""
-    state = state_with(relation, labels, sure=1.0)
-    members = np.flatnonzero(state.q["rows"][:, k] > 0.5)
-    sums = (None, None) if state.layout.one_domain else observed_sums(relation, state.q["cols"])
-    residuals = Residuals(state, relation, "rows", k, members, *sums)
-    return members, np.array(list(residuals.directions(np.random.default_rng(0), no_poll)))
-
-
-def test_directions_of_whole_rows_of_profiles_and_of_the_own_block() -> None:
-    """A group that is linked with another and not within is seen in the links of the two among each other."""
-    rng = np.random.default_rng(0)
-    groups = np.repeat([0, 1, 2], [60, 50, 50])
-    strengths = np.array([[0.3, 0.1, 0.1], [0.1, 0.02, 0.3], [0.1, 0.3, 0.02]])
-    links = np.triu(rng.random((160, 160)) < strengths[groups][:, groups], 1)
-    relation = Relation.build(links, network=Network(directed=False))
-    members, directions = directions_of(relation, {"rows": np.minimum(groups, 1)}, 0)
-    assert directions.shape == (6, 100)
-    side = groups[members] == 1
-    seen = [abs(np.corrcoef(direction, side)[0, 1]) for direction in directions]
-    assert max(seen[:2]) > 0.9
-    assert max(seen[4:]) > 0.9
-
-
-def test_unknown_entries_are_no_reason_to_cut() -> None:
-    rng = np.random.default_rng(0)
-    unknown = np.zeros((120, 100), dtype=bool)
-    unknown[:60, :50] = True
-    relation = Relation.build((rng.random((120, 100)) < 0.5) & ~unknown, unknown)
-    _, directions = directions_of(relation, {"rows": np.zeros(120, int), "cols": np.zeros(100, int)}, 0)
-    half = np.arange(120) < 60
-    assert all(abs(np.corrcoef(direction, half)[0, 1]) < 0.5 for direction in directions[:2])
-
-
 @for_each("kind", ["undirected", "two domains"])
 def test_splits_keep_to_the_most_there_may_be(kind: str) -> None:
     relation, truth = small_relation(kind, 0)
@@ -175,25 +138,6 @@ def test_splits_keep_to_the_most_there_may_be(kind: str) -> None:
             assert all(q.shape[1] <= most for q in tried.q.values())
         for domain, q in found.q.items():
             assert q.shape[1] == min(most, freely.q[domain].shape[1])
-
-
-def test_clusters_of_three_to_five_members_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two groups, as different as can be: it is the number that counts."""
-    counts = {}
-    for size, fewest in ((2, None), (3, None), (5, None), (6, None), (5, 5)):
-        groups = np.array([0] * 40 + [1] * 40 + [2] * (size // 2) + [3] * (size - size // 2))
-        strengths = np.array([[0.5, 0.1, 1, 0], [0.1, 0.5, 0, 1], [1, 0, 0, 0], [0, 1, 0, 0]])
-        rng = np.random.default_rng(0)
-        links = np.triu(rng.random((len(groups),) * 2) < strengths[groups][:, groups], 1)
-        relation = Relation.build(links, network=Network(directed=False))
-        state = state_with(relation, {"rows": np.minimum(groups, 2)}, sure=1.0)
-        with monkeypatch.context() as patch:
-            if fewest is not None:
-                patch.setattr(split, "_FEWEST", fewest)
-            found, count, _ = split_clusters(state, relation, {}, RejectedMoves(), rng)
-        counts[size, fewest] = count
-        assert found.q["rows"].shape[1] == 3 + count
-    assert counts == {(2, None): 1, (3, None): 0, (5, None): 0, (6, None): 1, (5, 5): 1}
 
 
 @pytest.fixture

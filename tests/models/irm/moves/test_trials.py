@@ -13,13 +13,12 @@ from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.run import StopRun, run
 from acvb_core.models.irm import moves, split
-from acvb_core.models.irm.moves import MoveMemory, Moves, _Trials, merge_clusters, promising_merges
+from acvb_core.models.irm.moves import MoveMemory, Moves, _Trials, merge_clusters
 from acvb_core.models.irm.spec import MOVES_FROM_AFTER_CHAIN
 from acvb_core.models.irm.split import RejectedMoves, split_clusters
-from acvb_core.models.irm.state import IrmState, lower_bound, tidy
+from acvb_core.models.irm.state import IrmState, lower_bound
 from acvb_core.samples.planted_relations import sparse_relation
-from tests.models.irm.adapters import counted
-from tests.models.irm.moves.adapters import check_counts, mixed_network, small_relation, state_with
+from tests.models.irm.moves.adapters import check_counts, mixed_network
 
 
 def sparse_case(seed: int, **values: Any) -> PreparedRun:
@@ -96,44 +95,6 @@ def test_trials_in_vain_leave_the_state_and_are_not_made_again(kind: str) -> Non
     assert not made
     assert method.sweeps == 0 or kind == "split"  # other splits may come up in another's place
     assert after.moves is None  # the second time without success
-
-
-def test_a_trial_without_prospect_is_given_up() -> None:
-    """A far too low state is not swept to the end, one that rises fast is."""
-    algorithm, state = settled(1)
-    method = Counting(algorithm)
-    trials = _Trials(method, np.random.default_rng(0), no_poll)
-    trials._run_sweeps(state)
-    assert method.sweeps == moves._TRIAL_SWEEPS
-    method.sweeps = 0
-    trials._run_sweeps(state, lower_bound(state) + 1000.0)
-    assert method.sweeps == 1
-    # All is at even odds: the first sweeps gain hundreds of nats.
-    flat = {d: 0.9 / q.shape[1] + 0.1 * q for d, q in state.q.items()}
-    method.sweeps = 0
-    trials._run_sweeps(counted(method.relation, flat, state.hyper), lower_bound(state) - 200.0)
-    assert method.sweeps > 1
-
-
-@pytest.mark.parametrize("kind", ["directed, self-links", "two domains"])
-def test_merges_on_trial_are_the_best_ones_and_come_with_their_members(kind: str) -> None:
-    relation, truth = small_relation(kind, 3, missing=0.1)
-    state = state_with(relation, truth, sure=1.0)
-    every = list(promising_merges(state, 999, -1e9))
-    assert len(every) == sum(q.shape[1] * (q.shape[1] - 1) // 2 for q in state.q.values())
-    for domain in state.q:
-        tried = [(one, members) for one, what, members in every if what == f"merge {domain}"]
-        # Certain responsibilities have no entropy to lose, so the order is that of the bound itself.
-        bounds = [lower_bound(tidy(one, relation, 0.0)[0]) for one, _ in tried]
-        np.testing.assert_allclose(bounds, sorted(bounds, reverse=True), atol=1e-8)
-        few = [one for one, what, _ in promising_merges(state, 2, -1e9) if what == f"merge {domain}"]
-        np.testing.assert_allclose([lower_bound(tidy(one, relation, 0.0)[0]) for one in few], bounds[:2])
-        middle = (bounds[0] + bounds[1]) / 2.0 - lower_bound(state)
-        assert sum(what == f"merge {domain}" for _, what, _ in promising_merges(state, 999, middle)) == 1
-        for one, members in tried:
-            joined = one.q[domain][members].argmax(axis=1)
-            assert len(set(joined.tolist())) == 1
-            assert members.sum() == (one.q[domain].argmax(axis=1) == joined[0]).sum()
 
 
 @pytest.mark.parametrize("inside", ["split", "trial"])

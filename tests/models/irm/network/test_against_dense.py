@@ -12,7 +12,6 @@ from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm import gibbs as sampling
 from acvb_core.models.irm.cvb import CLIMB_FROM
 from acvb_core.models.irm.gibbs import GibbsIrm
-from acvb_core.models.irm.hyper import update_concentration, update_tied
 from acvb_core.models.irm.kernels import network_layout
 from acvb_core.models.irm.model import IrmModel
 from acvb_core.models.irm.network import NetworkPass
@@ -131,20 +130,6 @@ def test_counts_bound_pseudo_loo_and_predictions(kind: str, setting: str) -> Non
     )
     strengths = (case.a + n) / (np.asarray(case.a) + case.b + total)
     np.testing.assert_allclose(model.strengths(posterior), strengths, rtol=1e-12)
-
-
-@each_case
-def test_hyper_parameter_steps(kind: str, setting: str) -> None:
-    case = case_of(kind, setting)
-    state = state_of(case)
-    if case.size > 1:
-        found = update_concentration(case.alpha, case.q.sum(axis=0))
-        assert found == pytest.approx(update_alpha(case.q, case.alpha), rel=1e-12)
-    if state.hyper.per_block:
-        return
-    distinct = state.layout.distinct(case.size)
-    a, b = update_tied(state.hyper.a, state.hyper.b, state.ones, state.entries, distinct)
-    assert (a.item(), b.item()) == pytest.approx(update_ab_tied(case.data, case.q, case.a, case.b), rel=1e-10)
 
 
 @for_each("kind, order", list(product(KINDS, ORDERS)))

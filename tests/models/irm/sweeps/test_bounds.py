@@ -23,13 +23,21 @@ CASES = {
     "mostly missing": {"seed": 3, "shape": (60, 60), "sizes": (7, 7), "missing": 0.9},
     "hard": {"seed": 4, "shape": (60, 50), "sizes": (8, 6), "missing": 0.2, "hard": True},
     "decided": {"seed": 5, "shape": (80, 90), "sizes": (6, 6), "missing": 0.1, "decided": True},
+    "empty": {"seed": 5, "shape": (80, 200), "sizes": (6, 6), "missing": 0.0, "decided": True, "empty": True},
     "spread": {"seed": 7, "shape": (60, 90), "sizes": (8, 7), "missing": 0.4, "hard": True, "spread": 0.2},
 }
 
 
-def case_of(spread: float = 0.0, **options: Any) -> Case:
-    """Return a case of which a share of every column object is spread over all clusters, as a start does."""
+def case_of(spread: float = 0.0, empty: bool = False, **options: Any) -> Case:
+    """Return a case in which a share of every column object is spread over all clusters, as a start does.
+
+    `empty`: the first cluster of rows has one object alone, which returns to its own.
+    """
     case = random_case(**options)
+    if empty:
+        q1 = np.hstack([np.zeros((len(case.q1), 1)), case.q1])
+        q1[np.argmax(case.q1[:, 0] == 1.0)] = np.eye(q1.shape[1])[0]
+        case = case._replace(q1=q1, a=20.0, b=20.0)  # it then expects links for half of all entries
     return case._replace(q2=(1.0 - spread) * case.q2 + spread / case.sizes[1])
 
 
@@ -69,33 +77,6 @@ def test_sweeps_with_bounds_equal_the_dense_ones(options: dict[str, Any]) -> Non
     np.testing.assert_allclose(state.q["rows"], in_state_order(q1), atol=1e-9)
     np.testing.assert_allclose(state.q["cols"], in_state_order(q2), atol=1e-9)
     assert info.pseudo_loo == pytest.approx(pseudo_loo, rel=1e-10)
-
-
-def test_columns_are_updated_without_empty_clusters_of_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The answer is that of the dense sweep, which weighs them all."""
-    case = random_case(5, (80, 200), (6, 6), 0.0, decided=True)
-    q1 = np.hstack([np.zeros((80, 1)), case.q1])
-    q1[np.argmax(case.q1[:, 0] == 1.0)] = np.eye(7)[0]  # it is alone, and goes back
-    case = case._replace(q1=q1, a=20.0, b=20.0)  # an empty cluster expects links for half of all entries
-    widths, begin = [], CoordinateSweep.__init__
-
-    def follow(self: CoordinateSweep, *args: Any) -> None:
-        widths.append(args[2].shape[1])
-        begin(self, *args)
-
-    monkeypatch.setattr(CoordinateSweep, "__init__", follow)
-    expected = oracle_sweep(case, "zeroth", seed=3)
-    state, info = method_of(case, "zeroth").sweep(state_of(case), np.random.default_rng(3))
-    assert widths == [6, 6]
-    assert state.ones.shape == state.entries.shape == (7, 6)
-    for side, q in zip(("rows", "cols"), expected, strict=False):
-        np.testing.assert_allclose(state.q[side], in_state_order(q), atol=1e-9)
-    assert info.pseudo_loo == pytest.approx(expected[2], rel=1e-10)
-    counts = block_counts(relation_of(case.data), state.q)
-    np.testing.assert_allclose(state.ones, counts[0], atol=1e-9)
-    np.testing.assert_allclose(state.entries, counts[1], atol=1e-9)
 
 
 def test_clusters_out_of_reach_get_nothing_and_the_others_share_the_object() -> None:

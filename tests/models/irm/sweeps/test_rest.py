@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -14,9 +13,8 @@ from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.irm.kernels import Limits
 from acvb_core.models.irm.moves import MOVES, MoveMemory
 from acvb_core.models.irm.network import NetworkPass
-from acvb_core.models.irm.state import ACTIVE_CHANGE, ActiveSet, IrmState
+from acvb_core.models.irm.state import ACTIVE_CHANGE, IrmState
 from acvb_core.models.irm.sweep import CoordinateSweep
-from acvb_core.store.states import decode_state, encode_state
 from tests.loops import for_each
 from tests.models.irm.adapters import counted
 from tests.models.irm.moves.adapters import RELATIONS, check_counts, small_relation
@@ -123,20 +121,3 @@ def sweep_of(relation: Any, state: IrmState) -> CoordinateSweep | NetworkPass:
     return CoordinateSweep(
         relation, rows, cols, *state.hyper.blocks(state.ones.shape), state.hyper.alpha["rows"]
     )
-
-
-def test_states_of_earlier_versions_open_under_the_names_of_this_one() -> None:
-    state = sweeps_of(run_of("two domains").algorithm, 2)[-1]
-    tree, arrays = encode_state(state)
-    text = json.dumps(tree)
-    for now, before in (
-        ("irm.state:ActiveSet", "irm.sweeps.rest:Rest"),
-        ('"active"', '"rest"'),
-        ('"active_change"', '"at_rest"'),
-        ('"smoothing_mass"', '"even"'),
-    ):
-        assert now in text
-        text = text.replace(now, before)
-    found = decode_state(json.loads(text), arrays)
-    assert isinstance(found.active, ActiveSet)
-    assert (found.active.sweeps, found.active_change) == (state.active.sweeps, state.active_change)
