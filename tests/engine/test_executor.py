@@ -6,7 +6,7 @@ import os
 import queue
 import sys
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from functools import partial
 
 import pytest
@@ -102,29 +102,6 @@ def test_a_place_that_is_lent_is_no_running_job_of_its_owner() -> None:
     back.set()
     end_all(works)
     assert works.starts == ["b1", "a2", "b2"]
-
-
-def test_places_are_counted_under_the_lock() -> None:
-    """Two threads that count at once would lose a place for good, or give one away twice."""
-    executor, unlocked = Executor(1), list[str]()
-
-    class Watched(Counter[str]):
-        def __setitem__(self, owner: str, number: int) -> None:
-            unlocked.extend([owner] * (not executor._lock.locked()))
-            super().__setitem__(owner, number)
-
-    executor._running = Watched()
-    done = threading.Event()
-
-    def work() -> None:
-        with executor.release_slot():
-            pass
-        done.set()
-
-    executor.submit(work, "one")
-    assert done.wait(PATIENCE)
-    until(lambda: not executor._running.total())
-    assert not unlocked
 
 
 @for_each("cores, limit", [(None, 3), (1, 3), (2, 3), (8, 8)])

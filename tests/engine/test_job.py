@@ -132,6 +132,18 @@ def test_extends_after_the_cap(jobs: list[Job]) -> None:
         job.extend(1)
 
 
+def test_restored_job_is_finished_and_can_continue(jobs: list[Job]) -> None:
+    result = solve(small_run("cvb0", max_sweeps=5))
+    job = Job.restore(result, Executor(1), job_id="old", created=12.0)
+    jobs.append(job)
+    assert (job.inspect().status, job.inspect().verdict) == (Status.FINISHED, Verdict.MAX_SWEEPS)
+    job.extend(1000)
+    assert job.wait(PATIENCE)
+    assert bits(job.inspect().snapshot) == bits(all_snapshots(small_run("cvb0"))[-1])
+    bare = result.with_state(snapshot=replace(result.snapshot, state=None))
+    assert not Job.restore(bare, Executor(1), job_id="old", created=0.0).can_extend
+
+
 def test_extended_at_once_has_not_ended(jobs: list[Job]) -> None:
     """Between saying FINISHED and its thread's last step a job may already have been started again."""
     prepared, gate = gated(small_run("gibbs", max_sweeps=2))
@@ -189,20 +201,6 @@ def test_readers_see_a_consistent_job(jobs: list[Job]) -> None:
         np.testing.assert_array_equal(
             frame.loc[last.sweep - 1, list(row)].to_numpy(float), list(row.values())
         )
-
-
-def test_restored_job_is_finished_and_can_continue(jobs: list[Job]) -> None:
-    job = started(jobs, small_run("cvb0", max_sweeps=5))
-    assert job.wait(PATIENCE)
-    again = Job.restore(job.result(), Executor(1), job_id="old", created=12.0)
-    jobs.append(again)
-    assert again.wait(0.0)
-    assert (again.inspect().status, again.inspect().verdict) == (Status.FINISHED, Verdict.MAX_SWEEPS)
-    bare = job.result().with_state(snapshot=replace(job.result().snapshot, state=None))
-    assert not Job.restore(bare, Executor(1), job_id="old", created=0.0).can_extend
-    again.extend(1000)
-    assert again.wait(PATIENCE)
-    assert bits(again.inspect().snapshot) == bits(all_snapshots(small_run("cvb0"))[-1])
 
 
 def race_of(restarts: int) -> PreparedRun:

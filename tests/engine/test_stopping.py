@@ -144,14 +144,3 @@ def test_the_bar_of_a_stopped_run_is_not_full() -> None:
     )
     for verdict, least, most in ((Verdict.STOPPED, 0.01, 0.9), (Verdict.CONVERGED, 1.0, 1.0)):
         assert least <= replace(seen, snapshot=replace(last, verdict=verdict)).done <= most
-
-
-def test_a_run_after_a_merge_is_not_followed_through_it() -> None:
-    """The merge, at the 20th sweep, changes more than any sweep around it."""
-    change = 0.5 ** np.arange(40.0)
-    change[19:] = 0.9 * 0.5 ** np.arange(21.0)
-    bound = -1e6 + np.cumsum(1000 * change)
-    prepared, sweeps = small_run("vb", tol=1e-9), np.arange(1, 41)
-    for n, expected in ((20, None), (22, None), (30, 9)):
-        left = estimate_sweeps_left(prepared, history_of(lower_bound=bound[sweeps <= n]), 1e9)
-        assert left == (None if expected is None else pytest.approx(expected, abs=2))

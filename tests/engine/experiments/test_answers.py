@@ -58,14 +58,6 @@ def test_topics_are_paired_whatever_their_order() -> None:
     assert stability_of(one, topics("a b x y", "e f g h")) == pytest.approx((2 / 6 + 1.0) / 2)
 
 
-def test_words_of_topics_are_kept() -> None:
-    corpus = acvb_core.load_sample("bars").corpus
-    row = acvb_core.experiment(corpus, ["cvb0"], k=4, splits=1, max_sweeps=5).rows[0]
-    alone = acvb_core.fit(corpus, "cvb0", k=4, heldout=0.1, max_sweeps=5).topics
-    expected = [alone.query("topic == @topic and rank <= 10")["word"].tolist() for topic in range(1, 5)]
-    assert json.loads(row["top_words"]) == expected
-
-
 def test_the_course_of_a_run_ends_at_its_score(women: Experiment) -> None:
     for row in women.rows:
         course = read_progress(row[COURSE])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import Matern
@@ -50,9 +49,3 @@ def test_a_failed_trial_counts_as_the_worst(nothing: float) -> None:
     as_worst = losses.copy()
     as_worst[2] = np.nanmax(np.where(np.isfinite(losses), losses, np.nan))
     assert (most_promising_point(points, losses, 0) == most_promising_point(points, as_worst, 0)).all()
-
-
-def test_a_point_tried_twice_is_no_crash(capfd: pytest.CaptureFixture[str]) -> None:
-    points = np.array([[0.5], [0.5], [0.5], [1.0]])
-    assert 0 <= most_promising_point(points, np.array([1.0, 1.0, 1.0, 2.0]), 0)[0] <= 1
-    assert capfd.readouterr() == ("", "")
