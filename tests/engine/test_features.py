@@ -142,18 +142,6 @@ def test_restarts_race_by_what_is_held_out_if_bounds_cannot_be_compared() -> Non
     assert RaceReport.from_dict(plain | {"judged_by": "lower_bound"}).table()["heldout"].isna().all()
 
 
-def test_samplers_race_by_the_mean_of_their_kept_samples() -> None:
-    """The sample at the rung is the one good one of seed 3; those of seed 4 are all a little off."""
-
-    def tell(seed: int, sweep: int) -> Sweep:
-        off = 0.3 if seed == 4 else 0.0 if sweep == 20 else 6.0
-        return Sweep(guess=TRUTH.mean() + off, kept=max(sweep - 10, 0))
-
-    options: dict[str, Any] = {"raced_by": "heldout", "monitored": None, "sampled": True, "max_sweeps": 25}
-    result = solve(prepared(tell, spec={"seed": 3, "restarts": 2}, schedule=(1, 999), **options))
-    assert result.prepared.spec.seed == 4, "by that sample alone it would be 3"
-
-
 def test_such_restarts_need_something_held_out() -> None:
     with pytest.raises(ParameterError, match=r"nothing is held out.*cannot be compared.*\(restarts 1\)"):
         fit(TABLE, "fab", restarts=2)

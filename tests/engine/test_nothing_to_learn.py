@@ -11,7 +11,6 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.table import Table
-from acvb_core.engine.fitting import compare, fit
 from acvb_core.engine.prepared import prepare_run
 from tests.loops import for_each
 
@@ -44,10 +43,3 @@ def test_a_corpus_and_a_table_of_which_nothing_is_left(monkeypatch: pytest.Monke
     for data, unit in ((corpus, "word"), (table, "cell")):
         with pytest.raises(DataError, match=f"no {unit} to learn from: no {unit} is known. Load data with"):
             prepare_run(data, "vb")
-
-
-def test_every_way_in_refuses() -> None:
-    with pytest.raises(DataError, match="no entry to learn from"):
-        fit(UNKNOWN)
-    with pytest.raises(DataError, match="no pair to learn from"):
-        compare(PAIR, ["vb", "cvb0"], heldout=0.9)

@@ -60,16 +60,6 @@ def test_windows_of_a_stream_are_diagnosed_and_add_up_to_passes(method: str) -> 
     assert snapshots[-1].verdict is Verdict.MAX_SWEEPS
 
 
-@for_each("track", [True, False])
-def test_bound_of_a_mean_is_known_where_its_responsibilities_are(track: bool) -> None:
-    prepared = topic_run("acvb0", track=track, burn_in=5, max_sweeps=12)
-    snapshots = all_snapshots(prepared, schedule=Schedule(1, 100))
-    assert all(s.lower_bound is not None for s in snapshots[:5])  # of the sweep
-    for snapshot in snapshots[5:]:
-        assert (snapshot.lower_bound is not None) == track
-        assert ("collapsed_bound" in snapshot.extras) == track
-
-
 def test_stop_in_the_diagnostics_keeps_the_sweep_and_what_was_evaluated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -8,15 +8,13 @@ from dataclasses import replace
 import pytest
 
 from acvb_core.cli.output import result_text
-from acvb_core.engine.executor import Executor
-from acvb_core.engine.fitting import Comparison, fit, solve
+from acvb_core.engine.fitting import Comparison, fit
 from acvb_core.engine.history import Verdict
-from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import run_json
 from acvb_core.views.comparison_table import comparison_table
-from tests.engine.fakes import small_relation, small_run
+from tests.engine.fakes import small_relation
 from tests.loops import for_each
 
 
@@ -70,17 +68,3 @@ def test_a_run_says_which_rule_ended_it_while_assignments_still_change(
     assert f"Assignments still changed by {last.change:.1e}: this rule does not judge them." in result.reason
     assert result.reason in result_text(result, [], None)
     assert result.with_state(snapshot=replace(last, verdict=Verdict.STOPPED)).reason == ""
-
-
-@for_each("values", [{}, {"max_sweeps": 3}])
-def test_only_a_run_that_can_continue_keeps_its_state(values: dict[str, int]) -> None:
-    """It may be by far the largest part."""
-    prepared = small_run("vb", **values)
-    job = Job(prepared, Executor(1)).start()
-    assert job.wait(180)
-    result = solve(prepared)
-    assert job.inspect().verdict is result.verdict
-    for kept in (job.result().snapshot, result.snapshot):
-        assert (kept.state is not None) == bool(values)
-        assert kept.posterior is not None
-    assert job.can_extend == bool(values)

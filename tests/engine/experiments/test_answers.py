@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import acvb_core
-from acvb_core.engine.experiments.answers import COURSE, measure_stability, read_progress
+from acvb_core.engine.experiments.answers import measure_stability
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.evaluate.agreement import agreement
 
@@ -56,12 +56,3 @@ def test_topics_are_paired_whatever_their_order() -> None:
     assert stability_of(one, topics("h g f e", "d c b a")) == 1.0
     assert stability_of(one, topics("p q r s", "t u v w")) == 0.0
     assert stability_of(one, topics("a b x y", "e f g h")) == pytest.approx((2 / 6 + 1.0) / 2)
-
-
-def test_the_course_of_a_run_ends_at_its_score(women: Experiment) -> None:
-    for row in women.rows:
-        course = read_progress(row[COURSE])
-        assert (np.diff(course[:, 0]) >= 0).all()
-        assert 1 < len(course) <= 40
-        assert course[-1, 1] == pytest.approx(row["heldout_log_likelihood"], rel=1e-6)
-        assert course[-1, 0] <= row["cpu_seconds"] * 1.001

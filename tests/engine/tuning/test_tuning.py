@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,12 @@ import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.spec import Range
-from acvb_core.engine import tuning as module
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.study import FAILED, finish_study, make_runs
 from acvb_core.engine.tuning import Tuning, build_search_space, plan_search, sobol_point, tune
 from acvb_core.registry import method_row
 from tests.engine.fakes import bits
-from tests.engine.tuning.tunings import CORPUS, OPTIONS, RANGES, all_of, small_search, told
+from tests.engine.tuning.tunings import CORPUS, OPTIONS, all_of, small_search, told
 from tests.loops import for_each
 
 
@@ -80,21 +78,6 @@ def test_nothing_is_tried_twice() -> None:
     assert len(few.trials) == 5
 
 
-@pytest.fixture
-def row() -> Any:
-    """A method that declares what is worth tuning."""
-    return replace(method_row("lda", "cvb0"), tuned=RANGES, streams=False)
-
-
-def test_the_registry_says_what_is_tuned(row: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "method_row", lambda model, name: row)
-    options = {name: value for name, value in OPTIONS.items() if name != "ranges"}
-    assert plan_search(CORPUS, "cvb0", **options).space.names == ("alpha", "beta")
-    assert plan_search(CORPUS, "cvb0", **options, beta=0.1).space.names == ("alpha",)
-    with pytest.raises(ParameterError, match="all settings that could be tuned are given"):
-        plan_search(CORPUS, "cvb0", **options, alpha=0.1, beta=0.1)
-
-
 def test_the_steps_of_a_stream_are_tuned() -> None:
     """Over one epoch, by the completion of documents that are held out."""
     found = tune(CORPUS, "scvb0", 10, heldout_documents=0.2, k=10)
@@ -121,6 +104,7 @@ def test_documents_are_held_out_unless_words_are() -> None:
     "options, says",
     [
         ({"trials": 0}, "trials is 0"),
+        ({"alpha": 0.1, "beta": 0.1}, "all settings that could be tuned are given"),
         ({"k": 0}, "k is 0"),
         ({"ranges": ()}, "nothing to tune: it has no steps"),
         ({"ranges": (Range("wings", 0, 1),)}, "no setting 'wings'"),
