@@ -6,7 +6,6 @@ import io
 import json
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,11 @@ import pandas as pd
 import pytest
 
 from acvb_core.core.clusters import rearrange
-from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.export import pyldavis_json
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import write_run
 from acvb_core.store.runs import RunStore
@@ -77,15 +74,6 @@ def test_one_topic_number_in_every_file(result: Result, tmp_path: Path, turn: bo
         assert (np.diff(of_topic["probability"]) <= 0).all()
     assert n_dk.sum() == pytest.approx(result.prepared.train.n_tokens, rel=1e-4), "held-out words are not in"
     assert float(history["loo_perplexity"].iloc[-1]) == result.snapshot.extras["loo_perplexity"]
-
-
-def test_pyldavis(result: Result) -> None:
-    told = json.loads(pyldavis_json(result, n_words=5))
-    assert told["topic.order"] == list(range(1, 7)), "topics have the numbers that they have everywhere"
-    masses = result.posterior.masses()["topics"]
-    np.testing.assert_allclose(told["mdsDat"]["Freq"], 100 * masses / masses.sum(), rtol=0.05)
-    with pytest.raises(ParameterError, match="model 'irm' has no topics"):
-        pyldavis_json(SimpleNamespace(prepared=SimpleNamespace(spec=SimpleNamespace(model="irm"))))  # type: ignore[arg-type]
 
 
 def repeated(snippet: str) -> Result:

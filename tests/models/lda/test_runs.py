@@ -21,12 +21,12 @@ from acvb_core.engine.history import Verdict
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import Schedule
 from acvb_core.evaluate import heldout
-from acvb_core.models.lda import cvb, kernels, start, vb
+from acvb_core.models.lda import cvb, kernels, vb
 from acvb_core.models.lda import state as lda_state
 from acvb_core.models.lda.cvb import CollapsedLda, sum_counts
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.model import LdaModel
-from acvb_core.models.lda.start import random_responsibilities, warm_responsibilities
+from acvb_core.models.lda.start import warm_responsibilities
 from acvb_core.models.lda.state import (
     BEGINNING,
     BlockPartition,
@@ -60,18 +60,6 @@ def _many_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------- starts
-
-
-def test_random_responsibilities(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The draw can be stopped between pieces, whose size does not change the numbers."""
-    q = random_responsibilities(3_000, 5, np.random.default_rng(0))
-    np.testing.assert_allclose(q.sum(axis=1), 1.0, rtol=1e-6)
-    np.testing.assert_allclose(q.mean(axis=0), 0.2, atol=0.02)
-    monkeypatch.setattr(start, "_NUMBERS", 37)
-    calls: list[int] = []
-    pieces = random_responsibilities(3_000, 5, np.random.default_rng(0), lambda: calls.append(1))
-    assert pieces.tobytes() == q.tobytes()
-    assert len(calls) >= 3_000 * 5 / 37
 
 
 def test_responsibilities_of_trained_topics() -> None:

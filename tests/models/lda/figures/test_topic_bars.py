@@ -50,14 +50,6 @@ def test_bars_are_tokens_of_the_topic_over_those_of_the_corpus() -> None:
     assert not few["tickformat"].endswith("s")  # which would write half an occurrence as "500m"
 
 
-def test_no_topic_has_more_of_a_word_than_the_corpus() -> None:
-    """The prior's share in a probability is no token."""
-    smoothed = ranked().assign(frequency=1)
-    shown = trace(topic_bars(smoothed, 1, tokens=100.0), "values")
-    assert shown["x"] == pytest.approx([1, 1, 1, 1])
-    assert shown["text"][0].strip() == "1 of 1"
-
-
 def test_words_are_shown_as_they_are() -> None:
     n = len(AWKWARD_WORDS)
     words = ranked_words(np.full((1, n), 1 / n), np.ones(n), AWKWARD_WORDS, n=n)
