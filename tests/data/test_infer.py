@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,6 @@ from acvb_core.data.infer import guess_encodings, guess_kind, read_beginning
 from tests.data.support import saved, zipped
 from tests.loops import for_each
 
-ROOT = Path(__file__).resolve().parents[2]
 WORDS = "the harbour was quiet and the boats lay close together while somebody sang about rain".split()  # noqa: SIM905
 LONG = [" ".join(WORDS[(i * 7 + j * (i + 3)) % len(WORDS)] for j in range(200)) for i in range(30)]
 STORIES = pd.DataFrame(
@@ -24,7 +22,6 @@ STORIES = pd.DataFrame(
 ANSWERS = pd.DataFrame({"nr": range(30), "says": [text[:90] + str(i) for i, text in enumerate(LONG)]})
 FLOWERS = "length,width,kind\n" + "".join(f"{4 + i / 10},{3 - i / 20},{'ab'[i % 2]}\n" for i in range(20))
 ORDERS = "id,from_user,to_item,weight\n" + "".join(f"{i + 7},u{i // 3},i{i % 5},{i % 4}\n" for i in range(20))
-LINKS = pd.DataFrame({"a": ["x", "y"], "b": ["u", "v"]})
 GRAPHML = (
     b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">'
     b'<node id="a"/><node id="b"/><edge source="a" target="b"/></graph></graphml>'
@@ -82,14 +79,6 @@ def test_text_files_are_recognised_with_the_reason(name: str, content: str, kind
     ])  # fmt: skip
 def test_other_files_are_recognised(name: str, content: bytes, kind: str) -> None:
     assert guess_kind(content, name).kind == kind
-
-
-@for_each("sample, kind", [
-        ("bible.csv.gz", "texts"), ("debtag_games.csv", "relation"), ("survey.csv", "relation"),
-        ("fertility.csv", "table"), ("karate.csv", "network"),
-    ])  # fmt: skip
-def test_the_samples_files_are_recognised(sample: str, kind: str) -> None:
-    assert guess_kind(ROOT / "sample_data" / sample, sample).kind == kind
 
 
 def test_a_large_file_is_judged_by_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import json
 import resource
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,7 +23,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.table import Table
 from acvb_core.data.table_build import load_table
 from acvb_core.engine.fitting import fit
-from acvb_core.store.codecs import CORPORA, TABLES
+from acvb_core.store.codecs import TABLES
 from acvb_core.store.export import write_run
 from tests.data.support import EVERYTHING
 from tests.loops import for_each
@@ -136,16 +134,6 @@ def test_more_columns_than_files_can_be_open_are_kept_on_disk(tmp_path):
     assert disk.column("c299").tolist() == [1, 2]
 
 
-def test_the_store_keeps_them(tmp_path, corpus):
-    CORPORA.write(tmp_path / "c.npz", corpus)
-    back = CORPORA.read(tmp_path / "c.npz")
-    assert_metadata(back.metadata)
-    assert CORPORA.key(back) == CORPORA.key(corpus)
-    other = load_corpus(TABLE.replace(b'2023-12-01,"a', b'2023-12-02,"a'), **OPTIONS).data
-    assert other.fingerprint == corpus.fingerprint
-    assert CORPORA.key(other) != CORPORA.key(corpus)
-
-
 CELLS = """who,x,y,born,stars,note,kind
 Ann,1,5,2024-01-31,4.5,=risk,u
 Bob,2,4,,1,"a, b",v
@@ -187,14 +175,6 @@ def test_the_metadata_of_a_table_are_stored_and_exported(tmp_path):
         Table.build(table.values, metadata={"x": [1, 2]})
 
 
-def test_metadata_of_too_many_different_values_are_not_kept(monkeypatch):
-    monkeypatch.setattr("acvb_core.data.table_columns._MOST_DIFFERENT", 3)
-    text = "x,y,note\n" + "".join(f"{i},{i * i},text {i}\n" for i in range(5))
-    loaded = load_table(text.encode(), leave_out="note", block_bytes=20)
-    assert loaded.data.metadata == {}
-    assert "1 column left out as asked: 'note'." in loaded.report.lines()
-
-
 HALF, MENDED = "half \ud800 pair", "half \\ud800 pair"
 NAMES = [HALF, "b", "c"]
 
@@ -220,7 +200,6 @@ def test_a_run_on_such_names_can_be_written(kind: str, tmp_path: Path) -> None:
 
 
 NUMBERS = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 1.0]])
-LARGE = [2.0**53, 2.0**53 + 2, 5.0]
 
 
 def test_whole_numbers_are_one_name_with_and_without_a_point() -> None:
@@ -237,17 +216,3 @@ def test_whole_numbers_are_one_name_with_and_without_a_point() -> None:
     grouped = load_table(frame.assign(label=[1.0, np.nan, 2.0]), label_column="label").data
     assert grouped.labels is not None
     assert grouped.labels.tolist() == ["1", "", "2"]
-
-
-def test_numbers_that_were_rounded_name_nothing() -> None:
-    frame = pd.DataFrame(NUMBERS, columns=["x", "y"])
-    text = b"key,x,y\n1.23457E+11,1,2\n1.23458E+11,3,5\n7,4,1\n"
-    doors: list[Callable[[], Any]] = [
-        lambda: load_table(frame.assign(key=LARGE), row_labels="key"),
-        lambda: load_table(frame.assign(key=LARGE), label_column="key"),
-        lambda: load_table(text, row_labels="key"),
-        lambda: Table.build(NUMBERS, rows=LARGE),
-    ]
-    for door in doors:
-        with pytest.raises(DataError, match="this id is a rounded number"):
-            door()

@@ -133,16 +133,6 @@ def test_a_column_says_whether_links_have_a_direction(heading: str, word: str, d
     assert asked.data.network.directed is not directed
 
 
-def test_links_with_and_without_a_direction_are_asked_about() -> None:
-    text = b"Source,Target,Type\n1,2,Directed\n2,3,Undirected\n3,1,Directed\n"
-    with pytest.raises(DataError, match="line 3, column 3: some links have a direction and some have none"):
-        load_relation(text)
-    assert load_relation(text, directed=True).data.n_ones == 3
-    late = b"Source,Target,Type\n" + b"1,2,Directed\n" * 300 + b"3,1,Both\n"
-    with pytest.raises(DataError, match="line 302, column 3: 'Both' says neither"):
-        load_relation(late)
-
-
 def test_ends_of_sorted_pairs_give_no_direction_by_themselves() -> None:
     """Undirected links are exported like that. Every such list was a directed network."""
     names, pairs = "from,to", "1,2\n1,10\n2,10\n10,11\n11,11\n"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import gzip
-import io
 
 import pytest
-from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import load_corpus
@@ -78,13 +76,6 @@ def test_fault_is_named_in_a_plain_and_in_a_gzipped_file(case, packed):
     assert words in error.what
 
 
-def test_npz_contradiction_names_the_entry():
-    matrix = sparse.coo_array(([1.0, 0.0], ([1, 1], [2, 2])), shape=(3, 4))
-    out = io.BytesIO()
-    sparse.save_npz(out, matrix)
-    assert "row 2, column 3 is given as a link and as no link" in fault(out.getvalue()).what
-
-
 @for_each(
     "options",
     [
@@ -116,11 +107,6 @@ def test_a_line_of_words_alone_is_no_relation(text: str) -> None:
     assert load_relation(text.encode(), header=False).data.n_ones == 1
     with pytest.raises(DataError, match="column names and no data"):
         load_relation(text.encode(), header=True)
-
-
-@for_each("text", ["1,2\n", "Ann,Fair,1\n", "Ann,Fair,0.5\n", "Ann,Ann\n"])
-def test_a_line_that_cannot_name_columns_is_data(text: str) -> None:
-    assert load_relation(text.encode()).data.n_ones == 1
 
 
 TEXT = "The quick brown fox number {} jumps over a lazy dog by the river bank"

@@ -5,33 +5,25 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import strategies as st
 from scipy import io as scipy_io
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.relation import Network, Relation
+from acvb_core.data.relation import Relation
 from acvb_core.data.relation_readers import inspect_source, load_relation
 from benchmarks.read_edges import write_edges
 from tests.data.support import saved
 from tests.loops import for_each
-
-# Anything a person can type, quotes, commas, line breaks and blanks inside included. Without quotes around it, a
-# label can neither begin nor end with a blank, so labels do not.
-labels = st.text(
-    st.characters(exclude_categories=["Cc", "Cs"]) | st.sampled_from('",;\t|\n'), min_size=1
-).filter(lambda text: text == text.strip() and "\r" not in text and not text.startswith("\ufeff"))
 
 
 def assert_same(relation: Relation, rows, columns, table) -> None:
@@ -95,14 +87,6 @@ def test_threshold_is_exclusive_and_reported():
     assert found.report.lines()[0] == (
         "Values from 3 to 4.5 are used as linked or not linked only: 1 above 4 as linked, 2 other than 0 as not linked."
     )
-
-
-def test_a_known_value_prevails_over_missing():
-    found = loaded("row,col,value\na,x,1\na,x,NA\nb,x,NA\nb,x,0\nc,x,NA\n")
-    np.testing.assert_array_equal(found.data.ones.toarray().ravel(), [1, 0, 0])
-    np.testing.assert_array_equal(found.data.missing.toarray().ravel(), [0, 0, 1])
-    assert found.report.count("known_over_missing") == 2
-    assert found.report.count("duplicates") == 0
 
 
 def test_value_column_can_be_switched_off_or_chosen():
@@ -229,123 +213,49 @@ def test_a_long_file_takes_little_more_memory_than_its_links(tmp_path):
     assert found["peak_mb_above_baseline"] < 3 * found["csr_mb"] + 50
 
 
-pa = pytest.importorskip("pyarrow")
+ROWS, COLUMNS = ["Ann", "Bob", "Cy", "Dora Lee"], ["fair", "ball", "tea"]
+CELLS = np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [0, 0, 1]])
+TRIPLES = [(ROWS[i], COLUMNS[j], int(CELLS[i, j])) for i, j in np.ndindex(CELLS.shape)]
+PAIRS = [(row, column) for row, column, value in TRIPLES if value]
+FRAME = pd.DataFrame(CELLS, index=pd.Index(ROWS), columns=COLUMNS)
+LINKS = pd.DataFrame(TRIPLES, columns=["source", "target", "value"])
+GRAPH = nx.Graph(PAIRS)
+nx.set_node_attributes(GRAPH, {name: int(name in COLUMNS) for name in ROWS + COLUMNS}, "bipartite")
+
+#: Forms that hold the names, and those that do not.
+NAMED_FORMS: dict[str, Callable[[], Any]] = {
+    "comma": lambda: LINKS.to_csv(index=False).encode(),
+    "tab, gzipped": lambda: gzip.compress(LINKS.to_csv(index=False, sep="\t").encode()),
+    "semicolon, no head": lambda: LINKS.to_csv(index=False, header=False, sep=";").encode(),
+    "matrix": lambda: FRAME.to_csv().encode(),
+    "node-link, edges": lambda: json.dumps(nx.node_link_data(GRAPH, edges="edges")).encode(),
+    "graph": lambda: GRAPH,
+    "view of a graph": lambda: GRAPH.copy(as_view=True),
+    "pairs": lambda: PAIRS,
+    "triples": lambda: TRIPLES,
+    "lists": lambda: list(map(list, PAIRS)),
+    "generator": lambda: iter(PAIRS),
+    "array of pairs": lambda: np.array(PAIRS),
+    "frame": lambda: FRAME,
+    "nullable frame": lambda: FRAME.astype("Int64"),
+    "long frame": lambda: LINKS[["value", "source", "target"]],
+}
+PLAIN_FORMS: dict[str, Callable[[], Any]] = {
+    "MatrixMarket": lambda: saved(scipy_io.mmwrite, sparse.coo_array(CELLS)),
+    "npz": lambda: saved(sparse.save_npz, sparse.csr_array(CELLS)),
+    "array": lambda: CELLS,
+    "csr": lambda: sparse.csr_array(CELLS),
+    "coo matrix": lambda: sparse.coo_matrix(CELLS),
+}
 
 
-class Data(NamedTuple):
-    """What every form holds: labels and cells of 0 and 1, shape (n_rows, n_columns)."""
-
-    rows: list[str]
-    columns: list[str]
-    cells: np.ndarray
-    options: dict[str, Any]
-    network: Network | None = None
-
-    @property
-    def triples(self) -> list[tuple[str, str, int]]:
-        where = np.ndindex(self.cells.shape)
-        return [(self.rows[i], self.columns[j], int(self.cells[i, j])) for i, j in where]
-
-    @property
-    def pairs(self) -> list[tuple[str, str]]:
-        return [(row, column) for row, column, value in self.triples if value]
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        return pd.DataFrame(self.cells, index=pd.Index(self.rows), columns=self.columns)
-
-    @property
-    def links(self) -> pd.DataFrame:
-        return pd.DataFrame(self.triples, columns=["source", "target", "value"])
-
-    @property
-    def named(self) -> dict[str, Any]:
-        """Names for forms that have none."""
-        return {"row_nodes": self.rows, "column_nodes": self.columns}
-
-
-RELATION = Data(
-    ["Ann", "Bob", "Cy", "Dora Lee"],
-    ["fair", "ball", "tea"],
-    np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [0, 0, 1]]),
-    {"domains": "two"},
-)
-NAMES = ["Ann", "Bob", "Cy", "Dora Lee"]
-NETWORK = Data(
-    NAMES,
-    NAMES,
-    np.array([[0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 1], [0, 1, 0, 0]]),
-    {"domains": "one", "directed": True},
-    Network(directed=True),
-)
-
-
-def drawn(data: Data) -> nx.Graph:
-    found = nx.Graph() if data.network is None else nx.MultiDiGraph()
-    found.add_nodes_from(data.rows, bipartite=0)
-    found.add_nodes_from(data.columns if data.network is None else (), bipartite=1)
-    found.add_edges_from(data.pairs)
-    return found
-
-
-def text(data: Data, delimiter: str, head: str = "") -> bytes:
-    lines = [delimiter.join(map(str, triple)) for triple in data.triples]
-    return "\n".join([*([head] if head else []), *lines]).encode()
-
-
-def database(data: Data, path: Path) -> Path:
-    with sqlite3.connect(path) as held:
-        data.links.to_sql("links", held, index=False)
-    held.close()
-    return path
-
-
-def node_link(data: Data, links: str) -> bytes:
-    return json.dumps(nx.node_link_data(drawn(data), edges=links)).encode()
-
-
-#: What is handed over, and what is to be said of it beside what the data are.
-FORMS: dict[str, Callable[[Data, Path], tuple[Any, dict[str, Any]]]] = {
-    "comma": lambda data, path: (text(data, ",", "source,target,value"), {}),
-    "tab, gzipped": lambda data, path: (gzip.compress(text(data, "\t", "a\tb\tc")), {}),
-    "semicolon, no head": lambda data, path: (text(data, ";"), {}),
-    "matrix": lambda data, path: (data.frame.to_csv().encode(), {}),
-    "MatrixMarket": lambda data, path: (saved(scipy_io.mmwrite, sparse.coo_array(data.cells)), data.named),
-    "npz": lambda data, path: (saved(sparse.save_npz, sparse.csr_array(data.cells)), data.named),
-    "GraphML": lambda data, path: (saved(lambda out: nx.write_graphml(drawn(data), out)), {}),
-    "node-link, edges": lambda data, path: (node_link(data, "edges"), {}),
-    "SQLite": lambda data, path: (database(data, path / "links.db"), {}),
-    "graph": lambda data, path: (drawn(data), {}),
-    "view of a graph": lambda data, path: (drawn(data).copy(as_view=True), {}),
-    "pairs": lambda data, path: (data.pairs, {}),
-    "triples": lambda data, path: (data.triples, {}),
-    "lists": lambda data, path: (list(map(list, data.pairs)), {}),
-    "generator": lambda data, path: (iter(data.pairs), {}),
-    "array of pairs": lambda data, path: (np.array(data.pairs), {}),
-    "array": lambda data, path: (data.cells, data.named),
-    "csr": lambda data, path: (sparse.csr_array(data.cells), data.named),
-    "coo matrix": lambda data, path: (sparse.coo_matrix(data.cells), data.named),
-    "frame": lambda data, path: (data.frame, {}),
-    "nullable frame": lambda data, path: (data.frame.astype("Int64"), {}),
-    "long frame": lambda data, path: (data.links, {}),
-    "long frame, columns named": lambda data, path: (
-        data.links[["value", "target", "source"]], {"source": "source", "target": "target", "value": "value"}
-    ),
-    "Arrow table": lambda data, path: (pa.Table.from_pandas(data.links), {}),
-}  # fmt: skip
-
-
-@for_each("data", [RELATION, NETWORK])
-@for_each("form", list(FORMS))
-def test_every_form_is_the_same_relation(form: str, data: Data, tmp_path: Path) -> None:
-    given, options = FORMS[form](data, tmp_path)
-    network = data.network
-    columns = None if network else data.columns
-    wanted = Relation.build(data.cells, row_labels=data.rows, column_labels=columns, network=network)
-    found = load_relation(given, **options, **data.options).data
-    assert found.row_labels.tolist() == data.rows
-    assert found.column_labels.tolist() == data.columns
-    assert found.fingerprint == wanted.fingerprint
+@for_each("form", [*NAMED_FORMS, *PLAIN_FORMS])
+def test_every_form_is_the_same_relation(form: str) -> None:
+    named = {} if form in NAMED_FORMS else {"row_nodes": ROWS, "column_nodes": COLUMNS}
+    found = load_relation((NAMED_FORMS | PLAIN_FORMS)[form](), domains="two", **named).data
+    assert found.row_labels.tolist() == ROWS
+    assert found.column_labels.tolist() == COLUMNS
+    assert found.fingerprint == Relation.build(CELLS).fingerprint
 
 
 def test_matrix_market_kinds():

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.corpora.readers import load_corpus
-from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.table import Image, Table
 from acvb_core.data.table_build import inspect_table, load_table
 from tests.data.support import saved
@@ -241,15 +239,6 @@ def test_frames_that_are_no_tables(frame, words):
 def test_options_that_make_no_sense(options):
     with pytest.raises(ParameterError):
         load_table(b"a,b\n1,2\n3,4\n", **options)
-
-
-@for_each(
-    "load, source",
-    [(load_table, [[1, 2], [3, 4]]), (load_relation, None), (load_corpus, None)],
-)
-def test_objects_that_are_not_a_source_are_refused(load, source):
-    with pytest.raises(ParameterError, match=type(source).__name__):
-        load(source)
 
 
 def test_looking_at_a_file():

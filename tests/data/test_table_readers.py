@@ -23,7 +23,6 @@ from scipy import sparse
 
 import acvb_core
 from acvb_core.core.errors import DataError
-from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation_readers import load_relation
 from acvb_core.data.sources.values import find_style
@@ -60,18 +59,6 @@ def test_numbers_are_read_to_the_last_bit():
     texts += ["-0", "0.000000000000000000000000000001", "1" * 45, "0." + "3" * 60, "1e-400", "0e999", "00012"]
     loaded = load("a,b\n" + "".join(f"{text},{i}\n" for i, text in enumerate(texts)))
     np.testing.assert_array_equal(loaded.data.values[:, 0], [float(text) for text in texts])
-
-
-@for_each("block", [1, 7, 64, 1 << 19])
-def test_blocks_do_not_show(block):
-    text = "name,a,b\n" + "".join(f'"r, {i}",{i / 7!r},{"NA" if i % 5 == 0 else i}\n' for i in range(40))
-    loaded = load(text, block_bytes=block)
-    check(
-        loaded,
-        [[i / 7, NAN if i % 5 == 0 else i] for i in range(40)],
-        ["a", "b"],
-        [f"r, {i}" for i in range(40)],
-    )
 
 
 def test_further_signs_for_missing_cells():
@@ -325,17 +312,6 @@ def test_columns_that_are_no_numbers_can_be_left_out(kind: str) -> None:
     assert load_table(frame, leave_out=["odd"]).data.columns.tolist() == ["x"]
 
 
-def test_numbers_keep_every_bit_and_signs_for_missing_cells_apply() -> None:
-    values = [0.1, -99, 1 / 3, 123456789.12345679]
-    for form in (pa.float64(), pa.float32()):
-        column = pa.array(values, form)
-        loaded = load_table(pa.table({"x": column, "y": ["1", "-99", "-99.0", "4"]}), missing=["-99"])
-        wanted = column.to_numpy().astype(np.float64)
-        wanted[1] = NAN
-        np.testing.assert_array_equal(loaded.data.values[:, 0], wanted)
-        np.testing.assert_array_equal(loaded.data.values[:, 1], [1, NAN, NAN, 4])
-
-
 #: Fields, the signs that they have without doubt, and the number that the first of them is.
 STYLES = [
     (["1.234"], ".", "", 1.234),
@@ -397,11 +373,3 @@ def test_columns_that_contradict_each_other_are_read_plainly() -> None:
     # What is no number in any style, or stands for a missing cell, says nothing of the others.
     cells = load_table(b"a;b\n1,5;1\n.;2\n2,5;4\n").data.values
     np.testing.assert_array_equal(cells, [[1.5, 1], [np.nan, 2], [2.5, 4]])
-
-
-@for_each("on_disk", [False, True])
-def test_word_counts_are_read_with_thousands(on_disk: bool, tmp_path: Path) -> None:
-    text = b"doc;word;count\nx;river;1.234\nx;bank;3,0\ny;bank;1.000\ny;sea;2.345.678\n"
-    loaded = read_to_disk(text, tmp_path / "c") if on_disk else load_corpus(text)
-    corpus = loaded.data.in_memory() if on_disk else loaded.data
-    assert corpus.counts.sum() == 1234 + 3 + 1000 + 2345678

@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.tokenise import Tokeniser
@@ -113,21 +113,6 @@ def test_bombs_are_refused(monkeypatch):
     assert "more than 0.000977 GB" in fault(bomb).what
     many = zipped({f"{i}.txt": zeros[: 1 << 17] for i in range(9)}, compression=zipfile.ZIP_DEFLATED)
     assert "more than 0.000977 GB" in fault(many).what  # none is too large, together they are
-
-
-@for_each(
-    "source, options",
-    [
-        (TWO, {"format": "words"}),
-        (TWO, {"vocabulary": b"river\nbank\n"}),
-        (TWO, {"text_column": 0}),
-        (TABLE, {"word_column": 1}),
-        (UCI + b"1 1 1\n2 1 1\n", {"tokeniser": Tokeniser()}),
-    ],
-)
-def test_wrong_settings_are_refused(source, options):
-    with pytest.raises(ParameterError):
-        load_corpus(source, **options)
 
 
 def test_an_option_that_there_is_not(tmp_path):

@@ -19,7 +19,6 @@ from acvb_core.data.corpora.tokenise import (
     TOKEN_PATTERN,
     Tokeniser,
     find_spans,
-    is_number,
 )
 from tests.loops import for_each, rotate
 
@@ -259,32 +258,6 @@ def test_a_model_made_with_a_function_needs_it_again(tmp_path):
     assert lists.to_numpy()[:, 1:] == pytest.approx(wanted)
 
 
-LISTS = [["The", "cat", "1996"], ["The", "dog", "cat"], [], ["dog", "x y", "cat", "of"]]
-
-
-def test_lists_of_words_are_taken_as_they_are():
-    loaded = load_corpus(LISTS)
-    assert loaded.data.vocabulary.tolist() == ["The", "cat", "dog"]
-    assert loaded.data.counts.toarray().tolist() == [[1, 1, 0], [1, 1, 1], [0, 0, 0], [0, 1, 1]]
-    assert (loaded.data.texts, loaded.report.count("dropped_too_rare")) == (None, 3)
-    assert loaded.report.count("empty_documents") == 1
-    asked = load_corpus(LISTS, tokeniser=Tokeniser(min_documents=1)).data
-    assert asked.vocabulary.tolist() == ["cat", "dog", "x y"]
-
-
-def test_lists_of_words_and_texts_are_kept_apart():
-    result = acvb_core.fit([line.split() for line in MANY], "cvb0", k=2, max_sweeps=5)
-    assert result.transform([["dog", "house", "unseen"]])[["tokens", "unknown"]].to_numpy().tolist() == [
-        [2, 1]
-    ]
-    with pytest.raises(ParameterError, match="were lists of words"):
-        result.transform(["dog house"])
-    with pytest.raises(ParameterError, match="lists of words already"):
-        load_corpus(LISTS, tokeniser=str.split)
-    with pytest.raises(ParameterError, match=r"document 2 is a list with a int \(3\)"):
-        load_corpus([["a"], ["b", 3]])
-
-
 #: On forty letters this takes 2^40 steps.
 ENDLESS = r"(?:a+)+\b\d"
 LONG = "a" * 40 + "!"
@@ -332,9 +305,3 @@ def test_every_way_to_cut_texts_refuses_it(read, tmp_path):
     with pytest.raises(ParameterError, match="takes more than"):
         read(tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_numbers():
-    assert [is_number(w) for w in ("1996", "1_000", "½", "3.14", "b2b", "x", "_", "２０")] == [
-        True, True, True, True, False, False, False, True,
-    ]  # fmt: skip

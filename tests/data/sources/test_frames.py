@@ -159,16 +159,6 @@ def test_the_visible_sheet_with_most_rows_is_read(engine: str) -> None:
     assert load_table(book).data.columns.tolist() == ["height", "width", "depth"]
 
 
-def test_a_hidden_sheet_is_read_only_if_it_is_chosen_or_the_only_one() -> None:
-    lists = pd.DataFrame({"person": list("abcdefgh"), "event": list("ABABABAB")})
-    book = workbook({"links": TABLE, "lists": lists, "empty": pd.DataFrame()}, hidden=["lists"])
-    assert inspect_choices(book)[2:] == (("links", "lists", "empty"), "links")
-    assert load_relation(book, threshold=0).data.shape == load_relation(TABLE, threshold=0).data.shape
-    assert load_relation(book, sheet="lists").data.shape == (8, 2)
-    only = workbook({"empty": pd.DataFrame(), "lists": lists}, hidden=["lists"])
-    assert load_relation(only).data.shape == (8, 2)
-
-
 def test_a_fault_of_json_lines_is_named() -> None:
     lines = b'{"a":"x","b":"y"}\n\n{"a":"x","b":}\n'
     with pytest.raises(DataError, match="no JSON") as caught:

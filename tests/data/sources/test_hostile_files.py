@@ -205,13 +205,6 @@ def test_a_matrix_market_file_may_end_without_a_line_end(end: bytes) -> None:
     assert np.argwhere(relation.ones.toarray()).tolist() == [[0, 1], [1, 0]]
 
 
-@for_each("content, line", [(b"3 3 1\n2 1\0\n", 3), (b"3 3 1\n2 1\n\0", 4)])
-def test_a_nul_byte_in_a_matrix_market_file_is_named(content: bytes, line: int) -> None:
-    with pytest.raises(DataError, match="there is a NUL byte") as caught:
-        load_relation(MARKET + content)
-    assert caught.value.line == line
-
-
 @for_each("form", ["array", "coordinate"])
 @for_each("symmetry, size", [("symmetric", "1 4"), ("skew-symmetric", "1 1")])
 def test_a_matrix_market_file_that_is_symmetric_is_square(form: str, symmetry: str, size: str) -> None:
@@ -220,16 +213,6 @@ def test_a_matrix_market_file_that_is_symmetric_is_square(form: str, symmetry: s
     with pytest.raises(DataError, match=f"{size.replace(' ', ' x ')} cannot be {symmetry}") as caught:
         load_relation(f"%%MatrixMarket matrix {form} integer {symmetry}\n{size}{entries}".encode())
     assert caught.value.line == 2
-
-
-@for_each("code", [0x110000, 0xD800])
-@for_each("order", ["<", ">"])
-def test_an_array_of_texts_without_letters_is_refused(code: int, order: str) -> None:
-    rows = np.array([ord("a"), code], dtype=f"{order}u4").view(f"{order}U1")
-    out = io.BytesIO()
-    np.savez(out, cells=np.eye(2), rows=rows)
-    with pytest.raises(DataError, match="it holds numbers that are no letters"):
-        load_table(out.getvalue())
 
 
 @for_each("write", [arrow, pyarrow.parquet.write_table])

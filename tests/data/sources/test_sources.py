@@ -14,7 +14,7 @@ from typing import Any
 import openpyxl
 import pytest
 
-from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.relation import Relation
@@ -114,18 +114,6 @@ def test_text_streams_are_read_as_what_they_hold(door: str, tmp_path: Path) -> N
         assert not opened.closed
 
 
-def test_letters_of_a_text_file_are_those_that_it_was_opened_with(tmp_path: Path) -> None:
-    path = tmp_path / "data.csv"
-    path.write_text("row,column\nÅsa,Ü\nBo,Ü\n", encoding="latin-1")
-    with path.open(encoding="latin-1") as opened:
-        assert load_relation(opened).data.row_labels.tolist() == ["Åsa", "Bo"]
-    with path.open(encoding="utf-8") as opened, pytest.raises(DataError, match="not utf-8 text") as caught:
-        load_relation(opened)
-    assert caught.value.source == "data.csv"
-    with path.open(encoding="latin-1") as opened, pytest.raises(ParameterError, match="leave encoding out"):
-        load_relation(opened, encoding="latin-1")
-
-
 @doors
 @for_each("packed", [False, True])
 def test_streams_that_cannot_seek(door: str, packed: bool) -> None:
@@ -153,12 +141,6 @@ def test_standard_input(door: str, name: str, monkeypatch: pytest.MonkeyPatch) -
         os.dup2(kept, 0)
         os.close(kept)
         os.close(ends[0])
-
-
-def test_text_taken_for_a_path_is_refused_with_advice() -> None:
-    with pytest.raises(DataError, match="cannot be opened") as caught:
-        load_relation(EDGES.decode())
-    assert "io.StringIO" in caught.value.remedy
 
 
 def load_texts(content: bytes) -> Any:
