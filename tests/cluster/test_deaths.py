@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
 import os
 import signal
 import socket
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -17,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import acvb_core
 from acvb_core.cluster import backend
 from acvb_core.cluster.backend import DaskExecutor, Places
 from acvb_core.cluster.local import LOOPBACK, start_cluster
@@ -114,21 +110,6 @@ def test_a_run_whose_scheduler_is_gone_can_be_continued_here(
     assert job.can_continue
 
 
-def test_a_run_begins_after_its_scheduler_was_started_again(executor: DaskExecutor, jobs: list[Job]) -> None:
-    solve(small_run("vb"), executor=executor)
-    executor.client.unsubscribe_topic(executor._topic)  # a new scheduler does not know of it
-    job = started(jobs, small_run("vb"), executor)
-    assert job.wait(PATIENCE / 6)
-    assert job.inspect().status is Status.FINISHED
-
-
-def test_without_dask_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    for connect in (lambda: acvb_core.DaskExecutor.connect("tcp://127.0.0.1:1"), start_cluster):
-        with pytest.raises(AcvbError, match=r"pip install 'acvb-core\[cluster\]'"):
-            connect()
-
-
 @for_each("address", ["tcp://127.0.0.1:1", "nonsense"])
 def test_a_scheduler_that_does_not_answer_is_an_error_and_leaves_no_thread(
     monkeypatch: pytest.MonkeyPatch, address: str
@@ -149,16 +130,6 @@ def mute_scheduler() -> Iterator[str]:
         yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
 
 
-def test_a_scheduler_that_accepts_and_stays_silent_is_the_same_error_in_the_same_time(
-    monkeypatch: pytest.MonkeyPatch, mute_scheduler: str
-) -> None:
-    monkeypatch.setattr("acvb_core.cluster.backend.PATIENCE", 0.5)
-    began = time.monotonic()
-    with pytest.raises(AcvbError, match=f"No Dask scheduler answers at {mute_scheduler} "):
-        DaskExecutor.connect(mute_scheduler)
-    assert time.monotonic() - began < 10
-
-
 def test_owners_wait_for_one_attempt_to_reach_a_silent_scheduler(
     monkeypatch: pytest.MonkeyPatch, mute_scheduler: str
 ) -> None:
@@ -175,18 +146,6 @@ def test_owners_wait_for_one_attempt_to_reach_a_silent_scheduler(
             with pytest.raises(AcvbError, match="No Dask scheduler answers"):
                 each.result()
     assert time.monotonic() - began < 10
-
-
-def test_a_failed_connection_does_not_hold_up_the_next(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_loop = asyncio.events.new_event_loop
-    monkeypatch.setattr(asyncio.events, "new_event_loop", lambda: (gc.collect(), make_loop())[1])
-    gc.disable()  # so that the failed client is still there when the thread of the next one collects garbage
-    try:
-        with pytest.raises(AcvbError, match="No Dask scheduler answers at nonsense "):
-            DaskExecutor.connect("nonsense")
-        DaskExecutor.connect(cluster.scheduler_address).client.close()
-    finally:
-        gc.enable()
 
 
 def test_a_scheduler_with_certificates_asks_for_ours() -> None:

@@ -13,8 +13,8 @@ import pytest
 
 import acvb_core
 from acvb_core.cluster import backend, worker
-from acvb_core.cluster.backend import DaskExecutor, RemoteRun
-from acvb_core.cluster.wire import Reader, SentData, pack_update
+from acvb_core.cluster.backend import DaskExecutor
+from acvb_core.cluster.wire import SentData
 from acvb_core.cluster.worker import HostedRun, serve_run
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parallel import count_threads, use_threads
@@ -25,8 +25,7 @@ from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.result import Result
-from acvb_core.engine.run import RunState, run
-from acvb_core.engine.tuning import tune
+from acvb_core.engine.run import run
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
 from tests.engine.jobs import PATIENCE, endless, started, sweeps, until
@@ -104,25 +103,6 @@ def test_a_job_is_watched_paused_stopped_and_extended(executor: DaskExecutor, jo
     assert len(job.history) == stopped + 5
 
 
-def test_the_kept_run_does_not_change_while_the_watched_one_continues() -> None:
-    begun = RunState.begin(prepare_run(RELATION, "gibbs", {"k_rows": 4, "k_cols": 4, "max_sweeps": 40}))
-    remote, reader, seen = RemoteRun(Any, begun), Reader(begun.prepared), list[RunState]()  # type: ignore[arg-type]
-    for state in Executor().compute(begun):
-        if state.last.sweep == 4:
-            break
-        for _ in range(
-            2 if state.last.sweep == 2 else 1
-        ):  # as where a run is held whose sweep was sent already
-            packed = pack_update(state, reader.known, keep=state.last.sweep == 2)
-            seen.append(remote._read(reader, packed))
-    assert [one.last.sweep for one in seen] == [1, 2, 2, 3]
-    assert [one.is_due for one in seen] == [False, True, True, False]
-    assert [one.last_sweep is None for one in seen] == [False, False, True, False]
-    assert (len(remote._kept.history), len(seen[-1].history)) == (2, 3)
-    *_, here = run(begun.prepared, resume=remote._kept.last, max_sweeps=3)
-    assert np.array_equal(here.posterior["rows"], seen[-1].last.posterior["rows"])
-
-
 def test_runs_go_side_by_side_on_data_that_were_sent_once(
     executor: DaskExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,26 +126,6 @@ def test_runs_go_side_by_side_on_data_that_were_sent_once(
         keys for keys in executor.client.has_what().values() if any("acvb-data" in key for key in keys)
     ]
     assert all(sum("acvb-data" in key for key in keys) <= 2 for keys in holders)
-
-
-def test_comparisons_grids_and_searches_give_what_they_give_here(executor: DaskExecutor) -> None:
-    options: dict[str, Any] = {"k": 3, "max_sweeps": 6, "heldout": 0.1}
-    there = acvb_core.compare(CORPUS, ["cvb0", "vb"], seeds=2, executor=executor, **options)
-    assert [bits(one) for one in there.results] == [
-        bits(one) for one in acvb_core.compare(CORPUS, ["cvb0", "vb"], seeds=2, **options).results
-    ]
-    grids = [
-        acvb_core.grid(CORPUS, [2, 3], max_sweeps=6, executor=one).table().drop(columns="cpu_seconds")
-        for one in (executor, None)
-    ]
-    assert grids[0].equals(grids[1])
-    searches = [
-        tune(CORPUS, "scvb0", 2, k=3, epochs=1, heldout_documents=0.2, executor=one).trials
-        for one in (executor, None)
-    ]
-    assert [(one.values, one.perplexity) for one in searches[0]] == [
-        (one.values, one.perplexity) for one in searches[1]
-    ]
 
 
 def test_a_fault_of_a_run_is_the_same_error(executor: DaskExecutor) -> None:
