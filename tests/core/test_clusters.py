@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core import clusters
-from acvb_core.core.clusters import mean_l1_change, order_by_size, rearrange, take
+from acvb_core.core.clusters import mean_l1_change, order_by_size, rearrange
 from acvb_core.core.parallel import use_threads
 from acvb_core.core.protocols import Posterior
 
@@ -18,16 +18,6 @@ def test_drops_below_the_share_and_keeps_what_is_at_it() -> None:
     assert order_by_size(mass, 0.5).tolist() == [1]
     assert order_by_size(np.ones(3), 0.9).tolist() == [0]  # never empty
     assert order_by_size(np.array([1.0, 2.0, 1.0, 2.0])).tolist() == [1, 3, 0, 2]
-
-
-def test_take_follows_each_axis_domain() -> None:
-    array = np.arange(24.0).reshape(2, 3, 4)
-    orders = {"rows": np.array([2, 0]), "cols": np.array([3, 1, 0])}
-    moved = take(array, (None, "rows", "cols"), orders)
-    assert moved.flags.c_contiguous
-    np.testing.assert_array_equal(moved, array[:, [2, 0]][:, :, [3, 1, 0]])
-    np.testing.assert_array_equal(take(array, (None, None, None), orders), array)
-    np.testing.assert_array_equal(take(array, (None, "other", "cols"), orders), array[:, :, [3, 1, 0]])
 
 
 def test_one_permutation_moves_everything_with_a_cluster_axis(rng: np.random.Generator) -> None:

@@ -43,16 +43,6 @@ def test_work_is_shared_with_one_process_at_a_time(commands: list[list[str]]) ->
         assert len(commands) == 2
 
 
-def test_a_process_that_cannot_be_started_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise OSError
-
-    monkeypatch.setattr(compiler_process, "_started", [])
-    monkeypatch.setattr(subprocess, "Popen", fail)
-    with share_compiling("irm", "vb"):
-        assert start_compiler() is None
-
-
 def test_the_process_of_an_app_starts_once(commands: list[list[str]]) -> None:
     start_first_compiler.cache_clear()
     assert start_first_compiler() is start_first_compiler()

@@ -17,7 +17,6 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.parallel import (
     SharedWork,
     computing,
-    count_threads,
     helper_seconds,
     run_together,
     use_threads,
@@ -122,26 +121,6 @@ def test_a_second_run_takes_its_core_back() -> None:
     other.join()
     assert len(late) <= 1
     assert [task.left for task in tasks] == [0, 0]
-
-
-@for_each("limit, runs, wanted", [(1, 1, 1), (2, 1, 2), (2, 2, 1), (8, 3, 2), (2, 5, 1)])
-def test_runs_share_the_threads(limit: int, runs: int, wanted: int) -> None:
-    inside, leave = threading.Barrier(runs, timeout=SOON), threading.Event()
-
-    def compute() -> None:
-        with computing(), computing():
-            inside.wait()
-            leave.wait(SOON)
-
-    others = [threading.Thread(target=compute) for _ in range(runs - 1)]
-    for other in others:
-        other.start()
-    with use_threads(limit), computing():
-        inside.wait()
-        assert count_threads() == wanted
-        leave.set()
-    for other in others:
-        other.join()
 
 
 def spin() -> None:

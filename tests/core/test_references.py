@@ -24,11 +24,6 @@ def test_what_the_tables_refer_to_is_there(row: MethodSpec | ModelSpec) -> None:
     assert all(callable(reference.load()) for reference in references)
 
 
-def test_a_reference_is_called_as_what_it_stands_for() -> None:
-    assert Reference("math", "hypot")(3, 4) == 5
-    assert Reference("builtins", "dict")(a=1) == {"a": 1}
-
-
 def test_nothing_is_of_a_class_that_was_not_imported() -> None:
     relation = Relation.build([[1, 0], [0, 1]])
     assert Reference("acvb_core.data.relation", "Relation").is_instance(relation)

@@ -35,14 +35,6 @@ def test_labels_that_are_unknown_are_left_out_and_counted() -> None:
     assert (found.ari, found.nmi) == pytest.approx((expected["ari"], expected["nmi"]))
 
 
-def test_no_known_label_agrees_with_nothing() -> None:
-    found = label_agreement([0, 1], ["", ""])
-    assert math.isnan(found.ari)
-    assert math.isnan(found.nmi)
-    assert (found.known, found.unknown) == (0, 2)
-    assert found.table.shape == (2, 0)
-
-
 def test_every_attribute_has_a_line() -> None:
     table, found = attribute_agreement([0, 0, 1], {"club": ["a", "a", "b"], "town": ["", "x", "x"]})
     assert table["attribute"].tolist() == ["club", "town"]

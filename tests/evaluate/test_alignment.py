@@ -45,17 +45,6 @@ def test_pairs_are_the_best_of_all(rng: np.random.Generator) -> None:
         np.testing.assert_allclose(found.distance, d[found.one, found.other])
 
 
-def test_table_has_what_moved_most_first(phi: np.ndarray, rng: np.random.Generator) -> None:
-    other = phi.copy()
-    other[2] = 0.5 * phi[2] + 0.5 / 40
-    table = align_topics(phi, other[::-1], share=np.full(5, 0.2), other_share=np.arange(5) / 10).table()
-    assert table.loc[0, ["topic", "other_topic"]].tolist() == [3, 3]
-    assert table["distance"].is_monotonic_decreasing
-    assert (table["topic"] + table["other_topic"] == 6).all()
-    np.testing.assert_allclose(table["change"], table["other_share"] - table["share"])
-    assert align_topics(phi, phi).table().columns.tolist() == ["topic", "other_topic", "distance", "overlap"]
-
-
 def test_what_does_not_fit_is_refused(phi: np.ndarray) -> None:
     with pytest.raises(DataError, match="over 39 words where 40 are expected"):
         align_topics(phi, phi[:, :39] / phi[:, :39].sum(axis=1, keepdims=True))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core.core.errors import ParameterError
-from acvb_core.evaluate import consensus
 from acvb_core.evaluate.consensus import count_together, expected_rand, find_consensus
 from tests.loops import for_each
 from tests.oracles.enumeration import partitions
@@ -40,14 +38,6 @@ def test_the_consensus_is_the_best_of_all_clusterings_or_nearly_so(seed: int) ->
     together = count_together(runs)
     best = max(expected_rand(np.array(labels), together) for labels in partitions(6))
     assert expected_rand(find_consensus(runs).labels, together) > best - 0.02
-
-
-def test_too_many_objects_and_no_runs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consensus, "MOST_OBJECTS", 4)
-    with pytest.raises(ParameterError, match="5 objects are too many, the most are 4"):
-        find_consensus(RUNS)
-    with pytest.raises(ParameterError, match="one run at least"):
-        find_consensus([])
 
 
 def test_a_run_with_samples_counts_by_these() -> None:

@@ -62,22 +62,6 @@ def test_every_observed_entry_is_as_likely(share):
     assert 0.001 < stats.chi2.sf(statistic, n - 1) < 0.999
 
 
-def test_a_share_of_nothing_holds_nothing_out():
-    relation = planted_relation(4, 5, 2, 2, 0).relation
-    split = hold_out(relation, 0.0, 0)
-    assert (split.heldout.n, split.note, split.train.fingerprint) == (0, None, relation.fingerprint)
-    tiny = hold_out(relation, 0.001, 0)
-    assert tiny.heldout.n == 0
-    assert "nothing is held out" in tiny.note
-
-
-def test_the_number_is_capped_and_the_note_says_so():
-    split = hold_out(planted_relation(20, 20, 2, 2, 0).relation, 0.5, 0, max_entries=30)
-    assert split.heldout.n == 30
-    assert "30 entries" in split.note
-    assert "200" in split.note
-
-
 @given(
     arrays.arrays(
         np.float64,

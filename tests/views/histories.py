@@ -26,15 +26,3 @@ def history_of(**columns: list[float]) -> History:
         "heldout_log_likelihood": nothing,
     }
     return History.from_frame(pd.DataFrame(full | columns))
-
-
-def lda_history_of(**columns: list[float]) -> History:
-    """Return a history as a run of LDA has it: no clusters of rows and columns, one number of topics."""
-    n = len(next(iter(columns.values())))
-    given = {"alpha_total": [0.8] * n, "beta": [0.01] * n} | columns
-    frame = history_of(**given).frame().drop(columns=["effective_k_rows", "effective_k_cols"])
-    return History.from_frame(
-        pd.DataFrame({"effective_k_topics": [8.0] * n} | frame.to_dict("list"))[
-            [*frame.columns, "effective_k_topics"]
-        ]
-    )

@@ -39,15 +39,6 @@ def test_a_flow_loses_no_object(pairs: list[tuple[int, int]], most: int) -> None
     assert len(set(one.tolist())) == len(bands.left) - (bands.folded[0] > 0) + bands.folded[0]
 
 
-def test_the_alluvial_figure_conserves_objects() -> None:
-    rng = np.random.default_rng(0)
-    one, other = rng.integers(0, 25, 500), rng.integers(0, 3, 500)
-    figure = alluvial_figure(one, other, ("<b>a", "b"))
-    assert sum(figure["data"][0]["link"]["value"]) == 500
-    assert "&lt;b&gt;a" in figure["layout"]["annotations"][0]["text"]
-    assert all(0 < y < 1 for y in figure["data"][0]["node"]["y"])
-
-
 @pytest.fixture(scope="module")
 def three() -> list[Result]:
     relation = load_sample("survey").relation

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from acvb_core.views.convergence import RunCurve, live_figure, move_sign, move_text, panels_for
-from acvb_core.views.parts import tick_format
+from acvb_core.views.convergence import RunCurve, live_figure, move_sign, move_text
 from tests.loops import for_each
-from tests.views.histories import history_of, lda_history_of
+from tests.views.histories import history_of
 from tests.views.reading import plain
 
 live_figure = plain(live_figure)
@@ -83,50 +80,6 @@ def test_the_tolerance_is_drawn_for_averaged_runs_only() -> None:
 NAN = float("nan")
 
 
-def lda_run(**columns: list[float]) -> RunCurve:
-    return RunCurve("t", "topics", "cvb0", 0, lda_history_of(**columns), heldout=True, model="lda")
-
-
-def panel_keys(figure: dict) -> list[str]:
-    return list(dict.fromkeys(t["uid"].split("-")[1] for t in figure["data"]))
-
-
-def run_to_come(model: str, **more: bool) -> RunCurve:
-    """Return a run that has no sweep yet."""
-    return RunCurve("r", "x", "vb", 0, history_of(lower_bound=[]), model=model, **more)
-
-
-@for_each(
-    "heldout, keys, domains",
-    [
-        (
-            False,
-            "bound loo change k_rows k_cols",
-            [(0, 0.48), (0.52, 1), (0, 0.48), (0.52, 0.735), (0.785, 1)],
-        ),
-        (True, "bound loo change heldout k_rows k_cols", [(0, 0.48), (0.52, 1)] * 3),
-    ],
-)
-def test_the_irm_has_its_panels(heldout: bool, keys: str, domains: list[tuple[float, float]]) -> None:
-    panels = panels_for([run_to_come("irm", heldout=heldout)], "irm")
-    assert [p.measure.key for p in panels] == keys.split()
-    assert [p.x_domain for p in panels] == domains
-
-
-def test_a_panel_keeps_its_measure_from_the_first_sweep_on() -> None:
-    scores = [-90.0, -80, -70]
-    known = [NAN, NAN, float(np.exp(7))]  # the model evaluates it now and then
-    for n in range(4):
-        run = replace(lda_run(pseudo_loo=scores[:n], loo_perplexity=known[:n]), n_tokens=10)
-        figure = live_figure([run])
-        assert (
-            np.array(trace(figure, "loo-main")["y"]).tolist() == pytest.approx(np.exp([9, 8, 7][:n])) or not n
-        )
-        assert any("Leave-one-out perplexity" in note["text"] for note in figure["layout"]["annotations"])
-    exact = [replace(lda_run(bound_error=[NAN, 1.0][:n]), method="cvb_exact") for n in (1, 2)]
-    assert panel_keys(live_figure(exact[:1])) == panel_keys(live_figure(exact[1:]))
-
-
 def moving(n: int, moves: dict[int, tuple[float, float]], **columns: list[float]) -> RunCurve:
     """Return a run of n sweeps with (merged, split) clusters at some, counted from 1."""
     merged, split = [NAN] * n, [NAN] * n
@@ -161,16 +114,3 @@ def test_marks_outlast_the_thinning_and_lie_on_the_curve() -> None:
 def test_moves_and_lost_workers_are_told(counts: list[int], text: str, sign: str) -> None:
     assert move_text("cluster", np.array(counts)) == text
     assert move_sign(*counts) == sign
-
-
-def test_values_that_hardly_differ_share_a_view_whose_numbers_differ() -> None:
-    history = history_of(lower_bound=[-0.35302, -0.35301, -0.35300, -0.35300])
-    axis = live_figure([RunCurve("r", "x", "vb", 0, history)])["layout"]["yaxis"]
-    low, high = axis["autorangeoptions"]["include"]
-    assert high - low > 5e-4
-    assert axis["tickformat"] == tick_format(low, high)
-    wide = history_of(lower_bound=[-9.0, -5.0, -2.0, -1.0])
-    assert (
-        "include"
-        not in live_figure([RunCurve("r", "x", "vb", 0, wide)])["layout"]["yaxis"]["autorangeoptions"]
-    )

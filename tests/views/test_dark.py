@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from acvb_core.registry import METHODS
 from acvb_core.views import theme
-from acvb_core.views.convergence import RunCurve, live_figure
+from acvb_core.views.convergence import live_figure
 from acvb_core.views.theme import contrast
-from tests.loops import for_each
-from tests.views.histories import history_of
-from tests.views.reading import faintest_on_dark, plain
+from tests.views.reading import plain
 
 live_figure = plain(live_figure)
 
@@ -40,30 +37,6 @@ def test_text_and_lines_can_be_read() -> None:
         assert contrast(colour, theme.DARK_PAPER) >= 7
     assert shown["data"][0]["marker"]["color"] == ["#0072B2", theme.DARK_PAPER, 0.5]
     assert shown["layout"]["template"]["layout"]["hoverlabel"]["bgcolor"] == theme.DARK_PAPER
-
-
-@for_each("method", sorted({row.name for row in METHODS} | {"an unknown one"}))
-def test_every_method_is_seen_on_either_page(method: str) -> None:
-    colour = theme.method_style(method).colour
-    assert contrast(theme.dark_colour(colour), theme.DARK_PAPER) >= 3
-
-
-@for_each("method", sorted({row.name for row in METHODS}))
-def test_every_curve_of_a_run_is_seen(method: str) -> None:
-    """Faint ones too: of each sweep beside the mean, and of the limit of its change."""
-    change, nan = [1.0, 0.5, 0.4, 0.3], float("nan")
-    plain = history_of(change=change)
-    mean = {
-        "mean_change": [nan, nan, 0.4, 0.3],
-        "samples": [0.0, 0.0, 1.0, 2.0],
-        "burn_in": [1.0, 1.0, 0.0, 0.0],
-    }
-    averaged = history_of(change=change, **mean)
-    for history, parts in ((plain, {"own"}), (averaged, {"own", "main", "limit"})):
-        shown = live_figure([RunCurve("r", "x", method, 0, history)])
-        lines = {trace["uid"] for trace in shown["data"] if trace["mode"] == "lines"}
-        assert {f"r-change-{part}" for part in parts} <= lines
-        assert faintest_on_dark(shown) >= 2
 
 
 def test_scales_begin_at_the_page() -> None:

@@ -32,15 +32,6 @@ def test_an_averaged_method_repeats_the_method_until_its_mean_begins(curves: lis
     assert overlap.describe().startswith("cvb0 0 and acvb0 0 are identical in the first ")
 
 
-def test_the_covered_curve_is_wide_and_pale(curves: list[RunCurve]) -> None:
-    lines = {t["uid"]: t for t in live_figure(curves)["data"] if t["uid"].endswith("bound-main")}
-    under, over, other = (lines[f"{run.id}-bound-main"] for run in curves)
-    assert under["line"]["width"] == 4 * over["line"]["width"]
-    assert under["opacity"] < 0.5
-    assert "opacity" not in over
-    assert over["line"]["width"] == other["line"]["width"]
-
-
 def test_runs_that_stand_still_or_have_just_begun_are_not_taken_for_the_same() -> None:
     still = history_of(change=[0.0] * 9, lower_bound=[-5.0] * 9)
     begun = history_of(change=[0.5, 0.25], lower_bound=[-9.0, -8.0])

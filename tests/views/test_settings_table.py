@@ -7,7 +7,6 @@ import pytest
 
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.evaluate.chains import measure_mixing
 from acvb_core.samples.planted_relations import planted_relation
 from acvb_core.views.comparison_table import compare_settings, comparison_table
 
@@ -45,17 +44,3 @@ def test_runs_that_differ_in_their_seeds_are_summed_up(results: list[Result]) ->
     assert spread == pytest.approx(skills.std(ddof=1), rel=0.06)
     assert "±" not in seeds["Skill"].iloc[1]
     assert "Skill, averaged" in seeds.columns  # the sampler's own
-
-
-def test_chains_of_a_sampler_are_held_against_each_other() -> None:
-    chains = [run_with("gibbs", seed=seed, max_sweeps=60, burn_in=20) for seed in range(3)]
-    seeds = comparison_table([*chains, run_with(seed=0), run_with(seed=1)], list("abcde")).seeds
-    assert seeds is not None
-    draws = {
-        name: measure_mixing([chain.history[name].to_numpy()[20:] for chain in chains])
-        for name in chains[0].snapshot.hyper
-    }
-    assert float(seeds["R-hat"].iloc[0]) == pytest.approx(max(one.r_hat for one in draws.values()), rel=1e-3)
-    least = min(one.effective_size for one in draws.values())
-    assert int(seeds["Effective samples"].iloc[0]) == round(least) < 3 * 40
-    assert seeds["R-hat"].isna().iloc[1]  # no sampler

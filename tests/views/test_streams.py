@@ -43,12 +43,6 @@ def stream(columns: History | None = None, **more: object) -> RunCurve:
     return RunCurve("s", "SDM", "sdm", 0, history() if columns is None else columns, **(usual | more))
 
 
-def batch(**more: object) -> RunCurve:
-    usual = {"model": "lda", "n_documents": 300, "heldout": True, "learns": True}
-    own = history(lower_bound=list(np.linspace(-9, -1, 12)), passes=list(np.arange(1.0, 13)))
-    return RunCurve("b", "CVB0", "cvb0", 0, own, **(usual | more))
-
-
 def titles(figure: dict) -> list[str]:
     return [note["text"].split("<b>")[1].split("</b>")[0] for note in figure["layout"]["annotations"]]
 
@@ -61,20 +55,6 @@ def x_of(figure: dict, uid: str) -> np.ndarray:
 def axis_names(figure: dict) -> set[str]:
     axes = [value for name, value in figure["layout"].items() if name.startswith("xaxis")]
     return {axis["title"]["text"] for axis in axes if "title" in axis}
-
-
-def test_speed_is_documents_by_the_clock_without_diagnostics() -> None:
-    speed = stream(history()).column("documents_per_second")
-    assert speed == pytest.approx(np.full(12, 0.1 * 300 / 1.5))
-
-
-def test_histories_without_passes_count_sweeps() -> None:
-    old = History.from_frame(history().frame().drop(columns="passes"))
-    run = stream(old)
-    assert (run.column("passes") == np.arange(1, 13)).all()
-    assert (run.column("documents_seen") == 300 * np.arange(1, 13)).all()
-    assert np.isnan(stream(old, n_documents=None).column("documents_seen")).all()
-    assert len(stream(History()).column("documents_per_second")) == 0
 
 
 @for_each(
@@ -90,14 +70,6 @@ def test_curves_are_drawn_against(x: str, last: float, name: str) -> None:
     figure = live_figure([stream()], x=x)
     assert x_of(figure, "s-loo-main")[-1] == pytest.approx(last)
     assert axis_names(figure) == {name}
-
-
-def test_a_stream_beside_a_batch_run() -> None:
-    figure = live_figure([batch(), stream()], x="passes")
-    assert x_of(figure, "b-heldout-main")[-1] == 12
-    assert x_of(figure, "s-heldout-main")[-1] == pytest.approx(1.2)
-    assert len(titles(figure)) == 8
-    assert axis_names(live_figure([batch(), stream()])) == {"sweep or window"}
 
 
 def test_streams_alone_have_no_bound_and_learn_no_beta() -> None:

@@ -11,14 +11,6 @@ from acvb_core.views.parts import decimate
 from tests.loops import for_each
 
 
-def test_runs_of_one_method_differ_by_marker_only() -> None:
-    styles = theme.run_styles(["acvb0", "vb", "acvb0", "acvb0"])
-    same = [styles[0], styles[2], styles[3]]
-    assert len({(style.colour, style.dash) for style in same}) == 1
-    assert len({style.symbol for style in same}) == 3
-    assert styles[1].symbol is None
-
-
 @given(st.integers(1, 5000), st.integers(0, 1000), st.sampled_from([10, 50, 400]))
 def test_decimation_keeps_the_ends_and_the_extremes(n: int, seed: int, limit: int) -> None:
     y = np.random.default_rng(seed).normal(size=n)

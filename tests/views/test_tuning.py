@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from acvb_core.engine.study import FAILED
 from acvb_core.engine.tuning import Trial, Tuning
 from acvb_core.views.studies import tuning_figure
-from tests.loops import for_each
 from tests.views.reading import plain
 
 tuning_figure = plain(tuning_figure)
@@ -48,24 +46,3 @@ def test_each_trial_is_drawn_once() -> None:
     # Without a perplexity: as high as the worst.
     assert points(figure, "trial-lost") == [(3, 250.0)]
     assert trace(figure, "trial-lost")["text"] == ["failed"]
-
-
-def test_each_parameter_has_its_panel() -> None:
-    figure = tuning_figure(TABLE, labels={"step_offset": "Steps before"})
-    assert points(figure, "step_offset-trials") == [(11.0, 250.0), (13.0, 150.0), (14.0, 180.0)]
-    assert points(figure, "step_power-best") == [(23.0, 150.0)]
-    assert points(figure, "step_power-default") == [(20.0, 200.0)]
-    layout = figure["layout"]
-    assert layout["xaxis2"]["title"]["text"] == "Steps before"
-    assert layout["xaxis3"]["title"]["text"] == "step_power"
-    assert (trace(figure, "step_offset-trials")["xaxis"], trace(figure, "step_power-trials")["yaxis"]) == (
-        "x2",
-        "y3",
-    )
-    assert [layout[f"yaxis{n}"]["matches"] for n in (2, 3)] == ["y", "y"]
-    go.Figure(figure)  # Plotly knows every key
-
-
-@for_each("values", [[], [NAN], [5.0], [NAN, NAN, 7.0]])
-def test_searches_that_have_just_begun_are_drawn(values: list[float]) -> None:
-    go.Figure(tuning_figure(tuning(values)))

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from acvb_core import fit
 from acvb_core.core.errors import DataError
 from acvb_core.data.table import Table
 from acvb_core.models.lfm.answer import count_alike_features, match_features, measure_spread
 from acvb_core.models.lfm.state import build_posterior
-from acvb_core.samples.planted_mixtures import planted_features
 
 
 def activations(seed: int, k: int, n: int = 40) -> np.ndarray:
@@ -54,15 +52,6 @@ def test_spread_is_over_the_runs_that_have_a_feature_flipped_or_not() -> None:
     assert features.loc[1, ["low", "high"]].isna().all()
     assert weights_of[["low", "high"]].to_numpy()[:2].tolist() == [[1.0, 1.5], [2.0, 2.5]]
     assert weights_of[["low", "high"]].iloc[2:].isna().all(axis=None)
-
-
-def test_a_sampler_says_in_how_many_samples_a_feature_is_and_how_sure_its_weights_are() -> None:
-    table = planted_features(100, 5, 2, noise=0.3, seed=2).table
-    run = fit(table, "ibp", burn_in=20, max_sweeps=60)
-    spread = measure_spread([run.snapshot.posterior], table)
-    assert spread["features"]["in_samples"].tolist() == run.posterior["in_samples"].tolist()
-    sd = np.sqrt(run.posterior["weight_variance"]) * table.scale.sd
-    np.testing.assert_allclose(spread["weights"]["sd"], sd.ravel())
 
 
 def test_features_that_come_back_in_every_run_are_counted() -> None:

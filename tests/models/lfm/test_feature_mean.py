@@ -99,16 +99,6 @@ def test_rare_feature_is_left_out_and_its_mean_kept_in_the_baseline() -> None:
     np.testing.assert_allclose(found["weights"][0], W[0])
 
 
-def test_feature_most_samples_have_keeps_its_weights_and_is_less_active() -> None:
-    less = sample(Z[:, :2], W[:2], BIAS)
-    found = answer(sample(Z, W, BIAS), less, sample(Z, W, BIAS), sample(Z, W, BIAS))
-    place = int(np.argmin(np.abs(found["weights"] - W[2]).sum(axis=1)))
-    np.testing.assert_allclose(found["weights"][place], W[2], atol=1e-12)
-    np.testing.assert_allclose(found["objects"][:, place], 0.75 * Z[:, 2])
-    assert found["in_samples"][place] == 0.75
-    assert sorted(found["in_samples"]) == [0.75, 1.0, 1.0]
-
-
 def test_samples_without_features_and_burn_in() -> None:
     none = sample(np.zeros((N, 0)), np.zeros((0, D)), BIAS)
     assert answer(none, none, none)["objects"].shape == (N, 0)
@@ -116,14 +106,3 @@ def test_samples_without_features_and_burn_in() -> None:
     found = answer(none, none, sample(Z, W, BIAS), burn_in=2)
     assert found.n_clusters() == {"features": 3}
     assert answer(none, sample(Z, W, BIAS), burn_in=2).n_clusters() == {"features": 3}  # the sample itself
-
-
-def test_names_of_features_do_not_add_up_without_end() -> None:
-    rng = np.random.default_rng(4)
-    samples = tuple(sample((rng.random((N, 2)) < 0.5).astype(float), W[:2], BIAS) for _ in range(60))
-    method = FeatureMean(Given(samples))
-    state = method.init(rng)
-    for _ in samples:
-        state, _ = method.sweep(state, rng)
-    assert len(state.mean["present"]) <= 3 * 2 + 20
-    assert method.posterior(state).n_clusters()["features"] <= 2

@@ -7,7 +7,6 @@ import pytest
 
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.table import Table
-from acvb_core.evaluate.heldout import CellScore
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.lfm import model as under_test
 from acvb_core.models.lfm.model import LfmModel
@@ -82,28 +81,6 @@ def test_training_likelihood_is_the_mean_over_known_cells(
         np.zeros(1, np.int32), np.zeros(1, np.int32), (table.moments.mean + 60 * table.moments.sd)[:1]
     )
     assert np.log(model.predict(posterior, far)[0, 0]) < -800  # no zero
-
-
-@EVERY_SCALE
-def test_scores_are_those_by_hand(standardise: bool) -> None:
-    table = Table.build([[0.0, 10.0], [2.0, 30.0], [4.0, np.nan]], standardise=standardise)
-    rows, columns = np.array([0, 2], np.int32), np.array([0, 1], np.int32)
-    heldout = HeldOut(rows, columns, np.array([2.0 + np.sqrt(8 / 3), 0.0]))  # 1 and -2, standardised
-    predicted = np.array([[0.5, 0.5], [0.125, -1.0]], dtype=np.longdouble)
-    score = LfmModel(table).score(predicted, heldout)
-    assert isinstance(score, CellScore)
-    assert score.log_likelihood == pytest.approx(-2 * np.log(2))
-    assert score.rmse == pytest.approx(np.sqrt((0.25 + 1.0) / 2))
-    assert score.explained == pytest.approx(1 - 1.25 / 5)
-
-
-def test_bound_is_the_methods_own() -> None:
-    table, posterior, _, _ = prepared(True, False)
-    model = LfmModel(table)
-    assert model.lower_bound(posterior) == -12.5
-    assert posterior.derived == ("bound",)
-    assert model.lower_bound(posterior.with_arrays({}, drop=("bound",))) is None
-    assert posterior.hyper["noise"] == pytest.approx(np.sqrt(1 / posterior["precision"]).mean())
 
 
 @EVERY_SCALE

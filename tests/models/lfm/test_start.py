@@ -7,10 +7,8 @@ import pytest
 
 from acvb_core import fit
 from acvb_core.data.table import Table
-from acvb_core.models.lfm import start
 from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.start import (
-    find_components,
     independent_start,
     random_start,
     suitable_start,
@@ -30,34 +28,6 @@ def agreement(sides: np.ndarray) -> np.ndarray:
     """Of each planted feature, the largest correlation of its objects with a side; with its sign."""
     k = len(sides)
     return np.corrcoef(sides, TRUTH.activations.T)[:k, k:].max(axis=0)
-
-
-@for_each("shape", [(40, 12), (12, 40), (9, 9)])
-def test_scores_are_the_left_singular_vectors(
-    shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    x = np.random.default_rng(0).normal(size=shape)
-    table = StandardisedTable.of(Table.build(x))
-    left = np.linalg.svd(table.values, full_matrices=False)[0]
-    for piece in (16_384, 7):
-        monkeypatch.setattr(start, "_PIECE", piece)
-        scores = find_components(table, 3).scores
-        assert scores.shape == (shape[0], 3)
-        assert np.abs(scores.T @ left[:, :3]) / np.sqrt(shape[0]) == pytest.approx(np.eye(3), abs=1e-8)
-
-
-def test_missing_cells_are_filled_in_as_the_features_say() -> None:
-    """The components of a table with holes are nearly those of the whole one; those of column means are not."""
-    whole = find_components(cells(), 4).scores
-    found = find_components(cells(0.4), 4).scores
-    simple = cells(0.4)
-    plain = np.linalg.svd(simple.values, full_matrices=False)[0][:, :4]
-    errors = [
-        np.linalg.norm(whole - basis @ np.linalg.lstsq(basis, whole, rcond=None)[0]) / np.linalg.norm(whole)
-        for basis in (found, plain)
-    ]
-    assert errors[0] < 0.35
-    assert errors[0] < 0.8 * errors[1]
 
 
 @for_each("missing", [0.0, 0.2])

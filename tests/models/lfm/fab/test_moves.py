@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from acvb_core.models.lfm.fab import INDIFFERENT, Fab, _candidates, find_move, flip_features
+from acvb_core.models.lfm.fab import INDIFFERENT, Fab, find_move, flip_features
 from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.state import FabState
 from acvb_core.samples.planted_mixtures import planted_features
@@ -61,19 +60,6 @@ def test_features_that_say_the_same_are_put_together(kind: str, mode: str) -> No
     assert move.features.tolist() == [0, 1, 2]
     assert agreement(move.state) == pytest.approx(agreement(alone), abs=0.02)
     assert move.state.bound == pytest.approx(alone.bound, abs=3)
-
-
-def test_the_feature_that_makes_least_variance_is_left_out_first() -> None:
-    """A feature that nearly all objects have makes as little as one that hardly any has."""
-    fab = Fab(CELLS, 3, PENALTIES["paper"])
-    mu = np.zeros((3, 80))
-    for row, objects in zip(mu, (76, 40, 6), strict=True):
-        row[:objects] = 1.0
-    state = started(fab, mu)
-    state = replace(state, fit=replace(state.fit, weights=np.ones_like(state.fit.weights)))
-    assert [features.tolist() for _, features, kind in _candidates(state) if kind == "dropped"] == [
-        [1, 2], [0, 1], [0, 2],
-    ]  # fmt: skip
 
 
 def moments(fab: Fab, state: FabState) -> np.ndarray:
@@ -163,19 +149,3 @@ def test_a_run_settles_when_moves_have_been_looked_for_and_none_was_found(mode: 
     assert last.moves_over
     assert find_move(CELLS, last, fab.penalty) is None
     assert any(info.moves for _, info in course)
-
-
-def test_moves_are_looked_for_again_when_a_feature_has_died() -> None:
-    fab, alone = at_truth("dof")
-    fab = replace(fab, merge=True)
-    state = started(fab, np.vstack([alone.mu, np.full(80, 1e-4)]))
-    after, info = fab.sweep(replace(state, still=True, moves_over=True), np.random.default_rng(0))
-    assert info.moves == {"dropped": 1}
-    assert not after.moves_over
-    for sweep in range(20):
-        not_stationary = info.not_stationary
-        after, info = fab.sweep(after, np.random.default_rng(sweep))
-        assert info.not_stationary or after.moves_over
-        if not not_stationary:
-            break
-    assert after.moves_over

@@ -32,16 +32,3 @@ def test_sweeps_and_start(init: str, monkeypatch: pytest.MonkeyPatch) -> None:
             break
         assert np.transpose(state.mu) == pytest.approx(wanted.objects, **CLOSE)
         assert state.fit.weights == pytest.approx(wanted.weights, **CLOSE)
-
-
-def test_features_are_merged_only() -> None:
-    prepared = prepare_run(TABLE, "fab", {"preset": "paper", "max_sweeps": 200}, seed=1)
-    made: set[str] = set()
-    state = prepared.algorithm.init(np.random.default_rng(1))
-    for sweep in range(150):
-        still = state.still
-        state, info = prepared.algorithm.sweep(state, np.random.default_rng(sweep))
-        if still:  # features die on the way; moves are made where it stands still
-            made |= set(info.moves or ())
-    assert made <= {"merged", "dropped"}
-    assert state.moves_over

@@ -31,17 +31,6 @@ def test_every_sweep_has_its_number_of_features() -> None:
     assert [t["uid"] for t in feature_course_figure(History())["data"]] == ["nothing"]
 
 
-def test_losses_are_marked_where_they_happened() -> None:
-    history = course(merged=[NAN, 1, NAN, NAN, NAN, NAN], dropped=[NAN, 1, 2, NAN, NAN, NAN])
-    figure = feature_course_figure(history)
-    merged, dropped = trace(figure, "merged"), trace(figure, "dropped")
-    assert np.array(merged["x"], dtype=float).tolist() == [2]
-    assert np.array(merged["y"], dtype=float).tolist() == [6]
-    assert merged["hovertext"] == ["1 feature merged at sweep 2"]
-    assert dropped["hovertext"] == ["1 feature dropped at sweep 2", "2 features dropped at sweep 3"]
-    assert (merged["name"], dropped["name"]) == ("merged (1)", "dropped (3)")
-
-
 def test_likelihoods_stand_beside_the_features() -> None:
     history = course(
         train_log_likelihood=[-9.0, -2.0, -1.5, -1.2, -1.1, -1.0],

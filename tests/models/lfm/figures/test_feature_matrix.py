@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
 
 from acvb_core.models.lfm.figures.features import (
     LABEL_COLOURS,
     activation_order,
-    build_strip,
     feature_matrix_figure,
 )
 from acvb_core.models.lfm.figures.pictures import EMPTY, tones
-from acvb_core.views.theme import OTHERS_COLOUR
 from tests.views.reading import pixels, plain, trace
 
 feature_matrix_figure = plain(feature_matrix_figure)
@@ -23,16 +19,6 @@ feature_matrix_figure = plain(feature_matrix_figure)
 Z = np.array([[0.1, 0.9, 0.2], [0.8, 0.1, 0.6], [1.0, 0.7, 0.0], [0.9, 0.2, 0.8], [0.0, 0.0, 0.1]])
 ROWS = ["a", "b", "c", "d", "e"]
 ORDER = [2, 1, 3, 0, 4]
-
-
-@given(st.integers(0, 30), st.integers(1, 150), st.integers(0, 9))
-def test_objects_are_sorted_by_their_rounded_features(n: int, k: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    z = rng.random((n, k)) < 0.5
-    z[:, : k - 2] = rng.random(max(k - 2, 0)) < 0.5  # so that patterns are shared up to the last features
-    activations = np.where(z, 0.7, 0.2)
-    expected = sorted(range(n), key=lambda i: tuple(~z[i]))
-    assert activation_order(activations).tolist() == expected
 
 
 def test_the_picture_shows_every_probability() -> None:
@@ -74,14 +60,3 @@ def test_known_labels_stand_beside_their_objects() -> None:
     part = feature_matrix_figure(Z, ROWS, labels=labels, window=(2, 4))
     assert pixels(part["layout"]["images"][1], 2, 1)[:, 0].tolist() == strip[2:4]
     assert part["layout"]["images"][1]["y"] == 2
-
-
-def test_rare_labels_share_a_colour_and_bins_show_the_most_frequent() -> None:
-    labels = np.array([f"l{i:02d}" for i in range(12) for _ in range(20 - i)], dtype=object)
-    strip = build_strip(labels, np.arange(len(labels) + 1))
-    assert strip.names == [f"l{i:02d}" for i in range(10)]
-    assert strip.others == 2
-    assert strip.colours()[-1, 0].tolist() == [int(OTHERS_COLOUR[i : i + 2], 16) for i in (1, 3, 5)]
-    assert "2 other labels" in [t["name"] for t in strip.legend()]
-    coarse = build_strip(np.array(["a", "b", "b", None, None, "a"], dtype=object), np.array([0, 3, 5, 6]))
-    assert [coarse.names[i] if i >= 0 else None for i in coarse.top] == ["b", None, "a"]

@@ -35,27 +35,6 @@ def test_steps_come_in_the_order_of_what_they_add() -> None:
     assert [s.features for s in scaled.steps] == [(1,), (4,), (2,), (3,)]
 
 
-def test_the_rest_is_one_step_and_nothing_is_lost() -> None:
-    few = object_steps(made(), VALUE, most=1)
-    assert [s.features for s in few.steps] == [(2,), (1, 3, 4)]
-    assert few.steps[1].name == "3 others"
-    for most in (1, 2, 3, 9):
-        steps = object_steps(made(), VALUE, most=most)
-        assert steps.reconstruction == pytest.approx(made().total)
-        assert steps.residual[[0, 1, 3]] == pytest.approx((VALUE - made().total)[[0, 1, 3]])
-        assert np.isnan(steps.residual[2])
-
-
-def test_what_is_explained_is_of_the_known_cells_in_standard_deviations() -> None:
-    scale = np.array([1.0, 2.0, 1.0, 4.0])
-    steps = object_steps(made(), VALUE, scale=scale)
-    known = [0, 1, 3]
-    before = (((VALUE - BASELINE) / scale)[known] ** 2).sum()
-    after = (((VALUE - made().total) / scale)[known] ** 2).sum()
-    assert steps.explained == pytest.approx(1 - after / before)
-    assert np.isnan(object_steps(made(), BASELINE).explained)
-
-
 def image() -> Image:
     """Two rows of three: the second pixel was left out at 7, the sixth was never known."""
     whole = Image.whole(2, 3)

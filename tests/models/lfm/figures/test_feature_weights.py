@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 from acvb_core.models.lfm.figures.features import feature_profile_figure, feature_weights_figure
 from acvb_core.models.lfm.figures.pictures import (
     MOST_CLUSTERED,
-    axis_names,
     largest,
     robust_end,
-    signed_text,
     similar_order,
-    value_text,
 )
 from acvb_core.models.lfm.figures.tables import weight_map_figure
-from acvb_core.views.parts import MOST_CHARACTERS, nothing_figure
+from acvb_core.views.parts import nothing_figure
 from acvb_core.views.theme import cluster_colour, rgba
-from tests.loops import for_each
-from tests.views.reading import AWKWARD_WORDS, plain, texts_of, trace
+from tests.views.reading import plain, trace
 
 feature_profile_figure = plain(feature_profile_figure)
 feature_weights_figure = plain(feature_weights_figure)
@@ -42,37 +36,6 @@ def test_the_largest_weights_come_first_whatever_their_sign() -> None:
     assert bar["text"] == ["-2", "+1", "+0.5", "0"]
     assert bar["marker"]["color"][:2] == [rgba(cluster_colour(3), 0.4), cluster_colour(3)]
     assert "25 % of the objects" in figure["layout"]["title"]["text"]
-
-
-def test_own_units_are_written_behind_bars_that_can_be_compared() -> None:
-    figure = feature_weights_figure(WEIGHTS, COLUMNS, 1, sd=SD, units="table")
-    bar = trace(figure, "weights")
-    assert bar["x"] == [-2.0, 1.0, 0.5, 0.0]
-    assert bar["text"] == ["-0.2", "+10", "+50", "0"]
-    assert bar["hovertext"][0].endswith("feature 1: -2 standard deviations<br>-0.2 in its own units")
-    # A table that is not standardised has weights in its own units, and nothing else.
-    assert "standard" not in json.dumps(feature_weights_figure(WEIGHTS, COLUMNS, 1, units="table"))
-
-
-def test_names_are_shown_as_they_are() -> None:
-    n = len(AWKWARD_WORDS)
-    for figure in (
-        feature_weights_figure(np.ones(n), AWKWARD_WORDS, 1),
-        feature_profile_figure(np.ones(n), AWKWARD_WORDS, 1),
-        weight_map_figure(np.eye(2, n), AWKWARD_WORDS),
-    ):
-        for text in texts_of(figure):
-            assert not any(mark in text for mark in ("<b>bold", "%{x} &", "$a$"))
-
-
-def test_long_names_that_differ_at_the_end_can_be_told_apart() -> None:
-    names = [f"concentration of something, sample {i}" for i in range(3)]
-    cut = axis_names([*names, "another name that is much too long for it"])
-    assert len(set(cut)) == 4
-    assert max(map(len, cut)) == MOST_CHARACTERS
-    assert cut[2] == "concentrati…ng, sample 2"
-    assert cut[3].endswith("…")
-    assert axis_names(["a & b"]) == ["a &amp; b"]
 
 
 def test_a_profile_has_every_column_in_its_place() -> None:
@@ -122,17 +85,3 @@ def test_similar_vectors_are_neighbours() -> None:
         order = similar_order(np.eye(3, width)[group])
         assert sorted(order) == list(range(n))
         assert (np.diff(group[order]) != 0).sum() == 2
-
-
-@for_each(
-    "value, text, signed",
-    [
-        (0.0, "0", "0"),
-        (-0.00001234, "-1.234e-05", "-1.23e-05"),
-        (12345.67, "12,346", "+12,346"),
-        (float("nan"), "", ""),
-    ],
-)
-def test_values_are_written_short(value: float, text: str, signed: str) -> None:
-    assert value_text(value) == text
-    assert signed_text(value) == signed

@@ -87,31 +87,6 @@ def test_samples_are_those_of_the_exact_posterior() -> None:
     np.testing.assert_allclose(by_width, wanted, atol=0.015)
 
 
-def test_alpha_is_held_where_it_is_not_learned() -> None:
-    for learn in (True, False):
-        sampler = IbpGibbs(cells_of(np.arange(12.0).reshape(6, 2)), alpha=3.0, learn=learn)
-        state = sampler.init(np.random.default_rng(0))
-        state, _ = sampler.sweep(state, np.random.default_rng(1))
-        assert (state.alpha == 3.0) is not learn
-
-
-def test_features_of_the_same_objects_are_no_fault_where_units_differ() -> None:
-    """The prior's variance is of the column with the largest unit: in the smallest it says next to nothing."""
-    rng = np.random.default_rng(0)
-    z = np.repeat((rng.random((30, 1)) < 0.5).astype(np.int8), 2, axis=1)
-    x = (1.0 + 2.0 * z[:, :1] + 0.1 * rng.normal(size=(30, 2))) * [1e8, 1e-8]
-    widths = Widths(np.array([1e14, 1e-18]), 1e16, 1e16)
-    cells = cells_of(x)
-    found = weight_posterior(moments(cells, z), widths)
-    assert (found.variances() > 0).all()
-    mean = found.mean[0] + z @ found.mean[1:]
-    groups = np.array([x[z[:, 0] == side].mean(axis=0) for side in (0, 1)])
-    np.testing.assert_allclose(mean / groups[z[:, 0]], 1.0, rtol=1e-3)
-    assert np.isfinite(draw_weights(found, rng)).all()
-    z, found, _ = draw_features(cells, z, found, widths, 1.0, 4, rng)
-    assert (found.variances() > 0).all()
-
-
 def test_posterior_of_the_weights_after_many_visits_is_that_from_scratch() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(40, 7))

@@ -20,9 +20,7 @@ from acvb_core.models.lfm.vb import (
     VbState,
     expected_errors,
     flip_gains,
-    live_features,
     lower_bound,
-    take_features,
     update_activations,
     update_weights,
 )
@@ -116,17 +114,6 @@ def fitted(cells: StandardisedTable, state: VbState, steps: int = 50, least: flo
 
 
 @for_each("missing", MISSING)
-def test_each_step_towards_the_weights_raises_the_bound(missing: bool) -> None:
-    cells, state = cells_of(table(missing)), state_of(9)
-    best = fitted(cells, state)
-    # The variances are the same after any number of steps.
-    start = replace(state, variances=best.variances)
-    bounds = [bound(cells, start)] + [bound(cells, fitted(cells, start, steps)) for steps in range(1, K + 2)]
-    assert (np.diff(bounds) > 0).all()
-    assert bounds[-1] == pytest.approx(bound(cells, best), abs=1e-9)
-
-
-@for_each("missing", MISSING)
 def test_shares_noise_and_prior_of_the_weights_are_the_best(missing: bool) -> None:
     cells, state = cells_of(table(missing)), state_of(11)
     method = VariationalLfm(cells, K)
@@ -161,18 +148,6 @@ def test_what_turning_gains_is_what_the_bound_gains(missing: bool) -> None:
     after = method._learn_priors(method._flip_features(state, Sums.of(cells, state.nu)))
     assert bound(cells, after, method.prior) == pytest.approx(before + np.maximum(gains, 0).sum())
     assert (gains > 0).any()
-
-
-@for_each("missing", MISSING)
-def test_feature_that_nobody_has_changes_nothing_when_it_is_dropped(missing: bool) -> None:
-    cells = cells_of(table(missing))
-    method = VariationalLfm(cells, K)
-    nu = state_of(15).nu
-    nu[:, 0] = 0.0
-    state = fitted(cells, method._learn_priors(replace(state_of(15), nu=nu)))
-    fewer = take_features(state, live_features(state.nu))
-    assert fewer.means.shape == (1, D)
-    assert bound(cells, fewer, method.prior) == pytest.approx(bound(cells, state, method.prior), abs=1e-9)
 
 
 def course(method: VariationalLfm, n_sweeps: int, seed: int = 0) -> list[VbState]:
