@@ -9,16 +9,13 @@ from acvb_core.core.clusters import order_by_size
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.hyper import update_concentration, update_per_block, update_tied
 from acvb_core.models.irm.model import IrmModel
-from acvb_core.models.irm.second_order import count_variances
 from acvb_core.models.irm.state import posterior_of
 from acvb_core.models.irm.vb import update_domain
 from tests.loops import for_each
 from tests.models.irm.adapters import ORACLE_UPDATES, hyper_of, method_of, oracle_sweep, relation_of, state_of
 from tests.oracles.cases import random_case
 from tests.oracles.dense_irm import (
-    exact_variance,
     lower_bound,
-    paper_variance,
     predict,
     update_ab_per_block,
     update_ab_tied,
@@ -88,15 +85,6 @@ def test_bound_prediction_and_pseudo_loo(options: dict) -> None:
         for i in range(len(one.q1))
     )
     assert model.pseudo_loo(posterior) == pytest.approx(loo, rel=1e-10)
-
-
-@for_each("exact", [False, True])
-def test_count_variances(exact: bool) -> None:
-    case = random_case(31, (9, 8), (3, 4), 0.3)
-    found = count_variances(relation_of(case.data), case.q1, case.q2, exact=exact)
-    oracle = exact_variance if exact else paper_variance
-    for part, pattern in zip(found, (case.data.ones, case.data.zeros, case.data.seen), strict=True):
-        np.testing.assert_allclose(part, oracle(pattern, case.q1, case.q2), atol=1e-11)
 
 
 @for_each("options", CASES)

@@ -1,19 +1,22 @@
-"""The chain before a run: its samples against exact predictions, its start, its limits."""
+"""The chain before a run: its samples against the exact posterior, its start, its limits."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import betaln, gammaln, logsumexp
 
 from acvb_core.core.protocols import Posterior, SweepInfo, no_poll
-from acvb_core.data.relation import Relation
+from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.evaluate.chains import measure_mixing
 from acvb_core.models.irm import cvb as sweeping
@@ -22,13 +25,14 @@ from acvb_core.models.irm.cvb import build_cvb0
 from acvb_core.models.irm.gibbs import (
     GibbsIrm,
     GibbsState,
+    count_blocks,
     keep_clusters,
     run_chain,
 )
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Layout
 from acvb_core.models.irm.moves import merge_clusters
-from acvb_core.models.irm.scores import SampledPairs, count_samples, likely_links, surprising_links
+from acvb_core.models.irm.scores import SampledPairs, count_samples
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import IrmState, block_counts, hyper_of, lower_bound
 from acvb_core.registry import method_row
@@ -36,41 +40,13 @@ from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_relations import planted_relation
 from tests.contract.cases import bits_of
 from tests.loops import for_each
-from tests.models.irm.evaluate.test_links import NETWORKS, case
-from tests.models.irm.test_uncertainty import with_samples
+from tests.models.irm.adapters import layout_of
+from tests.models.irm.test_scores import NETWORKS, case
 from tests.oracles.dense_network import sorted_by_size
+from tests.oracles.enumeration import Partition, canonical_partition, partitions
 
 #: The hyper-parameters that runs begin with.
 SINGLE = Hyper.single_prior(1.0, 0.1, 1.0)
-
-
-@pytest.fixture(scope="module")
-def sampled() -> SampledPairs:
-    rng = np.random.default_rng(1)
-    arrays = {
-        "cols": np.ones((17, 1)),
-        "sampled_rows": rng.integers(5, size=(7, 23)).astype(np.int16),
-        "sampled_cols": rng.integers(4, size=(7, 17)).astype(np.int16),
-        "sampled_strengths": rng.random((7, 5, 4)).astype(np.float32),
-    }
-    return SampledPairs(Posterior(arrays, {n: (None,) * a.ndim for n, a in arrays.items()}, ("cols",)))
-
-
-def _average(sampled: SampledPairs, i: int, j: int) -> float:
-    zipped = zip(sampled.strengths, sampled.rows[:, i], sampled.columns[:, j], strict=True)
-    return float(np.mean([strengths[k, m] for strengths, k, m in zipped]))
-
-
-@for_each("at_once", [50, 20_000_000])
-def test_pairs_and_bands_are_means_over_samples(
-    sampled: SampledPairs, at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("acvb_core.models.irm.scores._AT_ONCE", at_once)
-    rows, columns = np.array([0, 22, 5, 5]), np.array([16, 0, 3, 3])
-    expected = [_average(sampled, i, j) for i, j in zip(rows, columns, strict=True)]
-    np.testing.assert_allclose(sampled.of(rows, columns), expected, rtol=1e-6)
-    expected = [[_average(sampled, i, j) for j in range(3, 17)] for i in range(4, 11)]
-    np.testing.assert_allclose(sampled.band(4, 11, 3), expected, rtol=1e-6)
 
 
 def few_columns() -> Relation:
@@ -222,25 +198,6 @@ def test_the_scores_of_averaged_predictions_come_with_the_answer(method: str) ->
     assert result.history["heldout_averaged_skill"].notna().sum() == 1
 
 
-@for_each("kind", ["two sides", "undirected"])
-def test_links_are_predicted_by_the_samples_unless_asked_otherwise(kind: str) -> None:
-    relation, plain, strengths = case(kind, n=11)
-    _, posterior, _ = with_samples(kind)
-    samples = {name: posterior[name] for name in posterior.arrays if name.startswith("sampled_")}
-    posterior = plain.with_arrays(samples, axes={name: (None,) * of.ndim for name, of in samples.items()})
-    for table in (
-        likely_links(relation, posterior, strengths, 300, among="missing"),
-        likely_links(relation, posterior, strengths, 300, among="unlinked"),
-        surprising_links(relation, posterior, strengths, 300),
-    ):
-        pairs = zip(table["row"], table["column"], strict=True)
-        expected = [_average(SampledPairs(posterior), int(i), int(j)) for i, j in pairs]
-        assert expected
-        np.testing.assert_allclose(table["probability"], expected, rtol=1e-6)
-    alone = likely_links(relation, posterior, strengths, 300, averaged=False)
-    assert alone.equals(likely_links(relation, plain, strengths, 300))
-
-
 @pytest.mark.parametrize("seeds", [(4, 4), (4, 5)])
 def test_methods_that_start_together_share_a_chain(
     seeds: tuple[int, int], monkeypatch: pytest.MonkeyPatch
@@ -268,3 +225,75 @@ def test_methods_that_start_together_share_a_chain(
     assert len(chains) == len(set(seeds))
     for wanted, one in zip(alone, together, strict=True):
         assert bits_of(one.result()) == bits_of(wanted)
+
+
+#: Points of the logarithms of the concentration, and of a and b, over which the exact posterior is integrated.
+_CONCENTRATIONS, _PRIORS = np.linspace(-16.0, 8.0, 241), np.linspace(-12.0, 4.0, 81)
+
+
+def log_partition_prior(partition: Partition) -> float:
+    """Return log p(partition) of a Chinese restaurant process with a Gamma(1, 1) concentration, up to a constant."""
+    sizes = np.bincount(partition)
+    alpha = np.exp(_CONCENTRATIONS)
+    terms = (
+        len(sizes) * _CONCENTRATIONS + gammaln(alpha) - gammaln(alpha + sizes.sum()) - alpha + _CONCENTRATIONS
+    )
+    return float(logsumexp(terms) + gammaln(sizes).sum())
+
+
+def log_block_evidence(ones: np.ndarray, zeros: np.ndarray) -> float:
+    """Return log p(entries | partitions) with Gamma(1, 1) priors of a and b, up to a constant."""
+    a, b = np.meshgrid(np.exp(_PRIORS), np.exp(_PRIORS), indexing="ij")
+    total = -a - b + np.log(a) + np.log(b)
+    for n, m in zip(ones, zeros, strict=True):
+        total = total + betaln(a + n, b + m) - betaln(a, b)
+    return float(logsumexp(total))
+
+
+def exact_posterior(relation: Relation, layout: Layout) -> dict[tuple[Partition, ...], float]:
+    """Return the probability of every clustering, hyper-parameters integrated out on a grid."""
+    sizes = relation.shape[: len(layout.domains)]
+    known: dict[tuple[tuple[float, float], ...], float] = {}
+    logs = {}
+    for chosen in product(*(partitions(n) for n in sizes)):
+        labels = {domain: np.array(part) for domain, part in zip(layout.domains, chosen, strict=True)}
+        ones, entries = count_blocks(relation, labels, layout)
+        distinct = np.broadcast_to(layout.distinct(len(ones)), ones.shape) > 0
+        blocks = tuple(sorted(zip(ones[distinct], (entries - ones)[distinct], strict=True)))
+        if blocks not in known:
+            known[blocks] = log_block_evidence(*np.array(blocks).T)
+        logs[chosen] = known[blocks] + sum(map(log_partition_prior, chosen))
+    total = logsumexp(list(logs.values()))
+    return {chosen: float(np.exp(log - total)) for chosen, log in logs.items()}
+
+
+def tiny(kind: str) -> Relation:
+    if kind == "two sides":
+        return Relation.build(np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [np.nan, 0, 1]]))
+    links = np.array([[0, 1, 1, 0, 0], [1, 0, 1, 0, 0], [1, 1, 0, 1, 0], [0, 0, 1, 0, 1], [0, 0, 0, 1, 0]])
+    missing = np.zeros((5, 5), dtype=bool)
+    missing[0, 4] = missing[4, 0] = True
+    if kind == "undirected":
+        return Relation.build(links, missing, network=Network(directed=False))
+    links[0, 1] = links[3, 2] = 0
+    links[2, 2] = 1
+    return Relation.build(links, missing, network=Network(directed=True, self_links=True))
+
+
+@pytest.mark.parametrize("kind", ["two sides", "undirected", "directed"])
+def test_default_chains_follow_the_exact_posterior(kind: str) -> None:
+    """Sixty chains as runs begin with; a rule that ends chains early by their state is seen here."""
+    relation = tiny(kind)
+    layout = layout_of(relation)
+    exact = exact_posterior(relation, layout)
+    seen: Counter[tuple[Partition, ...]] = Counter()
+    for seed in range(60):
+        hyper = Hyper.single_prior(1.0, 0.1, 1.0, layout.domains)
+        sampler = GibbsIrm(relation, Start(20, 20, "spectral"), hyper, "tied", layout)
+        samples = run_chain(sampler, np.random.default_rng(seed), no_poll).samples
+        labels = [samples[f"sampled_{domain}"] for domain in layout.domains]
+        assert len(labels[0]) == chain.KEPT
+        seen.update(tuple(map(canonical_partition, drawn)) for drawn in zip(*labels, strict=True))
+    frequency = {chosen: n / seen.total() for chosen, n in seen.items()}
+    distance = sum(abs(frequency.get(chosen, 0.0) - p) for chosen, p in exact.items()) / 2
+    assert distance < 0.05

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import digamma
 
+from acvb_core.core.averaging import AveragedState
 from acvb_core.core.clusters import order_by_size
 from acvb_core.engine.prepared import prepare_run
 from tests.loops import for_each
@@ -110,6 +112,20 @@ def test_variational_sweep(seed: int) -> None:
     np.testing.assert_allclose(np.sort(state.hyper.a.ravel()), np.sort((a * up / down).ravel()), rtol=1e-9)
     up, down = digamma(a + b) - digamma(b), digamma(a_hat + b_hat) - digamma(b_hat)
     np.testing.assert_allclose(np.sort(state.hyper.b.ravel()), np.sort((b * up / down).ravel()), rtol=1e-9)
+
+
+def test_the_mean_continues_when_a_cluster_is_dropped() -> None:
+    """ACVB17 eq. 21 with the columns that are left, rows divided by their sums again."""
+    _, averaged = run_of("acvb0", 1)
+    averaged = replace(averaged, inner=replace(averaged.inner, shrink=0.24))
+    inner = averaged.init(np.random.default_rng(0)).inner
+    started = AveragedState(inner, sweeps=200, samples=4, mean={d: q.copy() for d, q in inner.q.items()})
+    swept, info = averaged.sweep(started, np.random.default_rng(1))
+    assert swept.samples == 5
+    assert len(info.cluster_permutation["rows"]) < 4
+    kept = inner.q["rows"][:, info.cluster_permutation["rows"]]
+    kept = kept / kept.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(swept.mean["rows"], kept + (swept.inner.q["rows"] - kept) / 5, rtol=1e-12)
 
 
 @for_each("kind", list(KINDS))

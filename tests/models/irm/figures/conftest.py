@@ -7,17 +7,12 @@ import pytest
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
-from tests.views.fits import games_result, survey_result, women_result
+from tests.views.fits import games_result, survey_result
 
 
 @pytest.fixture
 def survey() -> Result:
     return survey_result()
-
-
-@pytest.fixture
-def women() -> Result:
-    return women_result()
 
 
 @pytest.fixture

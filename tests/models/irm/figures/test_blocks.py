@@ -28,16 +28,6 @@ def large() -> Arrangement:
     return arrange(drawn.relation, drawn.row_clusters, drawn.column_clusters, (4, 5))
 
 
-def raster_of(arrangement: Arrangement, size: int = 1000):  # type: ignore[no-untyped-def]
-    return rasterise(
-        arrangement.relation,
-        arrangement.rows.position,
-        arrangement.columns.position,
-        arrangement.whole,
-        size,
-    )
-
-
 def test_a_window_holds_its_own_entries(large: Arrangement) -> None:
     dense = large.relation.ones.toarray()[large.rows.order][:, large.columns.order]
     window = (100, 130, 1200, 1599)
@@ -90,22 +80,14 @@ def test_small_relations_show_names_as_they_are(awkward: Relation) -> None:
     assert said.count(": unknown<") == 2
 
 
-def test_a_narrow_window_has_few_names_side_by_side(women: Result) -> None:
-    wide, narrow = (block_figure(arrange_result(women), narrow=narrow)["layout"] for narrow in (False, True))
-    assert len(wide["xaxis"]["ticktext"]) == 14
-    assert set(narrow["xaxis"]["ticktext"]) <= {str(k) for k in range(1, 15)}  # numbers of clusters
-    assert narrow["yaxis"]["ticktext"] == wide["yaxis"]["ticktext"]
-    (figure,) = block_figures([arrange_result(women)])  # those side by side are as narrow
-    assert figure["layout"]["xaxis"]["ticktext"] == narrow["xaxis"]["ticktext"]
-
-
 def test_missing_entries_have_a_tone_of_their_own(awkward: Relation) -> None:
-    raster = raster_of(arrange_as_read(awkward))
+    shown = arrange_as_read(awkward)
+    raster = rasterise(shown.relation, shown.rows.position, shown.columns.position, shown.whole, 1000)
     colours = palette(True)[paint(raster)]
     assert tuple(colours[0, 0]) == INK
     assert tuple(colours[0, 1]) == UNKNOWN
     assert tuple(colours[3, 0]) == (255, 255, 255)
-    names = [trace.get("name") for trace in block_figure(arrange_as_read(awkward))["data"]]
+    names = [trace.get("name") for trace in block_figure(shown)["data"]]
     assert "unknown" in names
 
 

@@ -15,10 +15,9 @@ from acvb_core.data.relation import Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import PreparedRun, prepare_run
-from acvb_core.engine.run import run
 from acvb_core.models.irm import moves
 from acvb_core.models.irm.moves import MOVES, MoveMemory, Moves, merge_clusters
-from acvb_core.models.irm.spec import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
+from acvb_core.models.irm.spec import MOVES_EVERY, MOVES_FROM
 from acvb_core.models.irm.state import IrmState, lower_bound, tidy
 from tests.loops import for_each
 from tests.models.irm.adapters import counted, relation_of, state_of
@@ -30,7 +29,6 @@ from tests.models.irm.moves.adapters import (
     two_domains,
     with_prior_per_block,
 )
-from tests.models.irm.network.test_one_domain import network
 from tests.oracles.cases import random_case
 from tests.oracles.dense_network import merged as merge_densely
 
@@ -89,16 +87,6 @@ def test_tidy_with_keep_bound_never_lowers_it() -> None:
         lowered += lower_bound(tidy(state, relation, 0.0)[0]) < before - 1e-9
         assert lower_bound(tidy(state, relation, 0.0, keep_bound=True)[0]) >= before - 1e-9
     assert lowered  # sorting alone does lower it now and then: the option has something to do
-
-
-def test_a_later_merge_does_not_gain_by_an_order_that_is_undone() -> None:
-    """The sticks of clusters out of order are worth less than those in order, by more than the last merge gains."""
-    relation, labels = network([14, 12, 8, 6], "directed, self-links", 221)
-    rng = np.random.default_rng(221)
-    alpha = rng.choice([0.05, 0.3, 1.0, 4.0])
-    state = state_with(relation, {"rows": 3 * labels + rng.integers(3, size=len(labels))}, 0.9, float(alpha))
-    found = tidy(merge_clusters(state)[0], relation, 0.0)[0]
-    assert found.q["rows"].shape[1] == 4
 
 
 @pytest.mark.parametrize(
@@ -180,24 +168,6 @@ def test_what_sweeps_tell_of_moves(method: str, kind: str) -> None:
             break
     assert tried == list(range(MOVES_FROM, tried[-1] + 1, MOVES_EVERY))
     assert len(tried) >= 3  # some that made moves, and two without success
-
-
-def test_moves_that_never_end_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Splits without end would keep a run from settling."""
-    calls = []
-
-    def split_clusters(state: IrmState, *rest: Any, **_: Any) -> Any:
-        calls.append(state.age)
-        return state, 1, rest[2]
-
-    monkeypatch.setattr(moves, "split_clusters", split_clusters)
-    monkeypatch.setattr(moves, "merge_clusters", lambda state, **_: (state, 0))
-    relation, _ = small_relation("undirected", 0)
-    snapshots = list(run(prepare_run(relation, "cvb0", {"k_rows": 4, "init": "spectral"})))
-    assert calls == list(range(MOVES_FROM, MOVES_UNTIL + 1, MOVES_EVERY))
-    over = [inner(snapshot).moves is None for snapshot in snapshots]
-    assert over.index(True) == MOVES_UNTIL - 1
-    assert len(snapshots) >= MOVES_UNTIL  # not judged converged before
 
 
 def test_moves_are_over_after_two_attempts_in_vain_or_one_after_a_chain() -> None:

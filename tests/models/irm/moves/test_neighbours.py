@@ -10,16 +10,18 @@ from acvb_core.core.parallel import use_threads
 from acvb_core.data.relation import as_pattern
 from acvb_core.models.irm import kernels as neighbours
 from acvb_core.models.irm.kernels import cluster_sums, count_apart, neighbour_sums
+from tests.loops import for_each
 
 
-def a_pattern(rng: np.random.Generator, density: float = 0.1) -> sparse.csr_array:
-    return as_pattern(sparse.random_array((60, 45), density=density, rng=rng, format="csr"))
+def sparse_pattern(rng: np.random.Generator) -> sparse.csr_array:
+    return as_pattern(sparse.random_array((60, 45), density=0.1, rng=rng, format="csr"))
 
 
-@pytest.mark.parametrize("concentration", [0.01, 1.0], ids=["compressed", "dense"])
+@for_each("concentration", [0.01, 1.0])
 def test_sums(concentration: float, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of compressed and of dense responsibilities."""
     monkeypatch.setattr(neighbours, "_ADDITIONS", 50)  # many runs of rows
-    pattern, q = a_pattern(rng), rng.dirichlet(np.full(6, concentration), 45)
+    pattern, q = sparse_pattern(rng), rng.dirichlet(np.full(6, concentration), 45)
     calls = []
     with use_threads(1):  # others call no poll
         found = neighbour_sums(pattern, q, lambda: calls.append(1))
@@ -28,7 +30,7 @@ def test_sums(concentration: float, rng: np.random.Generator, monkeypatch: pytes
 
 
 def test_what_is_spread_over_all_clusters_is_added_at_once(rng: np.random.Generator) -> None:
-    pattern, values = a_pattern(rng), rng.random((45, 4))
+    pattern, values = sparse_pattern(rng), rng.random((45, 4))
     q = 0.02 + 0.9 * np.eye(5)[rng.integers(5, size=45)]
     q[3] = [0.5, 0.4, 0.04, 0.04, 0.02]
     even, n_larger = count_apart(q)
@@ -36,9 +38,3 @@ def test_what_is_spread_over_all_clusters_is_added_at_once(rng: np.random.Genera
     np.testing.assert_allclose(neighbour_sums(pattern, q), pattern.astype(float) @ q, atol=1e-12)
     np.testing.assert_allclose(cluster_sums(q, values), q.T @ values, atol=1e-12)
     assert count_apart(np.eye(5)[rng.integers(5, size=45)]) == (0.0, 45)
-
-
-@pytest.mark.parametrize("density", [0.0, 1.0])
-def test_empty_and_full(density: float, rng: np.random.Generator) -> None:
-    pattern, q = as_pattern(np.full((5, 4), density)), rng.dirichlet(np.ones(3), 4)
-    np.testing.assert_allclose(neighbour_sums(pattern, q), density * np.ones((5, 4)) @ q, atol=1e-12)

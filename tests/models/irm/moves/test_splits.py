@@ -18,7 +18,6 @@ from acvb_core.models.irm.split import (
     promising_splits,
     split_clusters,
 )
-from acvb_core.models.irm.start import leading_vectors
 from acvb_core.models.irm.state import IrmState, lower_bound, tidy
 from tests.loops import for_each
 from tests.models.irm.adapters import counted
@@ -54,25 +53,6 @@ def test_cut_in_two_is_the_best_of_all_cuts(numbers: list[int], scale: float) ->
     every = (np.arange(1, 2 ** len(values) - 1)[:, None] >> np.arange(len(values))) & 1 > 0
     best = min(within(values, tried) for tried in every)
     assert within(values, upper) == pytest.approx(best, abs=1e-12)
-
-
-@pytest.mark.parametrize("shape", [(40, 30), (5, 60)])
-def test_leading_vectors_are_those_of_the_singular_value_decomposition(
-    shape: tuple[int, int], rng: np.random.Generator
-) -> None:
-    left = np.linalg.qr(rng.standard_normal((shape[0], min(shape))))[0]
-    right = np.linalg.qr(rng.standard_normal((shape[1], min(shape))))[0]
-    matrix = (left * 0.5 ** np.arange(min(shape))) @ right.T
-    found = leading_vectors(
-        lambda vectors: matrix @ vectors, lambda vectors: matrix.T @ vectors, shape, 8, 12, rng
-    )
-    width = min(8, *shape)
-    u, values, v = np.linalg.svd(matrix, full_matrices=False)
-    assert [part.shape for part in found] == [(shape[0], width), (width,), (shape[1], width)]
-    np.testing.assert_allclose(found[1], values[:width], rtol=1e-6)
-    for vectors, wanted in ((found[0], u), (found[2], v.T)):
-        np.testing.assert_allclose(np.abs(np.sum(vectors[:, :3] * wanted[:, :3], axis=0)), 1.0, rtol=1e-6)
-    np.testing.assert_allclose(found[0].T @ found[0], np.eye(width), atol=1e-10)
 
 
 @pytest.mark.parametrize(("kind", "seed"), [("directed", 0), ("undirected", 1), ("two domains", 1)])
@@ -202,26 +182,3 @@ def test_splits_on_trial_are_the_least_losses_and_each_comes_once(tried: list[tu
     left = [m for _, _, m in promising_splits(state, relation, {}, 3, -1e9, known, np.random.default_rng(0))]
     assert len(left) == 3
     assert not any(np.array_equal(m, members) for m in left)
-
-
-def test_rejected_moves_know_what_is_about_the_same() -> None:
-    def first(n: int) -> np.ndarray:
-        return np.arange(200) < n
-
-    known = RejectedMoves().add("split rows", first(100))
-    for name, members, expected in (
-        ("split rows", first(95), True),
-        ("split rows", first(105), True),
-        ("split rows", first(94), False),
-        ("split rows", first(106), False),
-        ("split rows", ~first(100), False),
-        ("split cols", first(100), False),
-        ("split rows", np.roll(first(100), 10), False),  # as many of other objects
-    ):
-        assert known.contains(name, members) == expected, (name, members.sum())
-    # Adding makes a new list, and what is about the same takes the place of what was there.
-    more = known.add("split rows", first(97))
-    assert len(known) == len(more) == 1
-    assert more.contains("split rows", first(93))
-    assert not known.contains("split rows", first(93))
-    assert len(more.add("split cols", first(97))) == 2

@@ -18,6 +18,7 @@ from acvb_core.models.irm.spec import MOVES_FROM_AFTER_CHAIN
 from acvb_core.models.irm.split import RejectedMoves, split_clusters
 from acvb_core.models.irm.state import IrmState, lower_bound
 from acvb_core.samples.planted_relations import sparse_relation
+from tests.loops import for_each
 from tests.models.irm.moves.adapters import check_counts, mixed_network
 
 
@@ -44,20 +45,6 @@ def settled(seed: int) -> tuple[Any, IrmState]:
     return prepared.algorithm, replace(state, moves=MoveMemory(due=0))
 
 
-class Counting:
-    """A method that counts its sweeps outside of moves' notice."""
-
-    def __init__(self, method: Any) -> None:
-        self.method, self.sweeps = method, 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.method, name)
-
-    def plain_sweep(self, *args: Any) -> Any:
-        self.sweeps += 1
-        return self.method.plain_sweep(*args)
-
-
 @pytest.mark.parametrize(("kind", "seed"), [("merge", 1), ("split", 4)])
 def test_a_trial_pays_where_nothing_pays_at_once(kind: str, seed: int) -> None:
     method, state = settled(seed)
@@ -79,55 +66,50 @@ def test_a_trial_pays_where_nothing_pays_at_once(kind: str, seed: int) -> None:
     assert all((np.diff(mass) <= 0).all() for mass in found.masses.values())
 
 
-@pytest.mark.parametrize("kind", ["merge", "split"])
-def test_trials_in_vain_leave_the_state_and_are_not_made_again(kind: str) -> None:
-    algorithm, state = settled(3)
-    method = Counting(algorithm)
+@for_each("kind", ["merge", "split"])
+def test_trials_without_success_leave_the_state_and_are_not_made_again(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method, state = settled(3)
+    sweeps: list[None] = []
+    real = type(method).plain_sweep
+    monkeypatch.setattr(type(method), "plain_sweep", lambda *args: sweeps.append(None) or real(*args))
     allowed = Moves(merge=kind == "merge", split=kind == "split")
     found, made = allowed.after(state, method, np.random.default_rng(0), no_poll)
     assert not made
     assert found.q is state.q
     assert found.hyper is state.hyper
-    assert method.sweeps > 5  # those of the state itself, and of something tried
+    assert len(sweeps) > 5  # those of the state itself, and of something tried
     again = replace(found, moves=replace(found.moves, due=0))
-    method.sweeps = 0
+    sweeps.clear()
     after, made = allowed.after(again, method, np.random.default_rng(0), no_poll)
     assert not made
-    assert method.sweeps == 0 or kind == "split"  # other splits may come up in another's place
+    assert not sweeps or kind == "split"  # other splits may come up in another's place
     assert after.moves is None  # the second time without success
 
 
-@pytest.mark.parametrize("inside", ["split", "trial"])
+@for_each("owner, name", [(split._Side, "best_split"), (_Trials, "_run_sweeps")])
 def test_a_run_stopped_inside_a_move_keeps_the_last_whole_sweep(
-    inside: str, monkeypatch: pytest.MonkeyPatch
+    owner: type, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    relation, _ = mixed_network(0)
-    prepared = prepare_run(relation, "cvb0", {"k_rows": 5})
+    prepared = prepare_run(mixed_network(0)[0], "cvb0", {"k_rows": 5})
     whole = list(run(prepared, max_sweeps=60))
     entered: list[bool] = []
-    owner, name = (split._Side, "best_split") if inside == "split" else (_Trials, "_run_sweeps")
     real = getattr(owner, name)
-
-    def enter(*args: Any) -> Any:
-        entered.append(True)
-        return real(*args)
 
     def poll() -> None:
         if entered:
             raise StopRun
 
-    monkeypatch.setattr(owner, name, enter)
-    stopped = list(run(prepared, poll=poll))
-    last = stopped[-1]
-    assert entered
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, lambda *args: entered.append(True) or real(*args))
+        *_, last = run(prepared, poll=poll)
     assert str(last.verdict) == "STOPPED"
     assert MOVES_FROM_AFTER_CHAIN - 1 <= last.sweep < len(whole)
-    same = whole[last.sweep - 1]
-    assert last.state.q["rows"].tobytes() == same.state.q["rows"].tobytes()
-    assert last.state.ones.tobytes() == same.state.ones.tobytes()
-    assert last.lower_bound == same.lower_bound
-    # … and continues from there.
-    monkeypatch.undo()
     *_, end = run(prepared, resume=last)
-    assert end.state.q["rows"].tobytes() == whole[end.sweep - 1].state.q["rows"].tobytes()
     assert end.sweep == len(whole)
+    for found in (last, end):
+        same = whole[found.sweep - 1]
+        assert found.state.q["rows"].tobytes() == same.state.q["rows"].tobytes()
+        assert found.state.ones.tobytes() == same.state.ones.tobytes()
+        assert found.lower_bound == same.lower_bound
