@@ -86,13 +86,6 @@ def test_further_names_are_served_with_their_origins() -> None:
     ]
 
 
-def test_all_addresses_are_not_a_name() -> None:
-    command = start.build_command("0.0.0.0", 8501, ["box.local"])
-    assert options(command, "server.address") == ["0.0.0.0"]
-    assert options(command, "browser.serverAddress") == ["127.0.0.1"]
-    assert options(command, "server.allowedHosts") == [*LOCAL, "box.local"]
-
-
 def test_the_app_takes_the_process_over_in_its_own_folder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[object] = []
 
@@ -130,7 +123,3 @@ def test_the_address_is_printed_once_the_app_answers() -> None:
     with HTTPServer(("127.0.0.1", 0), Answers) as server:
         Thread(target=server.handle_request, daemon=True).start()
         assert ready.wait_for_app("127.0.0.1", server.server_port, os.getppid())
-
-
-def test_nothing_is_printed_for_an_app_that_has_ended() -> None:
-    assert not ready.wait_for_app("127.0.0.1", 1, os.getpid())

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import acvb_core
-from acvb_core.cli import main
 from acvb_core.cli.progress import ProgressLine
-from acvb_core.core import parallel
 from acvb_core.registry import METHODS
-from acvb_core.samples.catalogue import SAMPLES
-from acvb_core.store.topics import load_model
 from tests.cli.support import SMALL, WOMEN, Run
 
 
@@ -35,13 +31,6 @@ def test_methods_lists_every_row(run: Run) -> None:
     assert "asdm, ascvb0 and asvb stream: they take the documents window by window" in shown.out
 
 
-def test_samples_are_listed(run: Run) -> None:
-    shown = run("samples")
-    assert shown.code == 0
-    assert all(f"sample:{name}" in shown.out for name in SAMPLES)
-    assert [sample["name"] for sample in run("samples", "--json").json["samples"]] == list(SAMPLES)
-
-
 def test_the_numbers_are_the_librarys(run: Run) -> None:
     told = run(
         "fit", WOMEN, "--method", "cvb0", "--json", "--heldout", "0.1", "--heldout-seed", 4, "--seed", 5,
@@ -57,17 +46,6 @@ def test_the_numbers_are_the_librarys(run: Run) -> None:
     assert told["settings"] == same.prepared.spec.to_dict()
 
 
-def test_without_json_a_summary_for_people(run: Run) -> None:
-    done = run("fit", WOMEN, "--heldout", "0.1", *SMALL)
-    assert done.code == 0
-    for words in (
-        "southern_women: 18 × 14 · 89 links", "ACVB0 · K 4 × 3 · seed 0", "row clusters", "reached the cap", "nats",
-        "ROC AUC", "MB",
-    ):  # fmt: skip
-        assert words in done.out
-    assert "did its 6 sweeps" in run("fit", WOMEN, "--method", "gibbs", "--burn-in", 1, *SMALL).out
-
-
 def test_progress_is_on_stderr_and_short_where_there_is_no_terminal(run: Run) -> None:
     done = run("fit", WOMEN, "--json", *SMALL)
     assert done.err.startswith("ACVB0 · K 4 × 3 · seed 0  sweep 6/6  MAX_SWEEPS  bound -")
@@ -76,21 +54,9 @@ def test_progress_is_on_stderr_and_short_where_there_is_no_terminal(run: Run) ->
     assert run("fit", WOMEN, "--json", "--quiet", *SMALL).err == ""
 
 
-class Terminal:
-    """A stream that says that it is a terminal."""
-
-    def __init__(self) -> None:
-        self.text = ""
-
+class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-    def write(self, text: str) -> int:
-        self.text += text
-        return len(text)
-
-    def flush(self) -> None:
-        pass
 
 
 class TickingClock:
@@ -107,12 +73,12 @@ def test_on_a_terminal_one_line_is_rewritten(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("COLUMNS", "70")
     clock = TickingClock()
     monkeypatch.setattr("acvb_core.cli.progress.time", clock)
-    terminal: Any = Terminal()
+    terminal = Terminal()
     relation = acvb_core.load_sample("southern_women").relation
     acvb_core.fit(relation, "gibbs", watch=ProgressLine(terminal), k_rows=4, k_cols=3, max_sweeps=40)
-    assert terminal.text.count("\n") == 1
-    assert terminal.text.endswith("\x1b[K\n")
-    shown = terminal.text.rstrip("\n").split("\r")[1:]
+    assert terminal.getvalue().count("\n") == 1
+    assert terminal.getvalue().endswith("\x1b[K\n")
+    shown = terminal.getvalue().rstrip("\n").split("\r")[1:]
     assert 2 <= len(shown) <= 10 * clock.now + 2 < 30, "ten lines a second at most, the first and the last"
     assert all(len(line.removesuffix("\x1b[K")) < 70 for line in shown)
     assert "[####################]  sweep 40/40" in shown[-1]
@@ -189,47 +155,3 @@ def test_compare(run: Run, tmp_path: Path) -> None:
     saved = json.loads((tmp_path / "vb-seed1" / "run.json").read_text())
     assert saved["lower_bound"] == runs[1]["lower_bound"]
     assert done.err.splitlines()[3].startswith("4/4  ACVB0 · K 4 × 3 · seed 1  sweep 6/6")
-
-
-def test_help_names_every_setting(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["fit", "--help"])
-    assert ended.value.code == 0
-    shown = capsys.readouterr().out
-    for row in METHODS:
-        for parameter in row.parameters:
-            assert parameter.flag in shown
-
-
-BARS = "sample:bars"
-SHORT = ("--k", 4, "--max-sweeps", 12, "--heldout-documents", 0.1, "--json")
-
-
-def fit(run: Run, *more: object) -> dict[str, Any]:
-    done = run("fit", *more, *SHORT)
-    assert done.code == 0, done.err
-    facts: dict[str, Any] = done.json
-    return {name: value for name, value in facts.items() if "seconds" not in name and "memory" not in name}
-
-
-def test_threads_change_nothing_but_the_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    use = parallel.use_threads
-    monkeypatch.setattr("acvb_core.cli.cluster.use_threads", lambda n: (asked.append(n), use(n))[1])
-    found = [fit(run, BARS, "--method", "acvb0", "--cells", 3, *more) for more in ((), ("--threads", 2))]
-    assert found[0] == found[1]
-    assert found[0] != fit(run, BARS, "--method", "acvb0", "--cells", 1)
-    assert asked == [0, 2, 0]
-
-
-def test_a_corpus_on_disk_is_fitted_over_shards(run: Run, tmp_path: Path) -> None:
-    on_disk = fit(run, BARS, "--shards", 3, "--on-disk", tmp_path / "kept", "--out", tmp_path / "run")
-    again = fit(run, tmp_path / "kept", "--shards", 3)
-    assert on_disk["lower_bound"] is not None
-    for name in ("lower_bound", "pseudo_loo", "heldout", "hyper", "effective_k"):
-        assert again[name] == on_disk[name]
-    assert json.loads((tmp_path / "run" / "run.json").read_text())["settings"]["values"]["shards"] == 3
-    trained = load_model(tmp_path / "run")
-    further = fit(run, BARS, "--start", tmp_path / "run", "--shards", 2)
-    assert further["heldout"]["perplexity"] < 1.1 * on_disk["heldout"]["perplexity"]
-    assert np.isfinite(trained.posterior["words"]).all()

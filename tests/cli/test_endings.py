@@ -26,66 +26,6 @@ from tests.cli.support import ROOT, SMALL, WOMEN, Outcome, Run
 from tests.loops import for_each
 
 
-@for_each("arguments, words", [
-        (["fit"], "FILE"),
-        ([], "COMMAND"),
-        (["explode"], "invalid choice: 'explode'"),
-        (["fit", "nowhere.csv"], "nowhere.csv: the file cannot be opened"),
-        (["fit", "sample:nothing"], "no sample 'nothing'; choose among southern_women"),
-        (["fit", WOMEN, "--shape", "3x3"], "leave --shape out"),
-        (["fit", WOMEN, "--method", "magic"], "has no method 'magic'; it has acvb0"),
-        (["fit", WOMEN, "--model", "magic"], "no model 'magic'; there are irm, network, lda"),
-        (["fit", WOMEN, "--model", "lda"], "model 'lda' is for a corpus; this is a relation"),
-        (["fit", WOMEN, "--method", "vb", "--burn-in", "3"], "is not a setting of vb; acvb0, acvb, gibbs have it"),
-        (["fit", WOMEN, "--method", "cvb0", "--variance", "exact"], "--variance is not a setting of cvb0; acvb, cvb"),
-        (["fit", WOMEN, "--k-rows", "0"], "k_rows is 0; it must be from 1 to 1000"),
-        (["fit", WOMEN, "--k-rows", "many"], "--k-rows is 'many'; it must be a whole number"),
-        (["fit", WOMEN, "--k-rows", "inf"], "--k-rows is 'inf'; it must be a whole number"),
-        (["fit", WOMEN, "--tol", "small"], "--tol is 'small'; it must be a number"),
-        (["fit", WOMEN, "--tol", "nan"], "tol is nan; it must be a number"),
-        (["fit", WOMEN, "--init", "magic"], "init is 'magic'; it must be one of gibbs, spectral, random"),
-        (["fit", WOMEN, "--heldout", "1"], "at least 0 and below 1"),
-        (["fit", WOMEN, "--heldout", "x"], "'x' is not a number"),
-        (["fit", WOMEN, "--heldout-seed", "-1"], "must be at least 0"),
-        (["fit", WOMEN, "--seed", "-1"], "--seed is -1; it must be at least 0"),
-        (["fit", WOMEN, "--seed", "x"], "invalid int value: 'x'"),
-        (["fit", "FILE", "--shape", "3by3"], "write it as 1892x1892"),
-        (["fit", "FILE", "--format", "word"], "invalid choice: 'word'"),
-        (["fit", "FILE", "--unlisted", "maybe"], "invalid choice: 'maybe'"),
-        (["fit", WOMEN, "--k-row", "3"], "unrecognized arguments: --k-row 3"),
-        (["fit", "two\nlines.csv"], "two lines.csv"),
-        (["compare", WOMEN, "--methods", "vb,magic"], "no method 'magic'"),
-        (["compare", WOMEN, "--methods", ","], "name at least one"),
-        (["compare", WOMEN, "--seeds", "0"], "'0' is neither a number of seeds"),
-        (["compare", WOMEN, "--seeds", "a"], "'a' is neither a number of seeds"),
-        (["compare", WOMEN, "--methods", "vb,cvb0", "--burn-in", "3"], "--burn-in is not a setting of vb and cvb0"),
-        (["compare", WOMEN, "--methods", "vb,gibbs", "--hyper", "per-block"], "hyper is 'per-block'"),
-    ])  # fmt: skip
-def test_every_mistake_is_one_line(run: Run, arguments: list[str], words: str) -> None:
-    failed = run(*arguments)
-    assert failed.code == 2
-    assert failed.out == ""
-    assert failed.err.startswith("acvb: ")
-    assert failed.err.count("\n") == 1
-    assert words in failed.err
-
-
-def test_a_fault_in_the_file_is_named_by_line(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "bad.csv"
-    path.write_text("a,b,value\nx,y,1\nx,z\n")
-    failed = run("fit", path)
-    assert failed.code == 2
-    assert failed.err.startswith("acvb: bad.csv, line 3")
-
-
-def test_a_folder_that_cannot_be_made_is_an_error_before_the_run(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    failed = run("fit", WOMEN, "--out", tmp_path / "file" / "below")
-    assert failed.code == 2
-    assert str(tmp_path / "file") in failed.err
-    assert failed.err.count("\n") == 1
-
-
 def press_ctrl_c_at(
     sweep: int, monkeypatch: pytest.MonkeyPatch, times: int = 1, number: int = signal.SIGINT
 ) -> None:
@@ -98,17 +38,6 @@ def press_ctrl_c_at(
                 signal.raise_signal(number)
 
     monkeypatch.setattr(ProgressLine, "__call__", watched)
-
-
-def test_ctrl_c_keeps_the_sweeps_so_far(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    press_ctrl_c_at(3, monkeypatch)
-    before = signal.getsignal(signal.SIGINT)
-    stopped = run("fit", WOMEN, "--json", "--heldout", "0.2", "--out", tmp_path, *SMALL)
-    assert stopped.code == 130
-    assert (stopped.json["verdict"], stopped.json["sweeps"]) == ("STOPPED", 3)
-    assert stopped.json["heldout"]["log_likelihood"] < 0
-    assert len(pd.read_csv(tmp_path / "history.csv")) == 3
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 class Killed(BaseException):
@@ -127,19 +56,7 @@ def untimed(outcome: Outcome) -> dict[str, Any]:
 def test_the_same_command_continues_a_run_that_was_interrupted(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ended_by: str, more: tuple[str, ...]
 ) -> None:
-    command = [
-        "fit",
-        WOMEN,
-        "--json",
-        "--heldout",
-        "0.2",
-        *more,
-        *SMALL,
-        "--tol",
-        "1e-12",
-        "--max-sweeps",
-        "40",
-    ]
+    command = ["fit", WOMEN, "--json", "--heldout 0.2 --tol 1e-12", *more, *SMALL, "--max-sweeps", "40"]
     whole = run(*command, "--out", tmp_path / "whole")
     out = tmp_path / "cut"
     with monkeypatch.context() as patch:
@@ -166,17 +83,6 @@ def test_the_same_command_continues_a_run_that_was_interrupted(
     assert "Continued the run that was interrupted after 25 sweeps." in again.json["report"]
     assert untimed(again) == untimed(whole)
     assert not (out / "unfinished.npz").exists()
-
-
-def test_the_rest_of_another_run_is_not_continued(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with monkeypatch.context() as patch:
-        press_ctrl_c_at(3, patch)
-        run("fit", WOMEN, "--json", "--out", tmp_path, *SMALL)
-    other = run("fit", WOMEN, "--json", "--seed", "1", "--out", tmp_path, *SMALL)
-    assert not any("Continued" in line for line in other.json["report"])
-    assert not (tmp_path / "unfinished.npz").exists()
 
 
 def test_a_run_that_cannot_be_kept_continues(
@@ -248,14 +154,6 @@ def test_ctrl_c_before_the_first_sweep(run: Run, monkeypatch: pytest.MonkeyPatch
         assert stopped.err == "acvb: interrupted before the first sweep; there is nothing to report\n"
 
 
-def test_as_a_process() -> None:
-    command = [sys.executable, "-m", "acvb_core", "fit", WOMEN, "--json", *SMALL]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
-    assert done.returncode == 0
-    assert json.loads(done.stdout)["sweeps"] == 6
-    assert done.stderr.count("\n") == 1
-
-
 def test_a_reader_that_has_had_enough_is_no_error() -> None:
     command = f"'{sys.executable}' -m acvb_core methods --json | head -c 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=300, cwd=ROOT)
@@ -292,19 +190,6 @@ def test_a_slow_sweep_is_announced_before_the_run(monkeypatch: pytest.MonkeyPatc
     assert stream.getvalue() == told
     ProgressLine(stream, quiet=True).starting(prepared)
     assert stream.getvalue() == told
-
-
-def test_a_long_start_is_not_silent(clock: Clock) -> None:
-    prepared, stream = prepare_run(RELATION, "cvb0"), io.StringIO()
-    watch = ProgressLine(stream)
-    clock.now = 100.0
-    watch.tell_silence()  # no run is under way yet
-    clock.now = 0.0
-    watch.starting(prepared)
-    for clock.now in (5.0, 12.0, 15.0, 23.0):
-        watch.tell_silence()
-    lines = [line.partition("  ")[2] for line in stream.getvalue().splitlines()]
-    assert lines == ["the start of the run, 12 s so far", "the start of the run, 23 s so far"]
 
 
 def test_compilation_is_reported_while_it_lasts(clock: Clock) -> None:
@@ -364,16 +249,6 @@ def test_the_winner_is_reported_with_the_cost_of_all(run: Run, tmp_path: Path) -
     assert json.loads((tmp_path / "run.json").read_text())["race"] == found["race"]
 
 
-def test_a_score_that_chose_the_winner_is_called_too_good(run: Run) -> None:
-    short = ("--model", "lfm", "--k-max", "3", "--max-sweeps", "3", "--restarts", "2", "--heldout", "0.1")
-    told = run("fit", "sample:planted_features", "--method", "fab", *short)
-    assert "of CPU in all. Its held-out score chose it, and is too good on average.\n" in told.out
-    compared = run("experiment", "sample:planted_features", "--methods", "vb", "--splits", "1", *short)
-    assert (
-        "Each run is the best of its restarts by what is held out: all scores are too good." in compared.out
-    )
-
-
 def test_ctrl_c_keeps_who_is_ahead(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     watch = ProgressLine.__call__
 
@@ -389,11 +264,3 @@ def test_ctrl_c_keeps_who_is_ahead(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     assert [candidate["sweeps"] for candidate in told.json["race"]["entrants"]] == [20, 20, 7, 0]
     assert told.json["race"]["winner"] is None
     assert told.json["seed"] in (2, 3)
-
-
-@for_each("wrong", ["0", "-1", "2.5", "many"])
-def test_a_number_of_restarts_is_at_least_one(run: Run, wrong: str) -> None:
-    told = run("fit", WOMEN, "--restarts", wrong)
-    assert told.code == 2
-    assert "--restarts" in told.err
-    assert told.err.count("\n") == 1

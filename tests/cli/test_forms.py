@@ -92,13 +92,6 @@ def test_long_texts_are_asked_about(run: Run, files: Path, file: str) -> None:
     assert run("fit", files / file, "--source", "who", "--target", "text", *SMALL).code == 0
 
 
-def test_one_field_of_texts_is_asked_about(run: Run, files: Path) -> None:
-    found = run("fit", files / "texts.jsonl")
-    assert found.code == 2
-    assert "has one column only" in found.err
-    assert "--model lda (--text-column text)" in found.err
-
-
 LDA = ("--model", "lda", "--max-sweeps", "2", "--max-share", "1")
 
 
@@ -216,35 +209,6 @@ def test_a_tilde_and_an_address(run: Run, tmp_path: Path, monkeypatch: pytest.Mo
         assert found.code == 2
         told = "nothing is fetched from an address. Download the file and give its path."
         assert found.err == f"acvb: https://example.org/a.csv: {told}\n"
-
-
-TEXT = "The quick brown fox number {} jumps over a lazy dog by the river bank"
-
-
-def test_a_column_of_texts_is_asked_about_in_flags(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "notes.csv"
-    path.write_text("who,the note\n" + "".join(f"p{n},{TEXT.format(n)}\n" for n in range(12)))
-    found = run("fit", path)
-    assert (found.code, found.out) == (2, "")
-    assert "--model lda (--text-column 'the note')" in found.err
-    assert "(--row-column who) (--column-column 'the note')" in found.err
-    either = (
-        ("--row-column", "who", "--column-column", "the note", *SMALL),
-        ("--model", "lda", "--text-column", "the note", "--max-sweeps", "2", "--max-share", "1"),
-    )
-    for answer in either:
-        assert run("fit", path, *answer).code == 0
-
-
-@for_each("command", ["fit", "read"])
-def test_a_sparse_matrix_as_counts_is_one_clear_line(run: Run, tmp_path: Path, command: str) -> None:
-    path = tmp_path / "m.mtx"
-    path.write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n")
-    more = ("--model", "lda") if command == "fit" else (tmp_path / "disk",)
-    found = run(command, path, *more, "--format", "counts")
-    assert found.code == 2
-    assert "this is a sparse matrix" in found.err
-    assert "Traceback" not in found.err
 
 
 @for_each("command", ["fit", "compare"])

@@ -13,8 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-import acvb_core
-from tests.cli.support import WOMEN, Run
+from tests.cli.support import Run
 from tests.loops import for_each
 
 BARS = "sample:bars"
@@ -83,15 +82,6 @@ def test_how_many_domains(
             assert ("cols" in each["effective_k"]) == (model == "irm")
 
 
-def test_the_numbers_are_the_librarys(run: Run, planted: Path) -> None:
-    told = run("fit", planted, "--json", "--heldout", "0.1", "--seed", 3, *FEW).json
-    relation = acvb_core.load_relation(planted, domains="one", directed=True).data
-    same = acvb_core.fit(relation, "acvb0", heldout=0.1, seed=3, k_rows=6)
-    assert told["data"] == relation.identity()
-    assert told["lower_bound"] == same.snapshot.lower_bound
-    assert told["settings"] == same.prepared.spec.to_dict()
-
-
 def test_directions_find_the_groups(run: Run, planted: Path, tmp_path: Path) -> None:
     out, groups = tmp_path / "out", tmp_path / "groups.csv"
     done = run("fit", planted, "--labels", groups, "--out", out, *FEW)
@@ -133,20 +123,6 @@ def test_text_says_what_was_guessed_and_how_to_change_it(run: Run, karate: Path,
     assert "give --" not in two
 
 
-@for_each(
-    "flags, number, words",
-    [
-        (["--undirected"], 56, "held-out pairs        56 pairs, each held out and scored once: -"),
-        (["--directed"], 112, "held-out pairs        112 pairs, each in one direction: -"),
-        (["--domains", "two"], 65, "held-out entries      65: -"),
-    ],
-)
-def test_a_pair_is_held_out_once(run: Run, karate: Path, flags: list[str], number: int, words: str) -> None:
-    assert words in run("fit", karate, "--heldout", "0.1", *flags, *FEW).out
-    compared = run("compare", karate, "--heldout", "0.1", "--methods", "vb", *flags, *FEW).out
-    assert f"\nheld-out {'entries' if 'two' in flags else 'pairs'}: {number}" in compared
-
-
 def test_known_labels(run: Run, karate: Path, clubs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = (karate, "--labels", clubs, "--out", out)
@@ -184,14 +160,6 @@ def test_attributes_of_a_graph_file_are_known_labels(
     assert {name: line["known"] for name, line in told["known_labels"].items()} == {"club": 32, "odd": 32}
 
 
-def test_labels_from_a_file_cannot_command_the_terminal(run: Run, karate: Path, clubs: Path) -> None:
-    clubs.write_text(clubs.read_text().replace("odd", "o\x9b2Jdd"), encoding="utf-8")
-    for command in ("fit", "compare"):
-        shown = run(command, karate, "--labels", clubs, *FEW).out
-        assert "2Jdd" in shown
-        assert "\x9b" not in shown
-
-
 @for_each("flags", [[], ["--domains", "two"]])
 def test_pairs_that_stand_out(run: Run, karate: Path, tmp_path: Path, flags: list[str]) -> None:
     out = tmp_path / "out"
@@ -205,56 +173,6 @@ def test_pairs_that_stand_out(run: Run, karate: Path, tmp_path: Path, flags: lis
     assert all(graph.has_edge(int(a[1:]), int(b[1:])) for a, b in odd[["row", "column"]].to_numpy())
     assert run("compare", karate, "--links", 2, "--out", out, "--methods", "vb", *flags, *FEW).code == 0
     assert len(pd.read_csv(out / "vb-seed0" / "surprising.csv")) == 2
-
-
-@for_each("arguments, words", [
-        (["FILE", "--domains", "two", "--directed"], "--directed is for one set of objects, but --domains two reads"),
-        (["FILE", "--domains", "two", "--undirected"], "--undirected is for one set of objects"),
-        (["FILE", "--domains", "two", "--self-links"], "--self-links is for one set of objects"),
-        (["FILE", "--domains", "two", "--no-self-links"], "--no-self-links is for one set of objects"),
-        (["FILE", "--domains", "two", "--model", "network"], "--model network is for one set of objects"),
-        (["sample:karate", "--domains", "two", "--directed"], "give --domains one"),
-        (["FILE", "--directed", "--undirected"], "--directed and --undirected answer one question: give one of them"),
-        (["FILE", "--domains", "three"], "invalid choice: 'three'"),
-        (["FILE", "--k-cols", "3"], "--k-cols is not a setting of model 'network'; irm has it (--domains two)"),
-        (["FILE", "--domains", "one", "--k-cols", "3"], "irm has it (--domains two)"),
-        (["FILE", "--k", "3"], "--k is not a setting of model 'irm', which has --k-rows and --k-cols"),
-        (["FILE", "--k-rows", "0"], "k_rows is 0"),
-        (["FILE", "--model", "lda", "--domains", "one"], "--domains is for a relation, but FILE is to be read as"),
-        (["FILE", "--model", "lda", "--undirected"], "--undirected is for a relation"),
-        (["FILE", "--model", "lda", "--labels", "clubs"], "--labels is for a relation"),
-        (["FILE", "--model", "lda", "--links", "3", "--out", "DIR"], "--links is for a relation"),
-        ([BARS, "--domains", "one"], "leave --domains out"),
-        ([BARS, "--labels", "clubs"], "leave --labels out"),
-        ([BARS, "--model", "network"], "model 'network' is for a relation; this is a corpus"),
-        ([WOMEN, "--model", "lda"], "model 'lda' is for a corpus; this is a relation"),
-        (["FILE", "--labels", "nowhere.csv"], "nowhere.csv: the file cannot be opened"),
-        (["FILE", "--labels", "OTHER"], "is an object of the relation"),
-        (["FILE", "--links", "3"], "--links writes files, but there is no folder for them. Give one with --out"),
-        (["FILE", "--links", "0", "--out", "DIR"], "--links is 0; it must be at least 1"),
-    ])  # fmt: skip
-def test_every_mistake_is_one_line(
-    run: Run, karate: Path, tmp_path: Path, arguments: list[str], words: str
-) -> None:
-    other = tmp_path / "other.csv"
-    other.write_text("who,group\nnobody,1\nno one,2\n")
-    names = {"FILE": karate, "OTHER": other, "DIR": tmp_path / "out"}
-    for command in ("fit", "compare"):
-        failed = run(command, *(names.get(argument, argument) for argument in arguments))
-        assert failed.code == 2
-        assert failed.out == ""
-        assert failed.err.startswith("acvb: ")
-        assert failed.err.count("\n") == 1
-        assert words in failed.err
-
-
-def test_a_larger_number_is_advised_only_where_no_cluster_was_left_over(run: Run, karate: Path) -> None:
-    """Without splits 2 clusters stay 2. With them 3 become 4, of 6 that the run may have; of 20, 5 are left."""
-    fit = ("fit", karate, "--method", "cvb0", "--init", "spectral", "--k-rows")
-    few, split, many = (run(*fit, *more).out for more in ((2, "--no-split"), (3,), (20,)))
-    assert "2 clusters (all that the run may have; start with a larger --k-rows)" in few
-    assert "4 clusters" in split
-    assert "larger --k-rows" not in split + many
 
 
 def test_files_of_an_earlier_run_are_removed(run: Run, karate: Path, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 import acvb_core
 from acvb_core.samples.planted_mixtures import block_images
 from tests.cli.support import WOMEN, Run
-from tests.loops import for_each
 
 BLOCKS, FERTILITY = "sample:block_images", "sample:fertility"
 FEW = ("--k-max", 6, "--max-sweeps", 8)
@@ -65,14 +64,6 @@ def test_the_numbers_are_the_librarys(run: Run, table: Path) -> None:
     assert told["settings"] == same.prepared.spec.to_dict()
 
 
-def test_a_run_that_overfits_is_reported(run: Run, table: Path) -> None:
-    said = " ".join(run("fit", table, "--method", "em", "--heldout", "0.3", *TAKEN).out.split())
-    assert "prediction The run overfits: held-out cells were predicted best after sweep " in said
-    assert "To predict, try IBP or fewer features." in said
-    both = " ".join(run("compare", table, "--methods", "em,fab", "--heldout", "0.3", *TAKEN).out.split())
-    assert "EM · seed 0: The run overfits: held-out cells" in both
-
-
 def test_a_table_end_to_end(run: Run, table: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = run("fit", table, "--method", "fab", "--heldout", "0.1", "--out", out, *TAKEN)
@@ -119,87 +110,9 @@ def test_fab_is_the_default_method_of_tables(run: Run) -> None:
     assert run("fit", WOMEN, "--max-sweeps", 2, "--json").json["method"] == "acvb0"
 
 
-def test_restarts_race_by_what_is_held_out(run: Run) -> None:
-    arguments = ("fit", BLOCKS, "--method em --restarts 2 --k-max 3 --max-sweeps 25 --tol 1e-9")
-    failed = run(*arguments)
-    assert (failed.code, failed.out) == (2, "")
-    assert "2 restarts are to race, but nothing is held out" in failed.err
-    assert "lower bounds cannot be compared" in failed.err
-    race = run(*arguments, "--heldout", "0.1", "--json").json["race"]
-    assert race["judged_by"] == "heldout"
-    assert [one["seed"] for one in race["entrants"]] == [0, 1]
-    scores = {one["seed"]: one["heldout"] for one in race["entrants"]}
-    assert scores[race["winner"]] == pytest.approx(max(scores.values()), abs=0.02)
-
-
-def test_files_of_an_earlier_run_are_recognised_by_their_headings(run: Run, tmp_path: Path) -> None:
-    run("fit", BLOCKS, *FEW, "--out", tmp_path)
-    kept = (tmp_path / "columns.csv").read_text()
-    done = run("fit", "sample:bars", "--k", 2, "--max-sweeps", 2, "--out", tmp_path, "--json").json
-    assert {Path(name).name for name in done["removed"]} == {"features.csv", "objects.csv", "columns.csv"}
-    assert kept.startswith("column,baseline")
-
-
-def test_a_column_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    # Two that no reader of text files refuses: the eight-bit form of escape [, and a turn to the left.
-    path.write_text(
-        "\x9b2Jboo,\u202eoob\n" + "".join(f"{n % 2},{n % 3}\n" for n in range(20)), encoding="utf-8"
-    )
-    done = run("fit", path, "--model", "lfm", "--method", "em")
-    assert done.code == 0
-    assert "2Jboo" in done.out
-    assert not {"\x9b", "\u202e"} & {*done.out}
-
-
-@for_each("arguments, words", [
-        ([BLOCKS, "--model", "irm"], "model 'irm' is for a relation; this is a table"),
-        ([BLOCKS, "--model", "lda"], "model 'lda' is for a corpus; this is a table"),
-        ([WOMEN, "--model", "lfm"], "model 'lfm' is for a table; this is a relation"),
-        (["sample:bars", "--model", "lfm"], "model 'lfm' is for a table; this is a corpus"),
-        ([WOMEN, "--method", "fab"], "model 'irm' has no method 'fab'"),
-        ([BLOCKS, "--method", "acvb0"], "model 'lfm' has no method 'acvb0'; it has fab, em"),
-        ([BLOCKS, "--heldout-documents", "0.1"], "--heldout-documents is for a corpus; sample:block_images is a"),
-        (["FILE", "--heldout-documents", "0.1"], "--heldout-documents is for a corpus, but FILE is to be read as a"),
-        (["FILE", "--row-column", "0"], "--row-column is for a relation, but FILE is to be read as a table. Leave"),
-        (["FILE", "--domains", "one"], "--domains is for a relation"),
-        (["FILE", "--text-column", "p1"], "--text-column is for a corpus"),
-        (["FILE", "--stop-words", "none"], "--stop-words is for a corpus"),
-        (["FILE", "--format", "edges"], "--format edges is for a relation"),
-        (["FILE", "--on-disk", "x"], "--on-disk is for a corpus"),
-        ([WOMEN, "--image", "8x8"], "A sample is read as it is; leave --image out"),
-        ([WOMEN, "--no-standardise"], "--no-standardise is for a table; sample:southern_women is a relation"),
-        ([BLOCKS, "--constants", "refuse"], "A sample is read as it is; leave --constants out"),
-        ([BLOCKS, "--row-labels", "none"], "leave --row-labels out"),
-        (["FILE", "--model", "irm", "--categories", "one-hot"], "--categories is for a table, but FILE is to be read"),
-        (["FILE", "--model", "irm", "--row-labels", "0"], "give --model lfm"),
-        (["FILE", "--model", "lda", "--missing", "x"], "--missing is for a table"),
-        (["FILE"], "2 columns of text" "|" "1 column of text"),
-        (["FILE", "--leave-out", "kind"], "1 column has no two different values: 'p0'"),
-        (["FILE", "--leave-out", "kind,level,p0", "--image", "6x6"], "a picture of 6 x 6 has 36 pixels, but there are"),
-        (["FILE", "--image", "six"], "A picture's size is its height and width"),
-        (["FILE", "--label-column", "sort"], "there is no column"),
-        (["FILE", "--categories", "drop"], "invalid choice: 'drop'"),
-        ([BLOCKS, "--k-max", "-1"], "k_max is -1; it must be"),
-        ([BLOCKS, "--k", "3"], "--k is not a setting of model 'lfm', which has --k-max"),
-        ([BLOCKS, "--heldout", "1"], "at least 0 and below 1"),
-        (["nowhere.csv"], "nowhere.csv: the file cannot be opened"),
-    ])  # fmt: skip
-def test_every_mistake_is_one_line(run: Run, table: Path, arguments: list[str], words: str) -> None:
-    given = [str(table) if one == "FILE" else one for one in arguments]
-    if given[0] in (str(table), "nowhere.csv") and "--model" not in given:
-        given += ["--model", "lfm"]
-    failed = run("fit", *given)
-    assert (failed.code, failed.out) == (2, "")
-    assert failed.err.startswith("acvb: ")
-    assert failed.err.count("\n") == 1
-    assert any(one in failed.err for one in words.split("|")), failed.err
-
-
 def test_other_commands_say_that_tables_are_not_for_them(run: Run, tmp_path: Path) -> None:
     run("fit", BLOCKS, *FEW, "--out", tmp_path / "run")
     for arguments, words in (
-        (("tune", BLOCKS), "methods of model 'lfm' have no steps to tune; those of lda have"),
         (("tune", BLOCKS, "--method", "fab"), "methods of model 'lfm' have no steps to tune"),
         (("transform", tmp_path / "run", "sample:bars"), "holds a run of model 'lfm', which has no topics"),
     ):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +16,13 @@ import pytest
 
 import acvb_core
 from acvb_core.cli import source as documents
-from acvb_core.cli.arguments import MODEL_FOR
-from acvb_core.cli.progress import ProgressLine, ReadingProgress
+from acvb_core.cli.progress import ProgressLine
 from acvb_core.cli.source import ORIGIN
-from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.result import Result
 from acvb_core.engine.tuning import tune
-from acvb_core.registry import MODELS, model_row
-from acvb_core.store.topics import load_model, load_topics
+from acvb_core.store.topics import load_model
 from tests.cli.support import WOMEN, Run
 from tests.loops import for_each
 
@@ -39,23 +38,6 @@ def texts(tmp_path: Path) -> Path:
     lines = [f"sea{i},1912,{SEA} {SEA}\n" for i in range(10)] + of_farms
     path.write_text("title,year,text\n" + "".join(lines))
     return path
-
-
-@pytest.fixture
-def counts(tmp_path: Path) -> tuple[Path, Path]:
-    """The same as a UCI docword file and its vocabulary."""
-    docword, vocabulary = tmp_path / "docword.talks.txt", tmp_path / "vocab.txt"
-    lines = [f"{d + 1} {4 * (d % 2) + w + 1} 2\n" for d in range(30) for w in range(4)]
-    docword.write_text("30\n8\n120\n" + "".join(lines))
-    vocabulary.write_text("\n".join([*SEA.split(), *FARM.split()]) + "\n")
-    return docword, vocabulary
-
-
-def test_every_model_has_its_text_and_its_reader() -> None:
-    for row in MODELS:
-        text = row.part("text")
-        assert all(map(callable, (text.facts, text.lines, text.held_out, text.write_further_files)))
-        assert model_row(MODEL_FOR[row.kind]).kind == row.kind
 
 
 def test_the_numbers_are_the_librarys(run: Run, texts: Path) -> None:
@@ -126,72 +108,6 @@ def test_a_word_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
     assert done.code == 0
     assert "2Jboo" in done.out
     assert not {"\x9b", "\u202e"} & {*done.out}
-
-
-@for_each("arguments, words", [
-        (["FILE", "--model", "lda", "--row-column", "0"], "--row-column is for a relation, but FILE is to be"),
-        (["FILE", "--model", "lda", "--same-nodes"], "--same-nodes is for a relation"),
-        (["FILE", "--model", "lda", "--format", "edges"], "--format edges is for a relation"),
-        (["FILE", "--vocab", "words"], "but FILE is to be read as a relation. Leave it out, or give --model"),
-        (["FILE", "--text-column", "0"], "give --model lda"),
-        (["FILE", "--format", "docword"], "--format docword is for a corpus"),
-        (["FILE", "--min-documents", "3"], "--min-documents is for a corpus"),
-        (["FILE", "--no-lowercase"], "--lowercase is for a corpus"),
-        (["FILE", "--model", "irm", "--stop-words", "none"], "--stop-words is for a corpus"),
-        ([BARS, "--vocab", "words"], "A sample is read as it is; leave --vocabulary out"),
-        ([BARS, "--ngrams", "2"], "leave --ngrams out"),
-        ([BARS, "--name", "mine"], "leave --name out"),
-        ([BARS, "--model", "irm"], "model 'irm' is for a relation; this is a corpus"),
-        ([BARS, "--k-rows", "3"], "--k-rows is not a setting of model 'lda'; irm, network have it (--model)"),
-        ([WOMEN, "--k", "3"], "--k is not a setting of model 'irm', which has --k-rows and --k-cols"),
-        ([BARS, "--method", "magic"], "model 'lda' has no method 'magic'; it has acvb0"),
-        ([BARS, "--method", "cvb0", "--burn-in", "3"], "--burn-in is not a setting of cvb0; acvb0, acvb"),
-        ([BARS, "--k", "0"], "k is 0; it must be from 1 to"),
-        ([BARS, "--k", "1.5"], "--k is '1.5'; it must be a whole number"),
-        ([BARS, "--hyper", "tied"], "hyper is 'tied'; it must be one of minka, plain, fixed"),
-        ([WOMEN, "--hyper", "minka"], "hyper is 'minka'; it must be one of tied"),
-        ([BARS, "--heldout", "1"], "at least 0 and below 1"),
-        (["nowhere.csv", "--model", "lda"], "nowhere.csv: the file cannot be opened"),
-        (["FILE", "--model", "lda", "--max-share", "2"], "max_share is 2.0; it must be from 0.01 to 1"),
-        (["FILE", "--model", "lda", "--ngrams", "x"], "--ngrams is 'x'; it must be a whole number"),
-        (["FILE", "--model", "lda", "--stop-words", "klingon"], "no stop words for the language 'klingon'"),
-        (["FILE", "--model", "lda", "--token-pattern", "("], "not a regular expression"),
-        (["FILE", "--format", "word"], "invalid choice: 'word'"),
-    ])  # fmt: skip
-def test_every_mistake_is_one_line(run: Run, arguments: list[str], words: str) -> None:
-    for command in ("fit", "compare"):
-        if command == "compare" and "--method" in arguments:
-            continue
-        failed = run(command, *arguments)
-        assert failed.code == 2
-        assert failed.out == ""
-        assert failed.err.startswith("acvb: ")
-        assert failed.err.count("\n") == 1
-        assert words in failed.err
-
-
-def test_flags_that_the_format_has_no_use_for(run: Run, texts: Path, counts: tuple[Path, Path]) -> None:
-    docword, vocabulary = counts
-    for arguments, words in (
-        ((docword, "--ngrams", 2), "A tokeniser is for texts; docword.talks.txt is read as docword"),
-        ((texts, "--vocab", vocabulary), "A vocabulary is for word counts; talks.csv is read as table"),
-        ((texts, "--word-column", 1), "word_column does not apply"),
-        ((texts, "--text-column", "body"), "there is no column of this name"),
-    ):
-        failed = run("fit", *arguments, "--model", "lda")
-        assert (failed.code, failed.out) == (2, "")
-        assert words in failed.err
-
-
-def test_help_says_which_setting_belongs_to_which_model(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        acvb_core.cli.main(["fit", "--help"])  # type: ignore[attr-defined]
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "--alpha X [irm; network] Larger values favour more clusters" in shown
-    assert "[lda] Initial concentration of the topics in a document: the smaller" in shown
-    assert "Number of topics. (default: 20) [lda]" in shown
-    for flag in ("--vocab", "--text-column", "--stop-words", "--min-documents", "--ngrams"):
-        assert flag in shown
 
 
 LINES = [f"{SEA} Ship", f"the {FARM} {FARM}", f"{SEA} corn ship ship"] * 6
@@ -271,18 +187,6 @@ def test_new_texts_are_cut_as_the_fitted_ones(run: Run, talks: Path, tmp_path: P
     assert "Dropped" in done.err
 
 
-def test_a_printed_table_is_the_only_output(run: Run, folder: Path, tmp_path: Path) -> None:
-    new = lines(tmp_path / "new.txt", NEW)
-    done = run("transform", folder, new, "--format", "lines")
-    assert done.out.count("\n") == 4
-    assert "words  4 that the topics know, 1 that they do not" in done.err
-    assert "topics of talks" in done.err
-    written = run("transform", folder, new, "--format", "lines", "--out", tmp_path / "new.csv")
-    assert written.err == ""
-    assert "written to  " in written.out
-    assert (tmp_path / "new.csv").read_text() == done.out
-
-
 def test_completion_is_the_librarys(run: Run, folder: Path, talks: Path) -> None:
     told = run("transform", folder, talks, "--format", "lines", "--json", "--completion").json
     corpus = acvb_core.load_corpus(talks, format="lines").data
@@ -349,12 +253,6 @@ def write_texts(folder: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "SMALL", 0)
-    monkeypatch.setattr(documents, "LARGE", 0)
-
-
 def fit(run: Run, file: object, *more: object) -> Any:
     done = run("fit", file, "--method", "sdm", *SHORT, "--json", *more)
     assert done.code == 0, done.err
@@ -382,77 +280,41 @@ def test_a_file_that_was_read_gives_what_the_file_gives(run: Run, long_talks: Pa
     assert again["bytes"] > 0
 
 
-def test_the_numbers_of_a_stream_are_the_librarys(run: Run) -> None:
-    told = fit(
-        run, BARS, "--heldout-documents", "0.1", "--seed", 5, "--step-power", "0.9", "--prior", "symmetric"
-    )
-    same = acvb_core.fit(
-        acvb_core.load_sample("bars").corpus, "sdm", k=4, epochs=1.0, window=20, heldout_documents=0.1, seed=5,
-        step_power=0.9, prior="symmetric",
-    )  # fmt: skip
-    assert told["settings"] == same.prepared.spec.to_dict()
-    assert told["loo_perplexity"] == same.snapshot.extras["loo_perplexity"]
-    assert told["heldout"]["completion_perplexity"] == same.snapshot.heldout.perplexity
-
-
-def test_a_folder_is_used_again(
-    run: Run, long_talks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept = ("--on-disk", tmp_path / "kept")
-    first = fit(run, long_talks, *kept, "--numbers")
-    monkeypatch.setattr(documents, "read_file", None)
-    second = fit(run, long_talks, *kept, "--numbers")
-    for name in (*SAME, "data"):
-        assert first[name] == second[name], name
-    assert second["report"] == [f"Read before, and kept in {tmp_path / 'kept'}.", *first["report"]]
-    assert fit(run, tmp_path / "kept")["data"] == first["data"]
-
-
-def changed(long_talks: Path, how: str, kept: Path) -> tuple[Path, list[str]]:
-    """Change the file or the way it is read; return the file, and further flags."""
-    if how == "longer":
-        long_talks.write_text(long_talks.read_text() + "new,a line\n")
-    elif how == "edited":
-        stat = long_talks.stat()
-        import os
-
-        os.utime(long_talks, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
-    elif how == "renamed":
-        long_talks = long_talks.rename(long_talks.with_name("other.csv"))
-    elif how == "otherwise":
-        return long_talks, ["--stop-words", "none"]
-    elif how == "skip":
-        return long_talks, ["--broken", "skip"]
-    elif how == "unknown":
-        (kept / ORIGIN).unlink()
-    elif how == "garbled":
-        (kept / ORIGIN).write_text("[]")
-    elif how == "foreign":
-        (kept / "meta.json").unlink()
-    return long_talks, []
+def edit_later(file: Path) -> None:
+    stat = file.stat()
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
 
 
 @for_each(
-    "how, words",
+    "change, more, words",
     [
         (
-            "longer",
-            "holds the corpus of 'talks.csv', and its size and the time of its last change were other",
+            lambda file, kept: file.write_text(file.read_text() + "a,b\n"),
+            (),
+            "its size and the time of its last",
         ),
-        ("edited", "the time of its last change was other than now. Give another folder, remove this one"),
-        ("renamed", "the file was other than now"),
-        ("otherwise", "the way it was read was other than now"),
-        ("skip", "the way it was read was other than now"),
-        ("unknown", "holds a corpus, but does not name the file it was read from. Give"),
-        ("garbled", "does not name the file"),
-        ("foreign", "There is something at"),
+        (
+            lambda file, kept: edit_later(file),
+            (),
+            "the time of its last change was other than now. Give another",
+        ),
+        (lambda file, kept: None, ("--stop-words", "none"), "the way it was read was other than now"),
+        (lambda file, kept: None, ("--broken", "skip"), "the way it was read was other than now"),
+        (
+            lambda file, kept: (kept / ORIGIN).unlink(),
+            (),
+            "holds a corpus, but does not name the file it was",
+        ),
+        (lambda file, kept: (kept / ORIGIN).write_text("[]"), (), "does not name the file"),
+        (lambda file, kept: (kept / "meta.json").unlink(), (), "There is something at"),
     ],
 )
-def test_a_folder_of_something_else_is_left_alone(run: Run, tmp_path: Path, how: str, words: str) -> None:
-    long_talks = write_texts(tmp_path)
-    kept = tmp_path / "kept"
-    fit(run, long_talks, "--on-disk", kept)
-    file, more = changed(long_talks, how, kept)
+def test_a_folder_of_something_else_is_left_alone(
+    run: Run, tmp_path: Path, change: Callable[[Path, Path], Any], more: tuple[str, ...], words: str
+) -> None:
+    file, kept = write_texts(tmp_path), tmp_path / "kept"
+    fit(run, file, "--on-disk", kept)
+    change(file, kept)
     before = sorted((path.name, path.stat().st_size) for path in kept.iterdir())
     refused = run("fit", file, "--method", "sdm", *SHORT, "--on-disk", kept, *more)
     assert (refused.code, refused.out) == (2, "")
@@ -462,55 +324,27 @@ def test_a_folder_of_something_else_is_left_alone(run: Run, tmp_path: Path, how:
 
 @for_each("out", [True, False])
 def test_a_large_file_stays_on_disk_for_the_time_being(
-    run: Run,
-    long_talks: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    everything_is_large: None,
-    out: bool,
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: bool
 ) -> None:
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-    seen: list[Path] = []
-    opened = DiskCorpus.open
-
-    def watched(folder: str | Path, **more: Any) -> DiskCorpus:
-        seen.append(Path(folder))
-        return opened(folder, **more)
-
-    monkeypatch.setattr(DiskCorpus, "open", watched)
-    home = tmp_path / "results"
-    home.mkdir()
-    split = ("--heldout-documents", "0.1")
-    written_to = ("--out", home / "run") if out else ()
-    done = run("fit", long_talks, "--method", "sdm", *SHORT, "--json", *split, *written_to)
+    long_talks, temporary, home = write_texts(tmp_path), tmp_path / "tmp", tmp_path / "results"
+    for name in ("SMALL", "LARGE"):
+        monkeypatch.setattr(documents, name, 0)
+    for folder in (temporary, home):
+        folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    command = ("fit", long_talks, "--method", "sdm", *SHORT, "--json", "--heldout-documents", "0.1")
+    done = run(*command, *(("--out", home / "run") if out else ()))
     assert done.code == 0
-    assert seen[-1].is_relative_to(home if out else tmp_path / "tmp")
-    assert done.err.startswith(
-        f"talks.csv is large: its documents stay on disk, in {seen[-1]} until the end; "
-    )
+    assert f"talks.csv is large: its documents stay on disk, in {home if out else temporary}" in done.err
     assert [path.name for path in home.iterdir()] == (["run"] if out else [])
-    assert list((tmp_path / "tmp").iterdir()) == []
+    assert list(temporary.iterdir()) == []
     if out:
         written = pd.read_csv(home / "run" / "documents.csv")
         everything = list(acvb_core.load_corpus(long_talks).data.documents)
         assert list(written["document"]) == everything, "those held out as well"
         assert json.loads((home / "run" / "run.json").read_text())["documents_are_a_sample"] is False
     monkeypatch.undo()
-    assert fit(run, long_talks, *split)["loo_perplexity"] == done.json["loo_perplexity"]
-
-
-def test_a_file_is_large_by_what_it_would_take(
-    run: Run, long_talks: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(documents, "SMALL", 0)
-    for free, large in ((10**12, False), (10**5, True), (None, False)):
-        monkeypatch.setattr("acvb_core.engine.machine.available_memory", lambda free=free: free)
-        done = run("fit", long_talks, "--method", "sdm", *SHORT)
-        assert ("is large" in done.err) == large
-        assert ("on disk" in done.out) == large
-    batch = run("fit", long_talks, "--method", "cvb0", "--model", "lda", "--k", 2, "--max-sweeps", 2)
-    assert "is large" not in batch.err, "such methods take it into memory"
+    assert run(*command).json["loo_perplexity"] == done.json["loo_perplexity"]
 
 
 @for_each("method", ["sdm", "cvb0"])
@@ -566,36 +400,6 @@ def test_training_continues_from_a_model(run: Run, long_talks: Path, tmp_path: P
     )
 
 
-@for_each("arguments, words", [
-        (["fit", BARS, "--heldout", ".1", "--heldout-documents", ".1"], "whole documents; give one of the two"),
-        (["compare", BARS, "--heldout", ".1", "--heldout-documents", ".1"], "whole documents; give one of the two"),
-        (["tune", BARS, "--heldout", ".1", "--heldout-documents", ".1"], "whole documents; give one of the two"),
-        (["fit", BARS, "--method", "sdm", "--heldout-documents", "1"], "at least 0 and below 1"),
-        (["fit", WOMEN, "--heldout-documents", ".1"], "--heldout-documents is for a corpus; sample:southern_women is"),
-        (["fit", WOMEN, "--on-disk", "x"], "--on-disk is for a corpus; sample:southern_women is a relation"),
-        (["fit", "FILE", "--start", "nowhere.npz"], "nowhere.npz is not there"),
-        (["fit", BARS, "--broken", "skip"], "A sample is read as it is; leave --broken out"),
-        (["fit", BARS, "--on-disk", "x", "--method", "cvb"], "only methods that stream or have --shards can take"),
-        (["fit", "FILE", "--model", "irm", "--on-disk", "x"], "--on-disk is for a corpus, but FILE is to be read as"),
-        (["fit", BARS, "--method", "sdm", "--max-sweeps", "3"], "--max-sweeps is not a setting of sdm"),
-        (["fit", BARS, "--method", "cvb0", "--epochs", "3"], "--epochs is not a setting of cvb0"),
-        (["compare", BARS, "--methods", "sdm,gibbs", "--on-disk", "x"], "only methods that stream or have --shards"),
-        (["tune", BARS, "--method", "cvb0"], "method 'cvb0' has nothing to tune"),
-        (["tune", BARS, "--trials", "0"], "is not a whole number of at least 1"),
-        (["read", "nowhere.csv", "x"], "nowhere.csv: the file cannot be opened"),
-    ])  # fmt: skip
-def test_every_mistake_of_streams_is_one_line(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "FILE").write_text("doc,text\na,b c\n")
-    failed = run(*arguments)
-    assert (failed.code, failed.out) == (2, "")
-    assert failed.err.count("\n") == 1
-    assert words in failed.err
-    assert [path.name for path in tmp_path.iterdir()] == ["FILE"]
-
-
 def test_options_that_a_folder_does_not_allow_are_refused(run: Run, long_talks: Path, tmp_path: Path) -> None:
     run("read", long_talks, tmp_path / "kept", "--quiet")
     for more, words in (
@@ -614,17 +418,6 @@ def test_options_that_a_folder_does_not_allow_are_refused(run: Run, long_talks: 
     assert run("fit", tmp_path, "--method", "sdm").code == 2
 
 
-def test_documents_on_disk_are_transformed(run: Run, long_talks: Path, tmp_path: Path) -> None:
-    fit(run, long_talks, "--on-disk", tmp_path / "kept", "--out", tmp_path / "run")
-    done = run("transform", tmp_path / "run", tmp_path / "kept")
-    assert done.code == 0
-    table = pd.read_csv(io.StringIO(done.out))
-    same = load_topics(tmp_path / "run").transform(DiskCorpus.open(tmp_path / "kept").in_memory())
-    assert list(table["document"]) == list(same["document"])
-    assert (table["unknown"] == 0).all()
-    np.testing.assert_array_equal(table.filter(like="topic_"), same.filter(like="topic_"))
-
-
 def press_ctrl_c_at(sweep: int, monkeypatch: pytest.MonkeyPatch, run: int = 1) -> None:
     """At a sweep of the so-manieth run."""
     watch, begun = ProgressLine.__call__, []
@@ -637,19 +430,6 @@ def press_ctrl_c_at(sweep: int, monkeypatch: pytest.MonkeyPatch, run: int = 1) -
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(ProgressLine, "__call__", watched)
-
-
-def test_ctrl_c_keeps_the_model_so_far(
-    run: Run, long_talks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, everything_is_large: None
-) -> None:
-    press_ctrl_c_at(2, monkeypatch)
-    stopped = run("fit", long_talks, "--method", "sdm", *SHORT, "--json", "--out", tmp_path / "run")
-    assert stopped.code == 130
-    assert (stopped.json["verdict"], stopped.json["sweeps"]) == ("STOPPED", 2)
-    assert stopped.json["passes"] == pytest.approx(1 / 3)
-    monkeypatch.undo()
-    assert len(pd.read_csv(tmp_path / "run" / "documents.csv")) == 120
-    assert fit(run, long_talks, "--start", tmp_path / "run")["settings"]["start"]
 
 
 def test_tuning_finds_what_the_library_finds(run: Run, tmp_path: Path) -> None:
@@ -698,71 +478,11 @@ def test_ctrl_c_keeps_the_trials_so_far(run: Run, monkeypatch: pytest.MonkeyPatc
     assert nothing.err.endswith("interrupted before the first trial was done; there is nothing to report\n")
 
 
-def test_the_same_search_continues_where_it_was_cut(run: Run, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    given = ("--k", 4, "--epochs", "0.5", "--heldout-documents", "0.1", "--seed", 2, "--batch", 20, "--json")
-    command = ("tune", BARS, "--method", "scvb0", *given, "--out", out)
-    whole = run(*command, "--trials", 5).json
-    best = {path.name: path.read_bytes() for path in out.iterdir() if path.suffix == ".csv"}
-    lines = (out / "trials.jsonl").read_text().splitlines(keepends=True)
-    (out / "trials.jsonl").write_text("".join(lines[:2]) + lines[2][:40])  # a write that was cut off
-    again = run(*command, "--trials", 5).json
-    assert "2 of 5 trials were made before." in again["report"]
-    assert untimed(again["trials"]) == untimed(whole["trials"])
-    assert again["trials"][:2] == whole["trials"][:2]
-    # All trials are there: they are reported with the files of the best run, and none is made again.
-    (out / "model.npz").unlink()
-    told = run(*command, "--trials", 5)
-    assert (told.code, told.json["trials"]) == (0, again["trials"])
-    assert told.err == ""
-    assert (out / "model.npz").exists()
-    assert best.keys() == {path.name for path in out.iterdir() if path.suffix == ".csv"}
-    assert (out / "topics.csv").read_bytes() == best["topics.csv"]
-    more = run(*command, "--trials", 6).json
-    assert more["trials"][:5] == again["trials"]
-    assert len(more["trials"]) == 6
-    refused = run(*command, "--trials", 6, "--seed", 5)
-    assert refused.code == 2
-    assert "holds another search: with other data, methods, settings, ranges, seeds" in refused.err
-
-
-def untimed(trials: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{name: value for name, value in trial.items() if name != "cpu_seconds"} for trial in trials]
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_reading_reports_its_progress() -> None:
-    terminal, pipe = Terminal(), io.StringIO()
-    for stream in (terminal, pipe):
-        progress = ReadingProgress(stream, "talks.csv")
-        progress(0.25)
-        progress(1.0)
-    assert terminal.getvalue() == "\rreading talks.csv  100%\x1b[K\n"
-    assert pipe.getvalue() == "", "it did not take long"
-    silent = Terminal()
-    ReadingProgress(silent, "talks.csv", quiet=True)(1.0)
-    assert silent.getvalue() == ""
-
-
 @pytest.fixture
 def short_talks(tmp_path: Path) -> Path:
     path = tmp_path / "talks.txt"
     path.write_text("ship sail harbour\nfield corn plough\n" * 20)
     return path
-
-
-def test_a_method_that_cannot_take_the_data_is_named_before_the_others_run(
-    tmp_path: Path, short_talks: Path, run: Run
-) -> None:
-    folder = tmp_path / "kept"
-    assert run("read", short_talks, folder, "--quiet").code == 0
-    refused = run("compare", folder, "--methods", "sdm,gibbs", "--k", "2")
-    assert refused.code == 2
-    assert refused.err.startswith("acvb: gibbs needs all the data in memory")  # no progress of sdm
 
 
 def test_an_end_while_documents_are_written_says_that_there_is_a_sample(

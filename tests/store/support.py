@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -48,14 +52,9 @@ def network(
     known = [f"g{k}" for k in group]
     known[3] = ""
     return Relation.build(
-        ones & ~missing,
-        missing,
-        row_labels=[f"n{i}" for i in range(n)],
-        name="net",
-        row_kind="person",
-        network=Network(directed, self_links),
-        attributes={labels: known},
-    )
+        ones & ~missing, missing, row_labels=[f"n{i}" for i in range(n)], name="net", row_kind="person",
+        network=Network(directed, self_links), attributes={labels: known},
+    )  # fmt: skip
 
 
 def odd_corpus(last: str = "last") -> Corpus:
@@ -80,63 +79,33 @@ def odd_table(last: str = "last") -> Table:
     values = np.random.default_rng(5).normal(size=(len(rows), 3)) * [1e-49, 1.0, 1e49]
     values[2] = np.nan
     values[4, 1], values[5, 1] = -0.0, 5e-324
-    image = Image(2, 2, np.array([3, 0, 1]), np.array([np.nan, np.nan, 7.5, np.nan]))
-    groups = ["", "日本", "\ud83d", *["same"] * (len(rows) - 3)]
     return Table.build(
-        values,
-        rows=rows,
-        columns=["", "=a", "日本"],
-        name="odd 日",
-        standardise=False,
-        labels=groups,
-        image=image,
-    )
+        values, rows=rows, columns=["", "=a", "日本"], name="odd 日", standardise=False,
+        labels=["", "日本", "\ud83d", *["same"] * (len(rows) - 3)],
+        image=Image(2, 2, np.array([3, 0, 1]), np.array([np.nan, np.nan, 7.5, np.nan])),
+    )  # fmt: skip
 
 
-def assert_same_corpus(one: Corpus, other: Corpus) -> None:
-    assert one.fingerprint == other.fingerprint
-    for name in ("data", "indices", "indptr"):
-        assert getattr(one.counts, name).dtype == getattr(other.counts, name).dtype
-    for name in ("vocabulary", "documents"):
-        assert list(getattr(one, name)) == list(getattr(other, name))
-        assert getattr(other, name).dtype == object
-    assert (one.labels is None) == (other.labels is None)
-    assert one.labels is None or list(one.labels) == list(other.labels)
-    for name in ("name", "texts", "tokeniser"):
-        assert getattr(one, name) == getattr(other, name)
-
-
-def assert_same_table(one: Table, other: Table) -> None:
-    assert one.fingerprint == other.fingerprint
-    assert one.values.tobytes() == other.values.tobytes(), "every bit, the sign of zero included"
-    assert other.values.dtype == np.float64
-    assert other.values.flags.c_contiguous
-    for name in ("rows", "columns"):
-        assert list(getattr(one, name)) == list(getattr(other, name))
-        assert getattr(other, name).dtype == object
-    assert (one.labels is None) == (other.labels is None)
-    assert one.labels is None or list(one.labels) == list(other.labels)
-    assert (one.name, one.standardise) == (other.name, other.standardise)
-    assert (one.image is None) == (other.image is None)
-    if one.image is not None and other.image is not None:
-        assert (one.image.height, one.image.width) == (other.image.height, other.image.width)
-        np.testing.assert_array_equal(one.image.pixels, other.image.pixels)
-        np.testing.assert_array_equal(one.image.background, other.image.background)
-
-
-def assert_same_relation(one: Relation, other: Relation) -> None:
-    assert one.fingerprint == other.fingerprint
-    for name in ("ones", "missing"):
-        assert getattr(one, name).indices.dtype == getattr(other, name).indices.dtype
-    assert list(one.row_labels) == list(other.row_labels)
-    assert list(one.column_labels) == list(other.column_labels)
-    assert one.row_labels.dtype == other.row_labels.dtype == object
-    for name in ("name", "row_kind", "column_kind", "network"):
-        assert getattr(one, name) == getattr(other, name)
-    assert list(one.attributes) == list(other.attributes)
-    for name, values in one.attributes.items():
-        assert list(values) == list(other.attributes[name])
-        assert other.attributes[name].dtype == object
+def assert_same_data(one: Any, other: Any) -> None:
+    """Compare data sets or parts of them in every bit and every type, the sign of zero included."""
+    assert type(one) is type(other)
+    if hasattr(one, "indptr"):
+        for name in ("indptr", "indices", "data"):
+            assert_same_data(getattr(one, name, None), getattr(other, name, None))
+    elif isinstance(one, np.ndarray):
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        assert one.tolist() == other.tolist() if one.dtype == object else one.tobytes() == other.tobytes()
+    elif is_dataclass(one):
+        assert getattr(one, "fingerprint", None) == getattr(other, "fingerprint", None)
+        for field in fields(one):
+            if field.init:
+                assert_same_data(getattr(one, field.name), getattr(other, field.name))
+    elif isinstance(one, Mapping):
+        assert list(one) == list(other)
+        for name, value in one.items():
+            assert_same_data(value, other[name])
+    else:
+        assert one == other
 
 
 def assert_same_result(one: Result, other: Result) -> None:

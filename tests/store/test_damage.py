@@ -8,7 +8,7 @@ import sqlite3
 import zipfile
 from collections.abc import Callable
 from contextlib import closing, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +21,13 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
-from acvb_core.store import files, index
-from acvb_core.store.files import StoreError, read_arrays
+from acvb_core.store import files
+from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.results import write_result
 from acvb_core.store.runs import RunStore
 from tests.loops import for_each
-from tests.store.support import SURVEY, assert_same_outline, assert_same_relation, assert_same_result
+from tests.store.support import SURVEY, assert_same_data, assert_same_outline, assert_same_result
 
 
 @for_each("folder", ["runs", "relations"])
@@ -40,21 +40,18 @@ def test_a_damaged_file_is_named_and_hides_nothing_else(
     path = next((store.folder / folder).iterdir())
     store.save("mine", "good", 2.0, survey)
     whole = path.read_bytes()
-    if damage == "gone":
-        path.unlink()
-    elif damage == "foreign":
-        with path.open("wb") as file:
-            np.savez(file, version=1, something=np.arange(3))
-    else:
-        middle = len(whole) // 2
-        path.write_bytes(
-            {
-                "empty": b"",
-                "cut": whole[:middle],
-                "noise": bytes(range(256)) * 4,
-                "flipped": whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :],
-            }[damage]
-        )
+    middle = len(whole) // 2
+    contents = {
+        "empty": b"",
+        "cut": whole[:middle],
+        "noise": bytes(range(256)) * 4,
+        "flipped": whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :],
+    }
+    path.unlink()
+    if damage == "foreign":
+        np.savez(path, version=1, something=np.arange(3))
+    elif damage in contents:
+        path.write_bytes(contents[damage])
     assert [run.job_id for run in store.runs("mine")] == ["bad", "good"]
     with pytest.raises(StoreError) as error:
         RunStore(store.folder).load("bad", executor)
@@ -85,12 +82,20 @@ def saved(array: np.ndarray) -> bytes:
     return out.getvalue()
 
 
-@for_each("damage", ["header", "no array", "locked"])
-def test_a_member_that_is_damaged_is_damage_of_the_file(tmp_path: Path, damage: str) -> None:
-    whole = saved(np.arange(3))
-    content = {"header": whole.replace(b"}", b"("), "no array": b"[1, 2]", "locked": whole}[damage]
-    path = packed(tmp_path / "bad.npz", version=saved(np.array(1)), about=content)
-    if damage == "locked":  # the mark of a member that is encrypted
+def sized(side: int) -> bytes:
+    content = io.BytesIO()
+    npy.write_array_header_1_0(content, {"descr": "<f8", "fortran_order": False, "shape": (1, side)})
+    return content.getvalue()
+
+
+@for_each(
+    "content",
+    [saved(np.arange(3)).replace(b"}", b"("), b"[1, 2]", *map(sized, (2**63, 2**64, 10**400, -1)), None],
+)
+def test_a_member_that_is_damaged_is_damage_of_the_file(tmp_path: Path, content: bytes | None) -> None:
+    about = saved(np.arange(3)) if content is None else content
+    path = packed(tmp_path / "bad.npz", version=saved(np.array(1)), about=about)
+    if content is None:  # the mark of a member that is encrypted
         path.write_bytes(
             path.read_bytes().replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01")
         )
@@ -98,20 +103,9 @@ def test_a_member_that_is_damaged_is_damage_of_the_file(tmp_path: Path, damage: 
         files.read_arrays(path, version=1)
 
 
-@for_each("side", [2**63, 2**64, 10**400, -1])
-def test_an_array_that_claims_an_impossible_side_is_damage_of_the_file(tmp_path: Path, side: int) -> None:
-    content = io.BytesIO()
-    npy.write_array_header_1_0(content, {"descr": "<f8", "fortran_order": False, "shape": (1, side)})
-    path = packed(tmp_path / "bad.npz", version=saved(np.array(1)), about=content.getvalue())
-    with pytest.raises(StoreError, match=r"bad\.npz is damaged"):
-        files.read_arrays(path, version=1)
-
-
 def test_a_newer_file_is_refused(tmp_path: Path) -> None:
     files.write_arrays(tmp_path / "new.npz", {"a": np.arange(3)}, version=8)
-    with pytest.raises(
-        StoreError, match=r"newer version of the program \(format 8, this one reads up to 7\)"
-    ):
+    with pytest.raises(StoreError, match=r"newer version of the program \(format 8, this one reads up to 7"):
         files.read_arrays(tmp_path / "new.npz", version=7)
 
 
@@ -134,19 +128,6 @@ def test_a_failed_write_leaves_the_old_file_and_no_debris(
     assert_same_result(women, store.load("run", executor).result())
 
 
-def test_a_run_of_an_unknown_method_is_refused_by_name(
-    store: RunStore, executor: Executor, women: Result
-) -> None:
-    store.save("mine", "run", 0.0, women, state=False)
-    path = store.folder / "runs" / "run.npz"
-    arrays = files.read_arrays(path, version=2)
-    about = files.from_text_bytes(arrays["about"])
-    about["settings"]["method"] = "magic"
-    files.write_arrays(path, arrays | {"about": files.text_bytes(about)}, version=2)
-    with pytest.raises(StoreError, match=r"run\.npz holds a run .* no method 'magic'"):
-        store.load("run", executor)
-
-
 @for_each("job_id", ["../up", "a/b", "", "x" * 101, "a.npz", "nul\0"])
 def test_an_id_cannot_lead_out_of_the_folder(store: RunStore, women: Result, job_id: str) -> None:
     with pytest.raises(StoreError, match="no name of a run"):
@@ -161,42 +142,6 @@ def test_a_newer_database_is_refused(store: RunStore) -> None:
         RunStore(store.folder)
 
 
-def test_a_file_that_is_no_database_is_put_aside(tmp_path: Path) -> None:
-    noise = b"this is no database, though long enough to be read as one" * 50
-    (tmp_path / "runs.sqlite3").write_bytes(noise)
-    (notice,) = RunStore(tmp_path).notices
-    (aside,) = tmp_path.glob("runs.sqlite3.damaged-*")
-    assert str(aside) in notice
-    assert aside.read_bytes() == noise
-
-
-def test_an_older_database_is_brought_up_to_date(
-    store: RunStore, executor: Executor, women: Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.save("mine", "old", 1.0, women)
-    step = ("CREATE TABLE notes (job_id TEXT PRIMARY KEY, note TEXT NOT NULL)",)
-    monkeypatch.setattr(index, "MIGRATIONS", (*index.MIGRATIONS, step))
-    newer = RunStore(store.folder)
-    assert [run.job_id for run in newer.runs("mine")] == ["old"]
-    assert_same_result(women, newer.load("old", executor).result())
-    with index.open_connection(store.folder / "runs.sqlite3") as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (len(index.MIGRATIONS),)
-        assert connection.execute("SELECT COUNT(*) FROM notes").fetchone() == (0,)
-    RunStore(store.folder)  # nothing is done twice
-
-
-def test_a_failed_migration_changes_nothing(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = (("CREATE TABLE notes (note TEXT)", "THIS IS NO SQL"),)
-    monkeypatch.setattr(index, "MIGRATIONS", (*index.MIGRATIONS, *steps))
-    with pytest.raises(StoreError, match="cannot be used"):
-        RunStore(store.folder)
-    monkeypatch.undo()
-    RunStore(store.folder)
-    with index.open_connection(store.folder / "runs.sqlite3") as connection:
-        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    assert "notes" not in names
-
-
 def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="file cannot be used to keep runs"):
@@ -206,23 +151,19 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
 LIST = "runs.sqlite3"
 
 
-@dataclass(frozen=True)
 class Shelf:
     """A store with two workspaces, and what must be found in it."""
 
-    folder: Path
-    runs: dict[str, tuple[str, Result]]
+    def __init__(self, folder: Path, runs: dict[str, tuple[str, Result]]) -> None:
+        self.folder, self.runs = folder, runs
 
     def copy(self, to: Path) -> Path:
         return Path(shutil.copytree(self.folder, to))
 
     def check(self, store: RunStore, executor: Executor, *, damaged: str | None = None) -> None:
-        """See that every run is listed where it belongs and loads as it was; a damaged one may refuse instead."""
-        for workspace in ("mine", "yours"):
-            wanted = [job_id for job_id, (owner, _) in self.runs.items() if owner == workspace]
-            listed = [run.job_id for run in store.runs(workspace)]
-            assert set(wanted) <= set(listed)
-        for job_id, (_, result) in self.runs.items():
+        """See that every run is listed in its workspace and loads as it was; a damaged one may refuse instead."""
+        for job_id, (owner, result) in self.runs.items():
+            assert job_id in [run.job_id for run in store.runs(owner)]
             with suppress(StoreError) if job_id == damaged else nullcontext():
                 assert_same_result(result, store.load(job_id, executor).result())
 
@@ -261,18 +202,6 @@ def test_a_flipped_bit_in_the_list_hides_nothing(
     store.save("mine", "new", 9.0, shelf.runs["one"][1])
     store.delete("mine", "new")
     shelf.check(RunStore(folder), executor)
-
-
-@for_each("seed", range(10))
-def test_a_flipped_bit_in_a_run_file_is_never_a_wrong_run(
-    shelf: Shelf, executor: Executor, tmp_path: Path, seed: int
-) -> None:
-    rng = np.random.default_rng(seed)
-    folder = shelf.copy(tmp_path / "kept")
-    flip(folder / "runs" / "one.npz", rng)
-    if seed % 2:
-        (folder / LIST).unlink()
-    shelf.check(RunStore(folder), executor, damaged="one")
 
 
 def change(folder: Path, statement: str, *values: object) -> None:
@@ -335,7 +264,7 @@ def test_a_damaged_list_is_kept_and_what_it_says_of_the_data_is_saved(
     shelf.check(store, executor)
     loaded = store.load_dataset("mine")
     assert loaded is not None
-    assert_same_relation(loaded[0], SURVEY)
+    assert_same_data(loaded[0], SURVEY)
     assert loaded[1:] == (["Read it."], {"name": "Survey"})
 
 
@@ -380,41 +309,10 @@ def test_a_list_that_is_damaged_while_it_is_in_use_is_mended(
     assert len(store.notices) == 1
 
 
-def test_a_damaged_file_without_a_row_is_shown_everywhere(
-    shelf: Shelf, executor: Executor, tmp_path: Path
-) -> None:
-    folder = shelf.copy(tmp_path / "kept")
-    (folder / "runs" / "one.npz").write_bytes(b"PK")
-    (folder / LIST).unlink()
-    store = RunStore(folder)
-    assert [run.job_id for run in store.runs("yours")] == ["two", "one"]
-    with pytest.raises(StoreError, match=r"one\.npz is damaged"):
-        store.load("one", executor)
-    shutil.copy(shelf.folder / "runs" / "one.npz", folder / "runs")
-    shelf.check(RunStore(folder), executor)
-    assert [run.job_id for run in RunStore(folder).runs("yours")] == ["two"]
-    store.delete("mine", "one")
-
-
-# Files that were swapped or renamed.
-
-
 def swap(one: Path, other: Path) -> None:
     first, second = one.read_bytes(), other.read_bytes()
     one.write_bytes(second)
     other.write_bytes(first)
-
-
-def test_swapped_run_files_are_refused(shelf: Shelf, executor: Executor, tmp_path: Path) -> None:
-    folder = shelf.copy(tmp_path / "kept")
-    swap(folder / "runs" / "one.npz", folder / "runs" / "two.npz")
-    store = RunStore(folder)
-    for job_id in ("one", "two"):
-        with pytest.raises(StoreError, match=rf"{job_id}\.npz holds another run than {job_id}\."):
-            store.load(job_id, executor)
-    assert [run.job_id for run in store.runs("mine")] == ["one", "three"]
-    swap(folder / "runs" / "one.npz", folder / "runs" / "two.npz")
-    shelf.check(RunStore(folder), executor)
 
 
 def unnamed(folder: Path, runs: dict[str, tuple[str, Result]]) -> None:
@@ -423,27 +321,21 @@ def unnamed(folder: Path, runs: dict[str, tuple[str, Result]]) -> None:
         write_result(folder / "runs" / f"{job_id}.npz", result)
 
 
-def test_files_of_an_older_version_are_read_and_named(
-    shelf: Shelf, executor: Executor, tmp_path: Path
+@for_each("is_older", [True, False])
+def test_swapped_run_files_are_refused(
+    shelf: Shelf, executor: Executor, tmp_path: Path, is_older: bool
 ) -> None:
     folder = shelf.copy(tmp_path / "kept")
-    unnamed(folder, shelf.runs)
-    assert read_arrays(folder / "runs" / "one.npz", version=1)
-    shelf.check(RunStore(folder), executor)
-    (folder / LIST).unlink()
-    shelf.check(RunStore(folder), executor)
-
-
-def test_an_older_file_that_is_not_listed_asks_for_the_list(
-    shelf: Shelf, executor: Executor, tmp_path: Path
-) -> None:
-    folder = shelf.copy(tmp_path / "kept")
-    unnamed(folder, shelf.runs)
-    (folder / LIST).unlink()
+    if is_older:
+        unnamed(folder, shelf.runs)
+    swap(folder / "runs" / "one.npz", folder / "runs" / "three.npz")
     store = RunStore(folder)
-    assert len(store.runs("mine")) == 3
-    with pytest.raises(StoreError, match=r"Put a copy of runs\.sqlite3 back"):
-        store.load("one", executor)
+    for job_id in ("one", "three"):
+        with pytest.raises(StoreError, match=f"holds another run than {job_id}"):
+            store.load(job_id, executor)
+    assert [run.job_id for run in store.runs("mine")] == ["one", "three"]
+    swap(folder / "runs" / "one.npz", folder / "runs" / "three.npz")
+    shelf.check(RunStore(folder), executor)
 
 
 def test_a_damaged_copy_of_the_data_is_replaced_when_they_are_kept_again(
@@ -499,20 +391,6 @@ def test_a_data_row_that_cannot_be_read_is_a_clear_error(shelf: Shelf, tmp_path:
     change(folder, "UPDATE datasets SET settings = '{'")
     with pytest.raises(StoreError, match="Load the data again"):
         RunStore(folder).load_dataset("mine")
-
-
-def test_swapped_files_of_an_older_version_are_refused(
-    shelf: Shelf, executor: Executor, tmp_path: Path
-) -> None:
-    folder = shelf.copy(tmp_path / "kept")
-    unnamed(folder, shelf.runs)
-    swap(folder / "runs" / "one.npz", folder / "runs" / "three.npz")
-    store = RunStore(folder)
-    for job_id in ("one", "three"):
-        with pytest.raises(StoreError, match=f"holds another run than {job_id}"):
-            store.load(job_id, executor)
-    swap(folder / "runs" / "one.npz", folder / "runs" / "three.npz")
-    shelf.check(RunStore(folder), executor)
 
 
 def test_an_unknown_run_is_an_error(store: RunStore, executor: Executor) -> None:

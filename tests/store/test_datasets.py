@@ -24,11 +24,8 @@ from acvb_core.store.runs import RunStore
 from tests.loops import for_each
 from tests.store.support import (
     ODD_LABELS,
-    SURVEY,
     WOMEN,
-    assert_same_corpus,
-    assert_same_relation,
-    assert_same_table,
+    assert_same_data,
     network,
     odd_corpus,
     odd_relation,
@@ -55,7 +52,7 @@ def with_odd_labels(relation: Relation) -> Relation:
 
 
 def assert_same(one: Any, other: Any) -> None:
-    compare = {Relation: assert_same_relation, Corpus: assert_same_corpus, Table: assert_same_table}
+    compare = {Relation: assert_same_data, Corpus: assert_same_data, Table: assert_same_data}
     compare[type(one)](one, other)
 
 
@@ -94,28 +91,28 @@ assert TABLE.image is not None
 assert TABLE.labels is not None
 CHANGES: list[tuple[Any, dict[str, Any]]] = [
     (odd_relation(), {"row_labels": odd_relation("other").row_labels}),
-    (odd_corpus(), {"counts": Corpus.build(np.eye(15, 4, dtype=int)).counts}),
-    (odd_corpus(), {"vocabulary": np.array(["", "=a", "日本", "other"], dtype=object)}),
-    (odd_corpus(), {"documents": odd_corpus("other").documents}),
-    (odd_corpus(), {"name": "other"}),
-    (odd_corpus(), {"texts": None}),
-    (odd_corpus(), {"texts": (*(odd_corpus().texts or ())[:-1], "other")}),
-    (odd_corpus(), {"labels": None}),
-    (odd_corpus(), {"labels": np.array(["same"] * 14 + ["other"], dtype=object)}),
-    (odd_corpus(), {"tokeniser": None}),
-    (odd_corpus(), {"tokeniser": Tokeniser()}),
-    (TABLE, {"values": np.where(np.isnan(TABLE.values), 0.5, TABLE.values)}),
-    (TABLE, {"rows": odd_table("other").rows}),
-    (TABLE, {"columns": np.array(["", "=a", "other"], dtype=object)}),
-    (TABLE, {"name": "other"}),
-    (TABLE, {"standardise": True}),
-    (TABLE, {"labels": None}),
-    (TABLE, {"labels": np.array([*TABLE.labels[:-1], "other"], dtype=object)}),
-    (TABLE, {"image": None}),
-    (TABLE, {"image": replace(TABLE.image, pixels=np.array([0, 3, 1]))}),
-    (TABLE, {"image": Image(1, 4, TABLE.image.pixels, TABLE.image.background)}),
-    (TABLE, {"image": replace(TABLE.image, background=np.array([np.nan, np.nan, 8.0, np.nan]))}),
-]
+    *((odd_corpus(), change) for change in (
+        {"counts": Corpus.build(np.eye(15, 4, dtype=int)).counts},
+        {"vocabulary": np.array(["", "=a", "日本", "other"], dtype=object)},
+        {"documents": odd_corpus("other").documents},
+        {"name": "other"},
+        {"texts": None},
+        {"texts": (*(odd_corpus().texts or ())[:-1], "other")},
+        {"labels": np.array(["same"] * 14 + ["other"], dtype=object)},
+        {"tokeniser": Tokeniser()},
+    )),
+    *((TABLE, change) for change in (
+        {"values": np.where(np.isnan(TABLE.values), 0.5, TABLE.values)},
+        {"rows": odd_table("other").rows},
+        {"columns": np.array(["", "=a", "other"], dtype=object)},
+        {"standardise": True},
+        {"labels": np.array([*TABLE.labels[:-1], "other"], dtype=object)},
+        {"image": None},
+        {"image": replace(TABLE.image, pixels=np.array([0, 3, 1]))},
+        {"image": Image(1, 4, TABLE.image.pixels, TABLE.image.background)},
+        {"image": replace(TABLE.image, background=np.array([np.nan, np.nan, 8.0, np.nan]))},
+    )),
+]  # fmt: skip
 
 
 @for_each("one, change", CHANGES)
@@ -140,34 +137,6 @@ def test_each_kind_of_network_and_each_label_has_its_own_key() -> None:
     assert len(set(keys)) == len(keys)
 
 
-def test_texts_and_labels_that_change_places_have_other_keys() -> None:
-    words = ("a", "b", "c")
-    with_texts = replace(plain_corpus(), texts=words)
-    with_labels = replace(plain_corpus(), labels=np.array(words, dtype=object))
-    assert CORPORA.key(with_texts) != CORPORA.key(with_labels)
-    parts = [{"a": b"fire", "b": b"fly"}, {"a": b"fir", "b": b"efly"}, {"a": b"firefly", "b": b""}]
-    keys = {
-        files.texts_key("same", {name: np.frombuffer(text, np.uint8) for name, text in part.items()})
-        for part in parts
-    }
-    assert len(keys) == len(parts)
-
-
-@for_each("data", [odd_corpus(), odd_table()])
-def test_a_key_is_made_once(monkeypatch: pytest.MonkeyPatch, data: Any) -> None:
-    key = dataset_key(data)
-    monkeypatch.setattr("acvb_core.store.codecs.texts_key", None)
-    assert dataset_key(data) == key
-
-
-def test_a_workspace_may_change_from_one_kind_to_another_and_back(store: RunStore) -> None:
-    for data, kept in ((odd_corpus(), "corpora"), (SURVEY, "relations"), (odd_corpus(), "corpora")):
-        store.save_dataset("mine", data, [], {})
-        assert_comes_back(RunStore(store.folder), "mine", data)
-        folders = [path.parent.name for path in store.folder.glob("*/*.npz")]
-        assert folders == [kept]
-
-
 def test_other_objects_and_unknown_kinds_are_refused(store: RunStore) -> None:
     with pytest.raises(StoreError, match="a dict cannot be stored; relations, corpora and tables can"):
         store.save_dataset("mine", {}, [], {})
@@ -189,24 +158,22 @@ FAULTS: list[tuple[Any, Any, dict[str, Any]]] = [
     *((RELATIONS, WOMEN, {"shape": np.array(shape)}) for shape in ([3 + 1j, 2], [3.0, 2], [3, 2, 1])),
     (RELATIONS, WOMEN, {"names": text_bytes([{}, "row", "column"])}),
     *((RELATIONS, network(True, False), about_network(network=value)) for value in (
-        ..., {"directed": "yes", "self_links": False}, {"directed": True}, [True, False], "directed",
+        ..., {"directed": "yes", "self_links": False}, {"directed": True}, "directed",
         {"directed": True, "self_links": False, "weighted": True},
     )),
     *((RELATIONS, network(True, False), about_network(attributes=value)) for value in (
-        ..., None, {"group": ["too", "few"]}, {"group": list(range(24))}, {"group": "n" * 24}, [["group"] * 24],
+        ..., {"group": ["too", "few"]}, {"group": list(range(24))}, {"group": "n" * 24}, [["group"] * 24],
     )),
     *((CORPORA, plain_corpus(), change) for change in (
         {"counts": np.array([-1, 1, 1], dtype=np.int32)},
         {"counts": np.array([0.5, 1, 1])},
         {"indices": np.array([0, 1, 7], dtype=np.int32)},
         {"indptr": np.array([0, 3, 1, 3], dtype=np.int32)},
-        {"vocabulary": labels_bytes(["a"])},
         {"vocabulary": labels_bytes(["a", "a"])},
         {"texts": labels_bytes(["a"])},
         {"texts": text_bytes([1, 2])},
         {"labels": labels_bytes(["a"] * 4)},
         {"about": np.frombuffer(b"{", dtype=np.uint8)},
-        {"about": text_bytes({"tokeniser": None})},
         {"about": text_bytes([])},
         {"about": text_bytes({"name": {}, "tokeniser": None})},
         {"metadata": text_bytes({"day": ["integer", [1, 2]]})},
@@ -215,18 +182,13 @@ FAULTS: list[tuple[Any, Any, dict[str, Any]]] = [
         {"values": np.array([[1.0, np.inf, 3.0]] * 15)},
         {"values": np.ones((15, 3))},
         {"values": np.arange(45).reshape(15, 3)},
-        {"values": np.arange(42.0).reshape(14, 3)},
         {"values": np.arange(45.0)},
-        {"rows": labels_bytes(["a"] * 15)},
         {"columns": labels_bytes(["a", "b"])},
         {"labels": labels_bytes(["a"] * 16)},
         {"image_pixels": np.array([0, 0, 1])},
-        {"image_pixels": np.array([0.0, 1.0, 2.0])},
         {"image_background": np.zeros(3)},
         about_table(image="2x2"),
-        about_table(image=[4]),
         about_table(standardise="yes"),
-        {"about": np.frombuffer(b"{", dtype=np.uint8)},
         {"about": text_bytes([])},
     )),
 ]  # fmt: skip
@@ -242,16 +204,6 @@ def test_contents_that_contradict_each_other_are_damage(
     files.write_arrays(path, arrays | change, version=int(files.read_npz(path)["version"]))
     with pytest.raises(StoreError, match=r"data\.npz is damaged"):
         codec.read(path)
-
-
-def test_a_tokeniser_of_another_version_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.npz"
-    CORPORA.write(path, plain_corpus())
-    about = text_bytes({"name": "new", "tokeniser": {"magic": True}})
-    arrays = files.read_arrays(path, version=CORPORA.version)
-    files.write_arrays(path, arrays | {"about": about}, version=CORPORA.version)
-    with pytest.raises(StoreError, match=r"corpus\.npz holds a corpus that .* no setting 'magic'"):
-        CORPORA.read(path)
 
 
 @for_each(
@@ -283,22 +235,13 @@ def test_earlier_programs_read_what_they_understand(tmp_path: Path, relation: Re
     assert ("about" in arrays) == (version > 1)
 
 
-def test_an_undirected_network_takes_half_the_room(tmp_path: Path) -> None:
-    n = 400
-    relation = Relation.build(np.ones((n, n)) - np.eye(n), network=Network(directed=False))
-    RELATIONS.write(tmp_path / "net.npz", relation)
-    both = sum(pattern.nnz * 4 for pattern in (relation.ones, relation.missing))
-    assert (tmp_path / "net.npz").stat().st_size < 0.52 * both + 8 * n + 10_000
-    assert_same_relation(relation, RELATIONS.read(tmp_path / "net.npz"))
-
-
 def test_long_texts_cost_their_length_and_no_more(tmp_path: Path) -> None:
     """A text far longer than the others is stored at its own length; eight times as many take about as much longer."""
     texts = ["word " * 400_000, *("short" for _ in range(3000))]
     corpus = Corpus.build(np.ones((len(texts), 1), dtype=int), texts=texts)
     CORPORA.write(tmp_path / "c.npz", corpus)
     assert (tmp_path / "c.npz").stat().st_size < 2_300_000
-    assert_same_corpus(CORPORA.read(tmp_path / "c.npz"), corpus)
+    assert_same_data(CORPORA.read(tmp_path / "c.npz"), corpus)
     labels = ["x" * 500_000, *(str(i) for i in range(2000))]
     relation = Relation.build(np.eye(len(labels), 1, dtype=bool), row_labels=labels)
     RELATIONS.write(tmp_path / "r.npz", relation)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import ctypes
-import errno
 import os
 import shutil
 import stat
@@ -111,38 +110,6 @@ def test_a_folder_that_may_only_be_read_is_read(
     assert [run.job_id for run in RunStore(folder).runs("mine")] == ["run", "new"]
 
 
-def test_a_damaged_list_in_such_a_folder_hides_nothing(
-    folder: Path, executor: Executor, women: Result
-) -> None:
-    RunStore(folder).save("mine", "run", 1.0, women)
-    for path in folder.glob("runs.sqlite3*"):
-        path.unlink()
-    (folder / "runs.sqlite3").write_bytes(b"no database" * 1000)
-    with read_only(folder):
-        store = RunStore(folder)
-        assert_same_result(women, store.load("run", executor).result())
-        assert [run.job_id for run in store.runs("mine")] == ["run"]
-
-
-def test_a_full_disk_at_the_start_hides_nothing(
-    store: RunStore, executor: Executor, women: Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.save("mine", "run", 1.0, women)
-
-    def full(self: Path, *_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(Path, "touch", full)
-    again = RunStore(store.folder)
-    assert again.unwritable is not None
-    assert "No space left on device" in again.unwritable
-    assert_same_result(women, again.load("run", executor).result())
-    with pytest.raises(StoreError, match="No space left on device"):
-        again.save("mine", "other", 1.0, women)
-    monkeypatch.undo()
-    again.save("mine", "other", 1.0, women)
-
-
 def test_a_lock_is_waited_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     lock, held = files.LimitedLock("A run is being saved"), threading.Event()
 
@@ -206,12 +173,6 @@ def test_a_second_server_is_refused_until_the_first_is_gone(
         lock.release()
 
 
-def test_a_folder_that_cannot_be_written_to_needs_no_lock(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    StoreLock(tmp_path / "file").release()
-    assert (tmp_path / "file").read_text() == ""
-
-
 def test_results_are_written_by_one_process_at_a_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -232,14 +193,6 @@ def test_results_are_written_by_one_process_at_a_time(
         assert [path.name for path in (tmp_path / "out").iterdir()] == [OUTPUT.file]
     assert main([*commands["fit"], "--out", out]) == 0
     assert not (tmp_path / "out" / OUTPUT.file).exists()
-
-
-def test_names_of_topics_of_another_run_are_refused(tmp_path: Path) -> None:
-    names = TopicNames(tmp_path)
-    names.rename("one", [[1, 2]], 1, "first")
-    (tmp_path / "topic_names" / "one.json").rename(tmp_path / "topic_names" / "two.json")
-    with pytest.raises(StoreError, match=r"two\.json holds the names of the topics of run one"):
-        names.names("two", [[1, 2]])
 
 
 def test_a_list_that_another_process_holds_is_waited_for_so_long_and_no_longer(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import json
 import os
 import shutil
@@ -21,15 +20,12 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
-from acvb_core.engine.job import Status
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.export import CHUNK, write_document_topics
 from acvb_core.models.lda.trained import trained_topics
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import planted_topics
-from acvb_core.store.export import run_json, write_run
 from acvb_core.store.files import StoreError, read_arrays, write_arrays
-from acvb_core.store.results import read_result, write_result
 from acvb_core.store.runs import RunStore
 from acvb_core.store.snippet import python_snippet
 from tests.loops import for_each
@@ -54,29 +50,6 @@ def notes(store: RunStore) -> list[str]:
 @pytest.fixture(params=["own", "outside"])
 def folder(request: pytest.FixtureRequest, store: RunStore, tmp_path: Path) -> Path:
     return store.new_stream_folder() if request.param == "own" else tmp_path / "mine"
-
-
-def test_documents_on_disk_count_where_the_store_keeps_them(store: RunStore, folder: Path) -> None:
-    store.save_dataset("mine", kept(folder), [], {})
-    files = [path for path in (store.folder / "streams").rglob("*") if path.is_file()]
-    assert (len(files) > 1) == (folder.parent == store.folder / "streams")
-    assert store.used_bytes("mine") == sum(path.stat().st_size for path in files)
-
-
-def test_a_run_comes_back(store: RunStore, folder: Path, executor: Executor) -> None:
-    result = streamed(kept(folder))
-    store.save("mine", "run", 12.5, result)
-    (listed,) = store.runs("mine")
-    assert listed.summary["passes"] == result.snapshot.passes == pytest.approx(1.2, abs=0.11)
-    assert listed.summary["heldout"]["completion_perplexity"] == result.snapshot.heldout.perplexity
-    job = RunStore(store.folder).load("run", executor)
-    assert job.inspect().status is Status.FINISHED
-    again = job.result()
-    assert_same_result(result, again)
-    assert again.prepared.data.folder.samefile(folder)
-    assert again.prepared.train.fingerprint == result.prepared.train.fingerprint
-    assert np.array_equal(again.prepared.heldout.words, result.prepared.heldout.words)
-    assert again.history["passes"].iloc[-1] == result.snapshot.passes
 
 
 def test_a_folder_of_the_store_is_removed_with_its_last_user(store: RunStore, folder: Path) -> None:
@@ -113,22 +86,6 @@ def test_a_folder_in_use_is_removed_after_its_last_use(store: RunStore) -> None:
     assert not folder.exists()
 
 
-def test_a_run_that_ends_after_its_data_were_replaced_keeps_them(store: RunStore, executor: Executor) -> None:
-    folder = store.new_stream_folder()
-    corpus = kept(folder)
-    store.save_dataset("mine", corpus, [], {})
-    store.save_dataset("mine", SURVEY, [], {})
-    result = streamed(corpus)
-    store.save("mine", "late", 1.0, result)
-    del corpus
-    told = result.to_dict()
-    del result
-    gc.collect()
-    assert folder.is_dir()
-    again = RunStore(store.folder).load("late", executor).result()
-    assert again.to_dict() == told
-
-
 def test_words_of_an_earlier_model_and_left_out_documents_are_noted(
     store: RunStore, folder: Path, executor: Executor
 ) -> None:
@@ -152,18 +109,6 @@ def test_words_of_an_earlier_model_and_left_out_documents_are_noted(
     assert folder.is_dir(), "the workspace has it still"
 
 
-def test_a_folder_that_is_gone_is_named(store: RunStore, folder: Path, executor: Executor) -> None:
-    store.save("mine", "run", 1.0, streamed(kept(folder)))
-    shutil.rmtree(folder)
-    with pytest.raises(
-        StoreError, match=r"documents of bars were kept, is not there any more\. Put the folder"
-    ) as f:
-        RunStore(store.folder).load("run", executor)
-    assert str(folder) in str(f.value)
-    RunStore(store.folder).delete("mine", "run")
-    assert notes(store) == []
-
-
 def test_a_folder_with_another_corpus_is_named(store: RunStore, folder: Path, executor: Executor) -> None:
     store.save("mine", "run", 1.0, streamed(kept(folder)))
     shutil.rmtree(folder)
@@ -173,16 +118,6 @@ def test_a_folder_with_another_corpus_is_named(store: RunStore, folder: Path, ex
     (folder / "meta.json").write_text("{}")
     with pytest.raises(StoreError, match="documents of bars cannot be read from"):
         RunStore(store.folder).load("run", executor)
-
-
-def test_a_note_of_an_older_version_is_read(store: RunStore, folder: Path) -> None:
-    store.save_dataset("mine", kept(folder), [], {})
-    (note,) = (store.folder / "streams").glob("*.npz")
-    arrays = read_arrays(note, version=1)
-    about = json.loads(arrays["about"].tobytes())
-    del about["words"]
-    write_arrays(note, arrays | {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}, version=1)
-    assert RunStore(store.folder).load_dataset("mine") is not None
 
 
 @for_each("name", ["..", ".", "", "../../precious", "/precious"])
@@ -243,23 +178,6 @@ def test_no_folder_is_removed_while_a_note_cannot_be_read(store: RunStore) -> No
     assert not other.exists()
 
 
-def test_a_run_of_an_older_version_has_passes(tmp_path: Path) -> None:
-    """Such files have no `passes`, neither in the history nor in the snapshot, and no settings of streams."""
-    result = fit(BARS, "acvb0", k=3, max_sweeps=7)
-    write_result(tmp_path / "run.npz", result)
-    arrays = read_arrays(tmp_path / "run.npz", version=1)
-    about = json.loads(arrays["about"].tobytes())
-    column = about["history"].index("passes")
-    del about["history"][column], about["snapshot"]["passes"]
-    for name in ("heldout_documents", "start", "of", "restarts"):
-        del about["settings"][name]
-    arrays["history"] = np.delete(arrays["history"], column, axis=1)
-    arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-    write_arrays(tmp_path / "old.npz", arrays, version=1)
-    assert_same_result(result, read_result(tmp_path / "old.npz", BARS))
-    assert read_result(tmp_path / "old.npz", BARS).snapshot.passes == result.snapshot.sweep
-
-
 # What leaves the program of a run on disk.
 
 
@@ -291,23 +209,6 @@ def test_all_documents_are_written_chunk_by_chunk(large: Result, tmp_path: Path)
     assert [path.name for path in tmp_path.iterdir()] == ["documents.csv"]
 
 
-def test_a_run_on_disk_reports_that_its_documents_are_a_sample(large: Result, tmp_path: Path) -> None:
-    write_run(large, tmp_path)
-    told = json.loads(run_json(large))
-    assert told["documents_are_a_sample"] is True
-    assert told["documents_shown"] == 2_000
-    assert told["documents_trained"] == large.prepared.train.n_documents
-    assert told["passes"] == pytest.approx(1.0)
-    assert told["documents_seen"] == large.prepared.train.n_documents
-    assert told["documents_per_second"] > 0
-    assert told["heldout"]["completion_perplexity"] == large.snapshot.heldout.perplexity
-    names = list(pd.read_csv(io.StringIO((tmp_path / "documents.csv").read_text()), dtype=str)["document"])
-    with np.load(tmp_path / "posterior.npz") as file:
-        assert json.loads(file["document_names"].tobytes()) == names == list(large.documents["document"])
-        assert len(file["theta"]) == 2_000
-    assert json.loads(run_json(fit(BARS, "cvb0", k=2, max_sweeps=2)))["documents_are_a_sample"] is False
-
-
 def repeated(snippet: str) -> Result:
     names: dict[str, object] = {}
     exec(compile(snippet, "snippet", "exec"), names)
@@ -329,9 +230,8 @@ def test_the_snippet_opens_the_folder_and_repeats_the_run(tmp_path: Path) -> Non
 def test_the_snippet_names_the_model_that_a_run_started_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = fit(
-        Corpus.build([[3, 1], [1, 2]], vocabulary=["old", "1"], name="two\nlines"), "cvb0", k=4, max_sweeps=2
-    )
+    old = Corpus.build([[3, 1], [1, 2]], vocabulary=["old", "1"], name="two\nlines")
+    first = fit(old, "cvb0", k=4, max_sweeps=2)
     acvb_core.save_model(first, tmp_path / "model.npz")
     result = fit(BARS, "sdm", start=trained_topics(first), **SHORT)
     snippet = python_snippet(result)
@@ -339,19 +239,3 @@ def test_the_snippet_names_the_model_that_a_run_started_from(
     assert BARS.fingerprint in snippet
     monkeypatch.chdir(tmp_path)
     assert np.array_equal(repeated(snippet).posterior["words"], result.posterior["words"])
-
-
-@for_each("window, sweeps", [(30, 5), (3, 135)])
-def test_the_snippet_gives_an_extended_run_its_epochs(window: int, sweeps: int) -> None:
-    from acvb_core.engine.job import Job
-    from acvb_core.engine.prepared import prepare_run
-
-    # 987 documents: the share of a window of three is no round number, and errors add up.
-    values = {"k": 4, "epochs": 0.5, "window": window}
-    job = Job(prepare_run(BARS, "sdm", values, heldout_documents=0.013), Executor(1)).start()
-    job.wait()
-    assert "epochs=0.5," in python_snippet(job.result())
-    job.extend(sweeps)
-    job.wait()
-    result = job.result()
-    assert np.array_equal(repeated(python_snippet(result)).posterior["words"], result.posterior["words"])

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import math
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -18,17 +13,13 @@ from typing import Any
 
 import pytest
 
-from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.core.spec import Range
-from acvb_core.data.corpora.disk_build import write_disk_corpus
-from acvb_core.data.disk import DiskCorpus
-from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor, Status
 from acvb_core.engine.experiments.plan import Plan, plan_experiment
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.run import StopRun
 from acvb_core.engine.study import FAILED, StudyJob, finish_study, make_runs
-from acvb_core.engine.tuning import Search, Trial, Tuning, plan_search, rebuild_search
+from acvb_core.engine.tuning import Search, Trial, Tuning, plan_search
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.files import StoreError
 from acvb_core.store.runs import RunStore
@@ -61,20 +52,6 @@ def folder_of(store: RunStore, job: StudyJob[Experiment]) -> Path:
     return store.folder / "experiments" / job.id
 
 
-def test_another_process_finds_them_under_their_names(
-    store: RunStore, book: Book, done: StudyJob[Experiment]
-) -> None:
-    again = StudyStore(ExperimentFolder, Executor(1), store, "1")
-    (job,) = again.jobs("mine")
-    assert job.id == done.id
-    assert job.created == done.created
-    assert job.inspect().study.rows == done.inspect().study.rows
-    assert not job.can_go_on
-    assert again.name(job.id) == book.name(job.id) == "my data"
-    assert again.owners("mine") == [f"experiment {job.id}"]
-    assert again.jobs("other") == book.jobs("other") == []
-
-
 def test_an_interrupted_experiment_continues_and_keeps_its_runs(
     store: RunStore, done: StudyJob[Experiment]
 ) -> None:
@@ -92,31 +69,13 @@ def test_an_interrupted_experiment_continues_and_keeps_its_runs(
 
 def test_a_deleted_one_is_gone_with_its_data(store: RunStore, book: Book, done: StudyJob[Experiment]) -> None:
     assert store.load_dataset(f"experiment {done.id}") is not None
+    book.remove("other", done.id)
+    assert book.jobs("mine") == [done]
     book.remove("mine", done.id)
     assert book.jobs("mine") == []
     assert not folder_of(store, done).exists()
     assert store.load_dataset(f"experiment {done.id}") is None
     book.remove("mine", done.id)
-
-
-def test_only_its_workspace_can_delete_it(store: RunStore, book: Book, done: StudyJob[Experiment]) -> None:
-    book.remove("other", done.id)
-    assert book.jobs("mine") == [done]
-    assert folder_of(store, done).exists()
-
-
-def test_a_damaged_one_is_named_and_leaves_the_others(
-    store: RunStore, book: Book, done: StudyJob[Experiment], plan: Plan
-) -> None:
-    other = book.add("mine", plan, "other")
-    assert other.wait(180)
-    (folder_of(store, done) / "experiment.json").write_text("{}")
-    again = StudyStore(ExperimentFolder, Executor(1), store, "1")
-    assert [job.id for job in again.jobs("mine")] == [other.id]
-    assert list(again.unreadable("mine")) == [done.id]
-    again.remove("mine", done.id)
-    assert again.unreadable("mine") == {}
-    assert not folder_of(store, done).exists()
 
 
 @for_each("content", ["{", "[]", "{}"])
@@ -133,14 +92,6 @@ def test_an_experiment_without_an_owner_is_shown_to_nobody_and_stays(
     assert done.id in caplog.text
 
 
-def test_closing_stops_a_running_experiment(book: Book) -> None:
-    job = book.add("mine", plan_experiment(WOMEN, ["gibbs"], splits=3, max_sweeps=1_000_000), "long")
-    book.close()
-    assert job.wait(180)
-    assert not job.inspect().is_complete
-
-
-ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300
 CORPUS = load_sample("bars").corpus
 RANGES = (Range("alpha", 0.01, 10.0, log=True), Range("beta", 0.001, 1.0, log=True))
@@ -207,53 +158,6 @@ def test_a_search_continues_after_a_kill_to_the_same_trials(broken: Home, whole:
     assert again.created == job.created
     assert timeless(again.result()) == timeless(job.result()) == timeless(whole)
     assert again.result().trials[:2] == seen.study.trials
-
-
-def test_texts_on_disk_stay_as_long_as_their_search(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    corpus = write_disk_corpus([CORPUS], home.store.new_stream_folder(), vocabulary=CORPUS.vocabulary)
-    search = plan_search(corpus, "scvb0", 2, k=4, epochs=0.5, heldout_documents=0.1)
-    place = corpus.folder
-    assert home.book.add("mine", search, "texts").wait(SECONDS)
-    made, job_id = timeless(home.job.result()), home.job.id
-    del home, corpus, search
-    again = Home(tmp_path)
-    assert timeless(again.job.result()) == made
-    assert type(again.job.plan.data) is DiskCorpus
-    again.book.remove("mine", job_id)
-    del again
-    gc.collect()
-    assert not place.exists()
-
-
-_TUNE = """
-import sys
-from pathlib import Path
-from tests.store.test_studies import Home, small_search
-import time
-home = Home(Path(sys.argv[1]))
-home.book.add("mine", small_search(), "words")
-time.sleep(300)
-"""
-
-
-@pytest.mark.long
-def test_a_search_in_a_killed_process_continues(tmp_path: Path, whole: Tuning) -> None:
-    with subprocess.Popen([sys.executable, "-c", _TUNE, str(tmp_path)], cwd=ROOT) as process:
-        end = time.monotonic() + SECONDS
-        while not any(path.stat().st_size for path in tmp_path.glob("searches/*/trials.jsonl")):
-            assert time.monotonic() < end
-            assert process.poll() is None
-            time.sleep(0.005)
-        process.send_signal(signal.SIGKILL)
-    job = Home(tmp_path).job
-    made = timeless(job.inspect().study)
-    assert made == timeless(whole)[: len(made)]
-    assert made
-    if job.can_go_on:
-        job.go_on()
-    assert job.wait(SECONDS)
-    assert timeless(job.result()) == timeless(whole)
 
 
 def test_trials_that_failed_or_diverged_come_back_as_they_were(tmp_path: Path, whole: Tuning) -> None:
@@ -326,38 +230,6 @@ def test_a_damaged_file_is_named_and_the_search_can_be_deleted(
     assert not place.exists()
     assert again.book.unreadable("mine") == {}
     assert again.store.load_dataset(f"search {job_id}") is None
-
-
-def test_a_changed_plan_is_refused() -> None:
-    known = small_search().identity()
-    assert rebuild_search(CORPUS, known).identity() == known
-    other: Any = [
-        {"data": "0" * 64},
-        {"model": "nothing"},
-        {"method": "<b>"},
-        {"ranges": []},
-        {"ranges": [{"name": "alpha"}]},
-        {"ranges": [{"name": "wings", "low": 0.0, "high": 1.0, "log": False}]},
-        {"trials": -1},
-        {"trials": "5"},
-        {"seed": "x"},
-        {"settings": {"wings": 2}},
-        {"settings": {"data": 2}},
-        {"settings": None},
-        {"split": {}},
-        {"split": {"heldout": 0.0, "heldout_documents": 0.0}},
-    ]
-    for change in other[:-2]:
-        with pytest.raises(ParameterError):
-            rebuild_search(CORPUS, known | change)
-    with pytest.raises(ParameterError, match="share above 0"):
-        rebuild_search(CORPUS, known | other[-1])
-    relation = Relation.build([[1, 0], [0, 1]])
-    with pytest.raises(AcvbError):
-        rebuild_search(relation, known | {"data": relation.fingerprint})
-    for name in known:
-        with pytest.raises(ParameterError, match="damaged"):
-            rebuild_search(CORPUS, {key: value for key, value in known.items() if key != name})
 
 
 def test_a_folder_continues_with_more_trials_of_the_same_search_only(tmp_path: Path, whole: Tuning) -> None:
