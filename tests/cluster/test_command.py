@@ -17,7 +17,6 @@ import pytest
 from distributed import LocalCluster, Security
 
 from acvb_core.cli import main
-from acvb_core.cli.cluster import VARIABLE
 from acvb_core.cluster.backend import DaskExecutor
 from acvb_core.cluster.local import LOOPBACK
 from acvb_core.core.errors import AcvbError
@@ -38,15 +37,6 @@ def test_a_run_on_a_scheduler_writes_what_it_writes_here(
         assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
     tables = [pd.read_csv(tmp_path / place / "history.csv")["lower_bound"] for place in ("here", "there")]
     assert tables[0].equals(tables[1])
-
-
-def test_a_scheduler_of_the_environment_is_used(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv(VARIABLE, "nonsense")
-    monkeypatch.setattr("acvb_core.cluster.backend.PATIENCE", 0.2)
-    assert main(FIT) != 0
-    assert "No Dask scheduler answers at nonsense" in capsys.readouterr().err
 
 
 def test_the_command_serves_a_cluster_until_it_is_told_to_end() -> None:

@@ -15,9 +15,8 @@ import acvb_core
 from acvb_core.cluster import backend, worker
 from acvb_core.cluster.backend import DaskExecutor
 from acvb_core.cluster.wire import SentData
-from acvb_core.cluster.worker import HostedRun, serve_run
+from acvb_core.cluster.worker import serve_run
 from acvb_core.core.errors import ParameterError
-from acvb_core.core.parallel import count_threads, use_threads
 from acvb_core.engine import run as observer
 from acvb_core.engine.executor import Executor, InterruptedRun, Status
 from acvb_core.engine.fitting import solve
@@ -49,7 +48,6 @@ def bits(result: Result) -> dict[str, bytes]:
     "prepared",
     [
         prepare_run(RELATION, "acvb0", {"k_rows": 4, "k_cols": 4}, heldout=0.1, restarts=3),
-        prepare_run(RELATION, "gibbs", {"k_rows": 4, "k_cols": 4, "max_sweeps": 40}, heldout=0.1),
         prepare_run(CORPUS, "acvb", {"k": 5, "max_sweeps": 15, "cells": 3}, heldout=0.1),
         prepare_run(CORPUS, "sdm", {"k": 5}, heldout_documents=0.1),
         prepare_run(TABLE, "fab", {"max_sweeps": 12}, heldout=0.3),
@@ -122,10 +120,6 @@ def test_runs_go_side_by_side_on_data_that_were_sent_once(
     assert len(packed) == 1
     names = [name for name in here if not name.endswith("_seconds")]
     assert there.sort_values("run", ignore_index=True)[names].equals(here[names])
-    holders = [
-        keys for keys in executor.client.has_what().values() if any("acvb-data" in key for key in keys)
-    ]
-    assert all(sum("acvb-data" in key for key in keys) <= 2 for keys in holders)
 
 
 def test_a_fault_of_a_run_is_the_same_error(executor: DaskExecutor) -> None:
@@ -135,14 +129,9 @@ def test_a_fault_of_a_run_is_the_same_error(executor: DaskExecutor) -> None:
     executor.client.run(exec, "import os; del os.environ['ACVB_MEMORY_PERCENT']")
 
 
-@pytest.fixture
-def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = SimpleNamespace(address="", log_event=lambda *_: None, state=SimpleNamespace(nthreads=5))
-    monkeypatch.setattr("distributed.get_worker", lambda: worker)
-
-
-@pytest.mark.usefixtures("worker_here")
 def test_a_run_that_its_app_forgot_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = SimpleNamespace(address="", log_event=lambda *_: None, state=SimpleNamespace(nthreads=5))
+    monkeypatch.setattr("distributed.get_worker", lambda: here)
     monkeypatch.setattr(worker, "_REPEAT", 0.0)
     monkeypatch.setattr(worker, "PATIENCE", -1.0)
     with pytest.raises(InterruptedRun):
@@ -150,31 +139,18 @@ def test_a_run_that_its_app_forgot_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     assert not worker._runs
 
 
-@pytest.mark.usefixtures("worker_here")
-def test_a_run_has_as_many_threads_as_its_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    found: list[int] = []
-    monkeypatch.setattr(HostedRun, "wait_for_order", lambda _: b"an order")
-    monkeypatch.setattr(HostedRun, "compute", lambda *_: found.append(count_threads()))
-    with use_threads(2):
-        assert serve_run("token", "topic", SentData("corpus", {})) is None
-        assert (found, count_threads()) == ([5], 2)
-
-
 def test_a_run_of_a_cluster_is_kept_and_continues_in_another_process(
     executor: DaskExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.setattr(backend, "WRITE_EVERY", 0.2)
     monkeypatch.setattr(backend, "_PAUSE", 0.1)
-    monkeypatch.setattr(
-        observer, "WRITE_EVERY", 1e9
-    )  # by the work of the thread that watches, it is never due
+    monkeypatch.setattr(observer, "WRITE_EVERY", 1e9)  # the thread that watches never writes
     store = RunStore(tmp_path / "home")
     book = JobManager(executor, store)
     # When the test fails, its run would keep a worker from the tests that follow.
     request.addfinalizer(book.close)
     job = book.add("workspace", endless())
-    until(lambda: sweeps(job) > 0)
-    until(lambda: has_state(store, job.id))
+    until(lambda: store.read_state(job.id) is not None)
     until(lambda: copy_home(tmp_path))  # as after the end of this process
     found = JobManager(Executor(1), RunStore(tmp_path / "copy")).jobs("workspace")[0]
     assert found.inspect().status is Status.INTERRUPTED
@@ -199,7 +175,3 @@ def copy_home(folder: Path) -> bool:
     except shutil.Error:
         return False
     return True
-
-
-def has_state(store: RunStore, job_id: str) -> bool:
-    return store.read_state(job_id) is not None

@@ -19,12 +19,6 @@ from tests.loops import for_each
 
 
 @pytest.fixture(scope="module")
-def moving(still: Result) -> Result:
-    """The same run, had its sweeps continued to move."""
-    return still.with_state(snapshot=replace(still.snapshot, scaled_change=0.3))
-
-
-@pytest.fixture(scope="module")
 def still() -> Result:
     return fit(small_relation(), "acvb0", k_rows=6, k_cols=5, max_sweeps=400)
 
@@ -36,7 +30,8 @@ def test_only_a_converged_mean_has_settled(still: Result, verdict: Verdict | Non
     assert replace(still.snapshot, scaled_change=None).has_settled is None
 
 
-def test_results_and_files_say_it(moving: Result, still: Result) -> None:
+def test_results_and_files_say_it(still: Result) -> None:
+    moving = still.with_state(snapshot=replace(still.snapshot, scaled_change=0.3))
     for result, settled in ((moving, False), (still, True)):
         for told in (result.summary(), json.loads(run_json(result))):
             assert told["settled"] is settled

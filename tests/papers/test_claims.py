@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from benchmarks.papers.claims import ClaimEvidence, judge_claims
 from benchmarks.papers.paper import Claim, PaperTable
 from benchmarks.papers.parts import Cell, PaperPart, PaperResult
 from benchmarks.papers.report import to_plain, write_claims_page
 from tests.loops import for_each
-from tests.papers.made_up import TABLE, WOMEN, write_page
+from tests.papers.made_up import TABLE, WOMEN
 
 CLAIM = TABLE.claims[0]
 CLEAR = [[1.0, 1.1, 1.2, 1.3, 1.0, 1.2], [0.0, 0.2, 0.1, 0.3, 0.1, 0.2]]
@@ -46,13 +45,10 @@ def judge(*results: PaperResult) -> ClaimEvidence:
     "scores, verdict",
     [
         ([CLEAR], "holds"),
-        ([CLEAR, CLEAR], "holds"),
         ([CLEAR, NONE], "holds under K 2"),
         ([NONE], "not decided"),
         ([CLEAR[::-1]], "does not hold here"),
-        ([NONE, CLEAR[::-1]], "does not hold here"),
         ([CLEAR, CLEAR[::-1]], "holds under K 2; the opposite under K 3"),
-        ([CLEAR, NONE, CLEAR], "holds under K 2, K 4"),
         ([], "not tested: no runs"),
         ([[row[:4] for row in CLEAR]], "not tested: too few splits"),
         ([CLEAR, [[1.0], [0.0]], [[1.0], [0.0]]], "holds"),
@@ -65,19 +61,14 @@ def test_the_verdict_on_a_claim(scores: Scores, verdict: str) -> None:
 def test_a_claim_of_several_tables_is_judged_once() -> None:
     one, other = result_of([CLEAR, NONE]), result_of([CLEAR, CLEAR], number="Table 2")
     evidence = judge(one, other)
-    assert evidence.tables == ("Table 1", "Table 2")
     assert [(test.table, test.k) for test in evidence.tests] == [
         ("Table 1", 2), ("Table 1", 3), ("Table 2", 2), ("Table 2", 3),
     ]  # fmt: skip
     assert evidence.verdict == "holds under Table 1 (K 2), Table 2"
     assert evidence.tests[0].p > judge(one).tests[0].p  # more comparisons, more to adjust for
     content = to_plain("made up", [one, other])
-    assert len(content["claims"]) == 1
     page = write_claims_page({"made up": content})
-    assert (
-        "| 1 | CVB0 is better | Table 1, Table 2 |  | t-test of the difference | holds under Table 1 (K 2), Table 2 | "
-        "3 as claimed (3 significant), 1 equal; 6 splits | < .001 to 1.000 |"
-    ) in page
+    assert "| 3 as claimed (3 significant), 1 equal; 6 splits | < .001 to 1.000 |" in page
 
 
 CUT, SETTLED = [1.0] * N, [0.0] * N
@@ -99,10 +90,8 @@ def ended(
 @for_each(
     "ends, verdict",
     [
-        ([SETTLED, SETTLED], "holds"),
         ([SETTLED, CUT], "holds"),  # CVB0 had converged before VB was ended
         ([CUT, SETTLED], "not tested: runs ended before they converged"),
-        ([CUT, CUT], "not tested: runs ended before they converged"),
         ([SETTLED, [*SETTLED[1:], 1.0]], "holds"),
         ([[*SETTLED[1:], 1.0], SETTLED], "not tested: runs ended before they converged"),
     ],
@@ -113,19 +102,13 @@ def test_the_faster_method_is_told_only_where_its_runs_converged(
     faster, slower = CLEAR[1], CLEAR[0]
     claim = replace(CLAIM, needs_convergence=True)
     assert judge(ended([faster, slower], ends, claim)).verdict == verdict
-    blind = judge(ended([faster, slower], ends, CLAIM))
-    assert blind.verdict == "holds"
+    assert judge(ended([faster, slower], ends, CLAIM)).verdict == "holds"
 
 
 @for_each(
     "ends, sweeps, verdict",
     [
-        (
-            SETTLED,
-            60,
-            "not decided",
-        ),  # none of six: so it would be in half of all cases if every tenth did not
-        (CUT, 60, "not tested: runs ended before they converged"),
+        (SETTLED, 60, "not decided"),  # none of six: as in half of all cases if every tenth did not
         ([1.0, *SETTLED[1:]], 60, "not tested: runs ended before they converged"),
         (CUT, 5_000, "does not hold here"),
     ],
@@ -133,48 +116,6 @@ def test_the_faster_method_is_told_only_where_its_runs_converged(
 def test_a_run_that_was_ended_early_may_yet_converge(ends: list[float], sweeps: float, verdict: str) -> None:
     claim = Claim("It converges", "cvb0", score="unsettled", at_most=0.1, needs_convergence=True)
     assert judge(ended([ends, ends], [ends, ends], claim, sweeps)).verdict == verdict
-
-
-@for_each("cut, verdict", [(4, "holds"), (1, "not decided"), (0, "not decided")])
-def test_how_many_runs_do_not_converge_is_judged_by_an_exact_test(cut: int, verdict: str) -> None:
-    claim = Claim("It does not converge", "cvb0", score="unsettled", at_least=0.05, needs_convergence=True)
-    ends = [1.0] * cut + [0.0] * (N - cut)
-    made = ended([ends, ends], [ends, ends], claim, 10_000)
-    assert judge(made).verdict == verdict
-    assert "| exact binomial test against the limit, at least 0.05 |" in write_page(made)
-
-
-def test_a_page_says_which_comparisons_were_not_decided() -> None:
-    claim = replace(CLAIM, needs_convergence=True)
-    cut = ended(CLEAR, [CUT, CUT], claim)
-    decided = ended(CLEAR[::-1], [SETTLED, SETTLED], claim)
-    decided.table = replace(decided.table, number="Table 2")
-    evidence = judge(cut, decided)
-    assert evidence.verdict == "holds where runs converged"
-    page = write_page(cut, decided)
-    assert "1 undecided, as runs ended before they converged" in page
-    assert "| 1 | Table 1 | Women | 2 | VB | not converged |  |  |" in page
-
-
-def test_a_claim_may_join_two_tables() -> None:
-    early = result_of([[CLEAR[1], CLEAR[1]]], number="Table 1")
-    claim = Claim("It gets better", "cvb0", than_in="Table 1")
-    late = result_of([[CLEAR[0], CLEAR[1]]], claim, number="Table 2")
-    evidence = judge_claims([early, late])[1]
-    assert evidence.verdict == "holds"
-    (test,) = evidence.tests
-    assert (test.table, test.against, test.n) == ("Table 2", "Table 1", N)
-    assert test.difference == pytest.approx(np.mean(np.subtract(*CLEAR)))
-
-
-def test_a_claim_that_no_runs_speak_for_says_why() -> None:
-    claim = Claim("It is good", untested="a matter of taste")
-    evidence = judge(result_of([CLEAR], claim))
-    assert evidence.verdict == "not tested: a matter of taste"
-    assert not evidence.tests
-    assert "| 1 | It is good | Table 1 |  |  | not tested: a matter of taste |  |  |" in write_claims_page(
-        {"made up": to_plain("made up", [result_of([CLEAR], claim)])}
-    )
 
 
 @for_each(
@@ -191,17 +132,7 @@ def test_a_claim_that_no_runs_speak_for_says_why() -> None:
 )
 def test_a_claim_may_be_about_a_limit(limit: dict[str, float], verdict: str) -> None:
     claim = Claim("within limits", "cvb0", **limit)  # type: ignore[arg-type]
-    result = result_of([[[0.9, 1.1, 1.0, 1.0, 1.1, 0.9], [5.0] * N]], claim)
-    assert judge(result).verdict == verdict
-
-
-def test_runs_that_all_end_at_an_upper_limit_are_within_it() -> None:
-    scores = [[[4.0] * N, [5.0] * N]]
-    claim = Claim("It finds four", "cvb0", target=4.0, at_most=0.0)
-    assert judge(result_of(scores, claim)).verdict == "holds"
-    assert judge(result_of([[[4.0, 4.0, 5.0] * 2, [5.0] * N]], claim)).verdict == "not decided"
-    at_least = Claim("It finds more than four", "cvb0", at_least=4.0)
-    assert judge(result_of(scores, at_least)).verdict == "not decided"
+    assert judge(result_of([[[0.9, 1.1, 1.0, 1.0, 1.1, 0.9], [5.0] * N]], claim)).verdict == verdict
 
 
 SAME = [CLEAR[0], [x + 0.001 * (-1) ** n for n, x in enumerate(CLEAR[0])]]
@@ -212,18 +143,14 @@ SAME = [CLEAR[0], [x + 0.001 * (-1) ** n for n, x in enumerate(CLEAR[0])]]
     [
         ([NONE], "not decided"),  # no difference is found, and none is shown to be absent
         ([SAME], "holds"),
-        ([SAME, NONE], "holds under K 2"),
         ([CLEAR], "does not hold here: better by more than the margin"),
         ([CLEAR[::-1]], "does not hold here: worse by more than the margin"),
-        ([NONE, CLEAR], "does not hold here: better by more than the margin under K 3"),
         ([SAME, CLEAR[::-1]], "holds under K 2; worse by more than the margin under K 3"),
-        ([[row[:4] for row in SAME]], "not tested: too few splits"),
         ([[[1.0] * N, [1.0] * N]], "holds"),
     ],
 )
 def test_a_claim_that_methods_are_equal_has_a_margin(scores: Scores, verdict: str) -> None:
     claim = replace(CLAIM, margin=0.1, why="a tenth")
-    evidence = judge(result_of(scores, claim))
-    assert evidence.verdict == verdict
+    assert judge(result_of(scores, claim)).verdict == verdict
     page = write_claims_page({"made up": to_plain("made up", [result_of(scores, claim)])})
     assert f"| two one-sided t-tests, margin 0.1 (a tenth) | {verdict} |" in page

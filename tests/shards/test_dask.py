@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from acvb_core.core import versions
 from acvb_core.core.errors import AcvbError
 from acvb_core.shards.dask import ActorStarter
 from acvb_core.shards.group import ShardGroup
-from acvb_core.shards.host import WorkerLostError, start_here
+from acvb_core.shards.host import start_here
 from acvb_core.shards.place import Place
 from tests.shards.test_group import Diary
 
@@ -67,26 +66,6 @@ def test_shards_outlive_a_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
         group.close()
         start.workers.client.close()
     assert group.losses == 2
-
-
-def test_a_worker_is_lost_with_the_connection_that_it_was_asked_through(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("acvb_core.shards.dask._LOOK_EVERY", 0.1)
-    with (
-        LocalCluster(n_workers=1, **_HERE) as cluster,
-        Client(cluster) as client,
-        Client(cluster) as other,
-        ThreadPoolExecutor(1) as pool,
-    ):
-        start = ActorStarter(client)
-        worker = start()
-        worker.answer("build", ({0: partial(Diary, 0)},))
-        under_way = pool.submit(worker.answer, "call", ("wait_for", (tmp_path / "continue",)))
-        start.workers.client = other  # as after a scheduler that was gone
-        with pytest.raises(WorkerLostError):
-            under_way.result(timeout=180.0)
-        (tmp_path / "continue").touch()
 
 
 def test_workers_with_other_sources_get_no_shards(monkeypatch: pytest.MonkeyPatch) -> None:
