@@ -45,11 +45,8 @@ def fill_disk(folder: Path, rng: np.random.Generator, wanted: Wanted) -> list[st
         except StoreError:  # a folder that cannot be used at all is refused
             return []
         assert all(job.wait(_SECONDS) for job in jobs)
-        faults = [
-            f"{name_of(job)}: other bits on a full disk"
-            for job in jobs
-            if end_of(job) != wanted[name_of(job)]
-        ]
+        different = [name_of(job) for job in jobs if end_of(job) != wanted[name_of(job)]]
+        faults = [f"{name}: other bits on a full disk" for name in different]
         assert book.close(_SECONDS)  # all is saved now that can be
         unsaved = book.unsaved_runs("mine")
         saved = {name_of(job) for job in jobs if job.id not in unsaved}

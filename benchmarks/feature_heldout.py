@@ -74,39 +74,28 @@ def score_factors(split: Split, size: int, rounds: int) -> dict[tuple[int, int],
     """Return the scores after each of some fits with a number of factors, by this number and that of the fits."""
     trial = Trial("features", split.train, split.heldout)
     truth = standardise_heldout(trial)
-    fits = fit_rounds(
-        FactorAnalysis(size), trial.train.moments.apply(trial.train.values), trial.heldout, truth, rounds
-    )
+    values = trial.train.moments.apply(trial.train.values)
+    fits = fit_rounds(FactorAnalysis(size), values, trial.heldout, truth, rounds)
     return {(size, number): score_cells(predicted, truth) for number, predicted in enumerate(fits, 1)}
 
 
 def line(table: Table, method: str, seeds: int) -> dict[str, Any]:
     """Return the means over seeds of one method on one table."""
+    named_line: dict[str, Any] = {"table": table.name, "method": method}
     if method == "means":
         scores = [by_means(table, seed) for seed in range(seeds)]
-        return {
-            "table": table.name,
-            "method": method,
-            "heldout": statistics.mean(scores),
-            "lowest": min(scores),
-        }
+        return named_line | {"heldout": statistics.mean(scores), "lowest": min(scores)}
     if method == "factors":
         begun, found = time.process_time(), [by_factors(table, seed) for seed in range(seeds)]
-        return {
-            "table": table.name,
-            "method": method,
-            "heldout": statistics.mean(score.log_likelihood for score in found),
-            "lowest": min(score.log_likelihood for score in found),
-            "explained": statistics.mean(score.explained for score in found),
-            "cpu_seconds": (time.process_time() - begun) / seeds,
-        }
+        scores = [score.log_likelihood for score in found]
+        explained = statistics.mean(score.explained for score in found)
+        figures = {"heldout": statistics.mean(scores), "lowest": min(scores), "explained": explained}
+        return named_line | figures | {"cpu_seconds": (time.process_time() - begun) / seeds}
     name, settings = RUNS.get(method, (method, {}))
     runs = [fit(table, name, seed=s, heldout=SHARE, heldout_seed=s, **settings) for s in range(seeds)]
     last = [run.snapshot for run in runs]
     scores = [one.heldout.log_likelihood for one in last]
-    return {
-        "table": table.name,
-        "method": method,
+    return named_line | {
         "heldout": statistics.mean(scores),
         "lowest": min(scores),
         "train": statistics.mean(one.extras["train_log_likelihood"] for one in last),
@@ -119,12 +108,8 @@ def line(table: Table, method: str, seeds: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = make_parser(
-        __doc__,
-        data=["digits", "wine", "breast_cancer"],
-        methods=["fab", "ica", "random", "paper", "em", "vb", "ibp", "sample", "meibp", "factors", "means"],
-        seeds=5,
-    )
+    methods = ["fab", "ica", "random", "paper", "em", "vb", "ibp", "sample", "meibp", "factors", "means"]
+    parser = make_parser(__doc__, data=["digits", "wine", "breast_cancer"], methods=methods, seeds=5)
     parser.add_argument("files", nargs="*", metavar="FILE")
     options = parser.parse_args()
     tables = [load_table(file).data for file in options.files] + [named(name) for name in options.data]

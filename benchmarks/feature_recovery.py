@@ -52,6 +52,18 @@ def fitted(table: Table, run: str, seed: int) -> Result:
     return fit(table, method, seed=seed, **settings)
 
 
+def summarise(case: str, method: str, runs: Sequence[Result]) -> dict[str, Any]:
+    """Return a line: the numbers of features that runs found, and their median time."""
+    found = [run.snapshot.effective_k["features"] for run in runs]
+    return {
+        "case": case,
+        "method": method,
+        "mean_features": statistics.mean(found),
+        "features": " ".join(map(str, found)),
+        "cpu_seconds": statistics.median(run.snapshot.cpu_seconds for run in runs),
+    }
+
+
 def artificial(
     method: str, trials: int, sizes: Sequence[int] = SIZES, columns: int = 30, features: int = 5
 ) -> list[dict[str, Any]]:
@@ -61,77 +73,39 @@ def artificial(
         runs = [
             fitted(planted_features(n, columns, features, seed=s).table, method, s) for s in range(trials)
         ]
-        found = [run.snapshot.effective_k["features"] for run in runs]
-        lines.append(
-            {
-                "case": f"{features} features, {n} x {columns}",
-                "method": method,
-                "mean_features": statistics.mean(found),
-                "features": " ".join(map(str, found)),
-                "cpu_seconds": statistics.median(run.snapshot.cpu_seconds for run in runs),
-                "converged": sum(str(run.verdict) == "CONVERGED" for run in runs),
-            }
-        )
+        line = summarise(f"{features} features, {n} x {columns}", method, runs)
+        lines.append(line | {"converged": sum(str(run.verdict) == "CONVERGED" for run in runs)})
     return lines
 
 
 def blocks(method: str, trials: int) -> list[dict[str, Any]]:
     """Return the one line of the pictures."""
-    found, errors, seconds = [], [], []
-    for seed in range(trials):
-        truth = block_images(2000, noise=0.3, seed=seed)
-        result = fitted(truth.table, method, seed)
-        found.append(result.snapshot.effective_k["features"])
-        errors.append(largest_error(result, truth))
-        seconds.append(result.snapshot.cpu_seconds)
+    truths = [block_images(2000, noise=0.3, seed=seed) for seed in range(trials)]
+    runs = [fitted(truth.table, method, seed) for seed, truth in enumerate(truths)]
+    errors = [largest_error(run, truth) for run, truth in zip(runs, truths, strict=True)]
     right = [error for error in errors if np.isfinite(error)]
-    return [
-        {
-            "case": "blocks",
-            "method": method,
-            "mean_features": statistics.mean(found),
-            "features": " ".join(map(str, found)),
-            "cpu_seconds": statistics.median(seconds),
-            "exact": f"{sum(error < CLOSE for error in errors)}/{trials}",
-            "largest_error": max(right, default=float("nan")),
-        }
-    ]
+    exact = f"{sum(error < CLOSE for error in errors)}/{trials}"
+    largest = max(right, default=float("nan"))
+    return [summarise("blocks", method, runs) | {"exact": exact, "largest_error": largest}]
 
 
 def acceleration(init: str) -> list[dict[str, Any]]:
     """Return a line with and one without the acceleration, and one of their ratio."""
-    seconds: dict[bool, list[float]] = {True: [], False: []}
-    found: dict[bool, list[int]] = {True: [], False: []}
+    runs: dict[bool, list[Result]] = {True: [], False: []}
     for seed in range(8):
         table = planted_features(2000, 50, 5, seed=seed).table
-        for accelerate in (True, False):
-            last = fit(table, "fab", seed=seed, init=init, accelerate=accelerate).snapshot
-            seconds[accelerate].append(last.cpu_seconds)
-            found[accelerate].append(last.effective_k["features"])
-    lines = [
-        {
-            "case": f"D=50 N=2000, {init} start",
-            "method": "fab" if accelerate else "fab, not accelerated",
-            "mean_features": statistics.mean(found[accelerate]),
-            "features": " ".join(map(str, found[accelerate])),
-            "cpu_seconds": statistics.median(seconds[accelerate]),
-        }
-        for accelerate in (True, False)
-    ]
-    ratios = [a / b for a, b in zip(seconds[True], seconds[False], strict=True)]
-    return [
-        *lines,
-        {"case": f"D=50 N=2000, {init} start", "method": "ratio", "cpu_seconds": statistics.median(ratios)},
-    ]
+        for accelerate, own in runs.items():
+            own.append(fit(table, "fab", seed=seed, init=init, accelerate=accelerate))
+    case = f"D=50 N=2000, {init} start"
+    pairs = zip(runs[True], runs[False], strict=True)
+    ratio = statistics.median(one.snapshot.cpu_seconds / other.snapshot.cpu_seconds for one, other in pairs)
+    lines = [summarise(case, "fab", runs[True]), summarise(case, "fab, not accelerated", runs[False])]
+    return [*lines, {"case": case, "method": "ratio", "cpu_seconds": ratio}]
 
 
 def main() -> None:
-    options = make_parser(
-        __doc__,
-        trials=10,
-        methods=["fab", "random", "em"],
-        cases=["artificial", "narrow", "blocks", "acceleration"],
-    ).parse_args()
+    cases = ["artificial", "narrow", "blocks", "acceleration"]
+    options = make_parser(__doc__, trials=10, methods=["fab", "random", "em"], cases=cases).parse_args()
     lines: list[dict[str, Any]] = []
     for method in options.methods:
         if "artificial" in options.cases:

@@ -12,13 +12,13 @@ to 256 features, and the slopes of their logarithms (1 is linear; medians of 5 s
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import time
 
 import numpy as np
 
 from acvb_core import fit
+from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run as sweeps
 from acvb_core.samples.planted_mixtures import planted_features
@@ -46,14 +46,11 @@ def whole(options: argparse.Namespace) -> None:
         table = table.with_values(values)
     before = time.monotonic()
 
-    def tell(prepared: object, snapshot: object) -> None:
-        if snapshot.sweep % 5 == 0 or snapshot.verdict is not None:  # type: ignore[attr-defined]
-            bound = float("nan") if snapshot.lower_bound is None else snapshot.lower_bound  # type: ignore[attr-defined]
-            print(
-                f"sweep {snapshot.sweep}: {snapshot.effective_k['features']} features, "  # type: ignore[attr-defined]
-                f"{bound / options.objects:.4f} nats per object, {snapshot.cpu_seconds:.0f} s",  # type: ignore[attr-defined]
-                flush=True,
-            )
+    def tell(prepared: object, snapshot: SweepRecord) -> None:
+        if snapshot.sweep % 5 == 0 or snapshot.verdict is not None:
+            bound = (snapshot.lower_bound or float("nan")) / options.objects
+            found = f"{snapshot.effective_k['features']} features, {bound:.4f} nats per object"
+            print(f"sweep {snapshot.sweep}: {found}, {snapshot.cpu_seconds:.0f} s", flush=True)
 
     result = fit(table, options.method, watch=tell)
     last = result.snapshot
@@ -61,10 +58,9 @@ def whole(options: argparse.Namespace) -> None:
         f"{last.verdict} after {last.sweep} sweeps: {last.effective_k['features']} features, "
         f"{recovered(result.posterior['objects'], planted.activations)} of {options.features} planted ones found; "
         f"{last.cpu_seconds:.0f} s of processor time, {time.monotonic() - before:.0f} s in all; peak memory "
-        f"{peak_bytes() / 2**30:.1f} GB, of which the table is "
-        f"{table.values.nbytes / 2**30:.2f}; "
-        f"load average {os.getloadavg()[0]:.2f}"
+        f"{peak_bytes() / 2**30:.1f} GB, of which the table is {table.values.nbytes / 2**30:.2f}"
     )
+    print_load()
 
 
 def seconds(objects: int, columns: int, features: int) -> float:

@@ -36,17 +36,10 @@ def make_parser(doc: str | None, *names: str, **defaults: Any) -> argparse.Argum
         if default is False:
             parser.add_argument(flag, action="store_true")
         elif isinstance(default, list):
-            parser.add_argument(
-                flag, default=default, type=lambda text: [one for one in text.split(",") if one]
-            )
+            parser.add_argument(flag, default=default, type=lambda text: list(filter(None, text.split(","))))
         else:
             parser.add_argument(flag, default=default, type=str if default is None else kind)
     return parser
-
-
-def split_names(text: str) -> list[str]:
-    """Return names that are given with commas between."""
-    return [name for name in text.split(",") if name]
 
 
 def print_rows(rows: Any, digits: str = ".4g") -> None:

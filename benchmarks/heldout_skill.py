@@ -61,18 +61,8 @@ def main() -> None:
     values = {name: parse_setting(known[name], text) for name, text in given.items()}
     rows, combined = [], []
     for split in range(options.splits):
-        runs = [
-            fit(
-                relation,
-                options.method,
-                model=model,
-                heldout=options.heldout,
-                heldout_seed=split,
-                seed=seed,
-                **values,
-            )
-            for seed in range(options.runs)
-        ]
+        how = {"model": model, "heldout": options.heldout, "heldout_seed": split, **values}
+        runs = [fit(relation, options.method, seed=seed, **how) for seed in range(options.runs)]
         rows += [describe_run(split, run) for run in runs]
         if options.runs > 1:
             together = combine(runs)

@@ -55,12 +55,10 @@ def prepared_runs() -> Iterator[PreparedRun]:
     yield prepare_run(relation, "acvb0", {**small, "max_sweeps": 400, "tol": 1e-9}, heldout=0.1)
     yield prepare_run(relation, "gibbs", {**small, "max_sweeps": 300}, heldout=0.1, seed=1)
     yield prepare_run(relation, "cvb0", {**small, "max_sweeps": 4})
-    yield prepare_run(
-        relation, "vb", {**small, "max_sweeps": 200, "tol": 1e-12, "init": "random"}, restarts=3
-    )
-    yield prepare_run(
-        network, "acvb", {"k_rows": 5, "max_sweeps": 200, "tol": 1e-9}, model="network", heldout=0.1
-    )
+    long = {**small, "max_sweeps": 200, "tol": 1e-12, "init": "random"}
+    yield prepare_run(relation, "vb", long, restarts=3)
+    own = {"k_rows": 5, "max_sweeps": 200, "tol": 1e-9}
+    yield prepare_run(network, "acvb", own, model="network", heldout=0.1)
     yield prepare_run(corpus, "acvb0", {"k": 5, "max_sweeps": 400, "tol": 1e-9}, heldout=0.1)
     yield prepare_run(corpus, "gibbs", {"k": 5, "max_sweeps": 300}, heldout=0.1)
     yield prepare_run(corpus, "sdm", {"k": 5, "epochs": 30.0}, heldout_documents=0.1)
@@ -123,9 +121,8 @@ def end_of(job: Job) -> Any:
     """Return the end of a run in a form that == compares bit by bit; its times are left out."""
     result = job.result()
     history = result.history.drop(columns=["cpu_seconds", "wall_seconds", "diagnostics_seconds"])
-    arrays = {
-        name: (array.shape, array.tobytes()) for name, array in result.snapshot.posterior.arrays.items()
-    }
+    posterior = result.snapshot.posterior
+    arrays = {name: (array.shape, array.tobytes()) for name, array in posterior.arrays.items()}
     columns = {name: history[name].to_numpy().tobytes() for name in sorted(history.columns)}
     return result.verdict, result.prepared.spec, result.max_sweeps, arrays, columns
 

@@ -25,7 +25,7 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import solve
 from acvb_core.engine.prepared import PreparedRun, prepare_run
-from benchmarks.harness import make_parser
+from benchmarks.harness import make_parser, print_rows
 
 EPOCHS = (1, 5)
 #: Name of a line -> method and its settings.
@@ -89,6 +89,16 @@ def fit_gensim(prepared: PreparedRun, k: int, seed: int) -> Posterior:
     return Posterior(arrays, axes, ("words",), hyper={"beta": beta}, normalised=False)
 
 
+def summarise(
+    name: str, epochs: int, scores: list[tuple[float, float]], reference: list[float]
+) -> dict[str, Any]:
+    """Return a line of the table: means over seeds of perplexity and CPU seconds, and the ratio to batch CVB0."""
+    perplexity, seconds = np.mean(scores, axis=0)
+    ratios = np.array([score for score, _ in scores]) / reference
+    line = {"method": name, "epochs": epochs, "perplexity": float(perplexity), "ratio": float(ratios.mean())}
+    return line | {"worst": float(ratios.max()), "cpu_seconds": float(seconds)}
+
+
 def main() -> int:
     """Run the comparison and print a table, then JSON."""
     parser = make_parser(__doc__, "file", vocabulary=None, k=100, alpha=0.01, beta=0.01, seeds=3)
@@ -122,16 +132,8 @@ def main() -> int:
             shrink=0.0, **shared,
         )  # fmt: skip
         batch.append((result.snapshot.heldout.perplexity, result.snapshot.cpu_seconds))
-    lines = [
-        {
-            "method": "batch CVB0",
-            "epochs": options.sweeps,
-            "perplexity": float(np.mean([p for p, _ in batch])),
-            "ratio": 1.0,
-            "worst": 1.0,
-            "cpu_seconds": float(np.mean([s for _, s in batch])),
-        }
-    ]
+    reference = [score for score, _ in batch]
+    lines = [summarise("batch CVB0", options.sweeps, batch, reference)]
     for name, (method, values) in streams.items():
         found: dict[int, list[tuple[float, float]]] = {epochs: [] for epochs in EPOCHS}
         for seed in range(options.seeds):
@@ -141,24 +143,8 @@ def main() -> int:
             for epochs in EPOCHS:
                 row = history[np.isclose(history["passes"], epochs)].iloc[-1]
                 found[epochs].append((row["heldout_perplexity"], row["cpu_seconds"]))
-        for epochs, scores in found.items():
-            ratios = [score / reference for (score, _), (reference, _) in zip(scores, batch, strict=True)]
-            lines.append(
-                {
-                    "method": name,
-                    "epochs": epochs,
-                    "perplexity": float(np.mean([p for p, _ in scores])),
-                    "ratio": float(np.mean(ratios)),
-                    "worst": float(np.max(ratios)),
-                    "cpu_seconds": float(np.mean([s for _, s in scores])),
-                }
-            )
-    sys.stdout.write(f"{'':38}{'epochs':>8}{'perplexity':>12}{'ratio':>8}{'worst':>8}{'CPU s':>8}\n")
-    for line in lines:
-        sys.stdout.write(
-            f"{line['method']:38}{line['epochs']:8d}{line['perplexity']:12.1f}{line['ratio']:8.3f}"
-            f"{line['worst']:8.3f}{line['cpu_seconds']:8.2f}\n"
-        )
+        lines += [summarise(name, epochs, scores, reference) for epochs, scores in found.items()]
+    print_rows(lines)
     sys.stdout.write(json.dumps({"corpus": corpus.identity(), "lines": lines}) + "\n")
     return 0
 

@@ -2,19 +2,15 @@
 
     python -m benchmarks.stream_scale corpus FOLDER [--documents 1000000] [--words 50000] [--topics 100] [--length 60]
     python -m benchmarks.stream_scale run FOLDER --method sdm [--k 100]       one pass: memory, rate, linearity
-    python -m benchmarks.stream_scale vocabulary [--documents 20000]          cost of a document over the vocabulary
 
 `run` prints the peak resident memory above that of the process before the pass, the documents per second of each
-tenth of the pass, and the slope of time against documents (1 is linear). `vocabulary` runs A B A B and prints the
-CPU time a document at each size of the vocabulary relative to the first, medians of `--repeats`.
+tenth of the pass, and the slope of time against documents (1 is linear).
 """
 
 from __future__ import annotations
 
 import json
-import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,63 +94,20 @@ def one_pass(folder: Path, method: str, k: int, values: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(report, indent=1) + "\n")
 
 
-def over_vocabulary(documents: int, k: int, length: int, repeats: int, methods: list[str]) -> None:
-    """Print the cost of a document at several sizes of the vocabulary."""
-    sizes = (7_000, 14_000, 25_000, 50_000, 100_000)
-    with tempfile.TemporaryDirectory() as scratch:
-        corpora = {v: make(Path(scratch) / f"v{v}", documents, v, k, length).in_memory() for v in sizes}
-        for method in methods:
-            seconds: dict[int, list[float]] = {v: [] for v in sizes}
-            for repeat in range(repeats + 1):
-                for v, corpus in corpora.items():
-                    # One window of 20,000 documents, as in any large corpus: each copies the topics once.
-                    prepared = prepare_run(corpus, method, {"k": k, "epochs": 1.0, "window": documents})
-                    last = list(sweeps(prepared))[-1]
-                    begun = time.process_time()
-                    prepared.algorithm.init(np.random.default_rng(0))
-                    start = time.process_time() - begun
-                    if repeat:  # the first time round compiles
-                        seconds[v].append((last.cpu_seconds - start) / documents)
-            base = statistics.median(seconds[sizes[0]])
-            for v in sizes:
-                middle = statistics.median(seconds[v])
-                pairs = corpora[v].n_pairs / documents
-                sys.stdout.write(
-                    f"{method:6} V = {v:7,}: {middle * 1e6:7.1f} us a document, {middle / base:5.2f} times the first; "
-                    f"{pairs:.1f} different words a document\n"
-                )
-
-
 def main() -> int:
     """Do what the command line says."""
-    parser = make_parser(
-        __doc__,
-        documents=1000000,
-        words=50000,
-        topics=100,
-        length=60,
-        k=100,
-        prior="left_to_right",
-        repeats=5,
-    )
-    parser.add_argument("what", choices=("corpus", "run", "vocabulary"))
+    sizes = {"documents": 1000000, "words": 50000, "topics": 100, "length": 60, "k": 100}
+    parser = make_parser(__doc__, **sizes, prior="left_to_right")
+    parser.add_argument("what", choices=("corpus", "run"))
     parser.add_argument("folder", nargs="?", type=Path)
-    parser.add_argument("--method", default="sdm", help="with vocabulary: several, with commas")
+    parser.add_argument("--method", default="sdm", help="that runs")
     options = parser.parse_args()
     if options.what == "corpus":
         begun = time.monotonic()
         corpus = make(options.folder, options.documents, options.words, options.topics, options.length)
         sys.stdout.write(f"{corpus.size_text}: {time.monotonic() - begun:.0f} s\n")
-    elif options.what == "run":
-        one_pass(options.folder, options.method, options.k, {"prior": options.prior})
     else:
-        over_vocabulary(
-            min(options.documents, 20_000),
-            options.k,
-            options.length,
-            options.repeats,
-            options.method.split(","),
-        )
+        one_pass(options.folder, options.method, options.k, {"prior": options.prior})
     return 0
 
 

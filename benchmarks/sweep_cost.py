@@ -30,20 +30,14 @@ def main() -> None:
     planted = large_relation(options.rows, options.cols, options.ones, 15, 20, 1)
     relation = planted.relation
     turned = relation.transposed
-    csr_bytes = sum(
-        part.nbytes
-        for side in (relation, turned)
-        for part in (side.ones.indptr, side.ones.indices, side.ones.data)
-    )
+    parts = [part for side in (relation.ones, turned.ones) for part in (side.indptr, side.indices, side.data)]
+    csr_bytes = sum(part.nbytes for part in parts)
     x, xt = relation.ones.astype(np.float64), turned.ones.astype(np.float64)
     rng = np.random.default_rng(0)
     right = rng.random((options.cols, options.clusters))
     left = rng.random((options.rows, options.clusters))
-    prepared = prepare_run(
-        relation,
-        options.method,
-        {"k_rows": options.clusters, "k_cols": options.clusters, "init": options.init},
-    )
+    values = {"k_rows": options.clusters, "k_cols": options.clusters, "init": options.init}
+    prepared = prepare_run(relation, options.method, values)
     with one_thread(), use_threads(1):
         warm = prepare_run(large_relation(200, 300, 5000, 3, 3, 0).relation, options.method)
         state = warm.algorithm.init(rng)

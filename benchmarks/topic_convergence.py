@@ -18,9 +18,8 @@ def main() -> None:
     parser.add_argument("--hyper", default="fixed", choices=("fixed", "minka"))
     given = parser.parse_args()
     corpus = load_corpus(given.file, vocabulary=given.vocab).data
-    print(
-        f"{'K':>4} {'verdict':>10} {'sweeps':>7} {'CPU s':>7} {'perplexity':>11} {'CVB0 best':>10} {'at sweep':>9}"
-    )
+    heads = ("K", "verdict", "sweeps", "CPU s", "perplexity", "CVB0 best", "at sweep")
+    print(" ".join(f"{head:>10}" for head in heads))
     for k in map(int, given.k.split(",")):
         options = {"k": k, "alpha": given.alpha, "beta": given.beta, "hyper": given.hyper, "heldout": 0.1}
         averaged = fit(corpus, "acvb0", **options)

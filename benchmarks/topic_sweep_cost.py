@@ -2,9 +2,8 @@
 
     python -m benchmarks.topic_sweep_cost docword.kos.txt.gz --vocab vocab.kos.txt --k 50
 
-Floors are kernels on so few documents that everything stays in the processor's cache: `floor` is the kernel of the
-sweep itself, and what is above it the price of fetching responsibilities and counts from memory; `bare floor` does
-nothing but the update (no leave-one-out likelihood, no change, no guard against rounding below zero), written here.
+`floor` is the kernel of the sweep on so few documents that everything stays in the processor's cache. A sweep of the
+whole corpus takes longer by the price of fetching responsibilities and counts from memory.
 
 All run on one thread and take turns (A B C A B C …); times are CPU seconds, medians of the rounds. tomotopy (pip
 install tomotopy==0.14.0) is measured where it is installed; its passes sample, ours update expectations.
@@ -15,9 +14,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any
 
-import numba as nb
 import numpy as np
 
 from acvb_core.data.corpora.readers import load_corpus
@@ -25,7 +22,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.engine.machine import one_thread
 from acvb_core.models.lda.cvb import sum_counts
 from acvb_core.models.lda.hyper import Concentrations
-from acvb_core.models.lda.kernels import OPTIONS, zeroth_order
+from acvb_core.models.lda.kernels import zeroth_order
 from acvb_core.models.lda.start import random_responsibilities
 from acvb_core.models.lda.state import BlockPartition, Tokens
 from acvb_core.registry import method_row
@@ -54,44 +51,8 @@ def sweeps(corpus: Corpus, k: int, method: str, times: int = 1) -> Callable[[], 
     return run
 
 
-@nb.njit(**{**OPTIONS, "cache": False})
-def bare(begin: int, end: int, documents: Any, q: Any, expected: Any, prior: Any) -> None:
-    """Update the pairs and nothing else; the reciprocal of the totals is taken once a document."""
-    pointers, words, counts = documents
-    by_document, by_word, totals = expected
-    alpha, beta, all_beta = prior
-    n_topics = q.shape[1]
-    one, zero = np.float32(1), np.float32(0)
-    p, inverse, own = (
-        np.empty(n_topics, np.float32),
-        np.empty(n_topics, np.float32),
-        np.empty(n_topics, np.float32),
-    )
-    for d in range(begin, end):
-        stored = by_document[d]
-        for k in range(n_topics):
-            inverse[k] = 1.0 / (totals[k] + all_beta)
-            own[k] = stored[k] + alpha[k]
-        for e in range(pointers[d], pointers[d + 1]):
-            row, word, c, s = q[e], by_word[words[e]], counts[e], zero
-            for k in range(n_topics):
-                value = (own[k] - row[k]) * (word[k] - row[k] + beta) * inverse[k]
-                p[k] = value
-                s += value
-            share = one / s
-            for k in range(n_topics):
-                new = p[k] * share
-                step = c * (new - row[k])
-                row[k] = new
-                own[k] += step
-                word[k] += step
-        for k in range(n_topics):
-            totals[k] += own[k] - alpha[k] - stored[k]
-            stored[k] = own[k] - alpha[k]
-
-
-def floor(corpus: Corpus, k: int, kernel: Callable[..., object]) -> Callable[[], None]:
-    """Return a call of a kernel on a few documents, many times."""
+def floor(corpus: Corpus, k: int) -> Callable[[], None]:
+    """Return a call of the kernel on a few documents, many times."""
     tokens = Tokens.of(corpus)
     q = random_responsibilities(len(tokens.words), k, np.random.default_rng(0))
     counts = sum_counts(BlockPartition.cut(tokens), q)
@@ -99,7 +60,7 @@ def floor(corpus: Corpus, k: int, kernel: Callable[..., object]) -> Callable[[],
 
     def run() -> None:
         for _ in range(FLOOR_REPEATS):
-            kernel(0, tokens.n_documents, tokens.documents, q, counts, prior)
+            zeroth_order(0, tokens.n_documents, tokens.documents, q, counts, prior)
 
     run()
     return run
@@ -129,9 +90,8 @@ def main() -> None:
     few = Corpus.build(corpus.counts[:FLOOR_DOCUMENTS])
     elements = dict.fromkeys(("cvb0", "acvb0", "cvb", "vb", "gibbs"), corpus.n_pairs * given.k)
     calls = {name: (sweeps(corpus, given.k, name), 1) for name in elements}
-    for name, kernel in (("floor", zeroth_order), ("bare floor", bare)):
-        calls[name] = (floor(few, given.k, kernel), FLOOR_REPEATS)
-        elements[name] = few.n_pairs * given.k
+    calls["floor"] = (floor(few, given.k), FLOOR_REPEATS)
+    elements["floor"] = few.n_pairs * given.k
     peer = tomotopy_passes(corpus, given.k)
     if peer is not None:
         calls["tomotopy"] = (peer, TOMOTOPY_PASSES)

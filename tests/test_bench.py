@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import json
 import math
 import os
@@ -234,13 +232,6 @@ def test_files_of_a_folder(tmp_path: Path) -> None:
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(SystemExit, match=r"nothing is called 'cats'; there are .*survey"):
         command.choose_cases(command.read_arguments(["--quick", "--only", "survey", "--only", "cats"]))
-
-
-def test_every_wait_names_a_function_that_takes_its_settings() -> None:
-    for case in list_cases(quick=False):
-        if case.task == "waiting":
-            module, name = case.run.split(":")
-            inspect.signature(getattr(importlib.import_module(module), name)).bind(None, 0, **case.options)
 
 
 def test_the_script_installs_the_peers_one_by_one(tmp_path: Path) -> None:

@@ -90,7 +90,6 @@ def test_links_pictures_and_files_exist(page: Path) -> None:
 BENCHMARKS = {
     **{path.stem: path for path in sorted((ROOT / "benchmarks").glob("*.py"))},
     **{path.parent.name: path for path in sorted((ROOT / "benchmarks").glob("*/__main__.py"))},
-    "uncertainty.mixing": ROOT / "benchmarks" / "uncertainty" / "mixing.py",
 }
 # Peers have an environment of their own, and are run by `script/bench`; the harness is what benchmarks share.
 del BENCHMARKS["peers"], BENCHMARKS["harness"]

@@ -1,6 +1,6 @@
 """Predictions of the default method compared with those of Gibbs sampling, and the bound of its start, on relations.
 
-    python -m benchmarks.default_predictions FILE[:one] … [--splits 20] [--shape FILE=NxM] [--out TABLE.md]
+    python -m benchmarks.default_predictions FILE[:one] … [--splits 20]
 
 A file with `:one` behind it is a network. Run r of every method has split r and seed r. The default predicts by the
 mean of the samples that its run starts from, Gibbs sampling by the mean of its own. The bound is held against that of a
@@ -24,11 +24,10 @@ from benchmarks.harness import make_parser, print_load
 _DEFAULT, _SPECTRAL, _GIBBS = "gibbs", "spectral", "sampler"
 
 
-def run_splits(path: str, shape: tuple[int, int] | None, splits: int) -> dict[str, pd.DataFrame]:
+def run_splits(path: str, splits: int) -> dict[str, pd.DataFrame]:
     """Return a table of runs, one a split, of the default, of the default from the spectral start, and of Gibbs."""
     file, _, one = path.partition(":")
-    domains = "one" if one else "two"
-    relation = load_relation(file, shape=shape, domains=domains).data
+    relation = load_relation(file, domains="one" if one else "two").data
     model = "network" if one else "irm"
     variational = experiment(
         relation, "acvb0", model=model, splits=splits, init=[_DEFAULT, _SPECTRAL]
@@ -82,22 +81,14 @@ def write_table(table: pd.DataFrame) -> str:
 def main() -> None:
     parser = make_parser(__doc__, splits=20)
     parser.add_argument("files", nargs="+")
-    parser.add_argument("--shape", action="append", default=[], metavar="FILE=NxM")
-    parser.add_argument("--out", type=Path, help="the table so far, written after every file")
     options = parser.parse_args()
-    shapes = dict(pair.rsplit("=", 1) for pair in options.shape)
     lines: list[dict[str, object]] = []
     tests: list[list[PairedTests]] = []
     for path in options.files:
-        file = path.partition(":")[0]
-        n_rows, n_columns = map(int, shapes[file].split("x")) if file in shapes else (0, 0)
-        frames = run_splits(path, (n_rows, n_columns) if n_rows else None, options.splits)
-        line, pair = describe_file(path, frames)
+        line, pair = describe_file(path, run_splits(path, options.splits))
         lines.append(line)
         tests.append(pair)
         text = write_table(build_table(lines, tests))
-        if options.out:
-            options.out.write_text(text + "\n")
         print(text.splitlines()[-1], flush=True)
     print(text)
     print_load()

@@ -174,52 +174,37 @@ def _repack(workbook: bytes) -> bytes:
     return packed.getvalue()
 
 
+def load_head(sample: str) -> bytes:
+    """Return the first lines of a sample."""
+    path = Path(__file__).resolve().parents[2] / "sample_data" / f"{sample}.csv"
+    return b"".join(path.read_bytes().splitlines(keepends=True)[:25])
+
+
+_PLAIN: dict[str, tuple[bytes, ...]] = {
+    "links": (*_LINKS, *_MATRICES, load_head("karate"), load_head("southern_women")),
+    "market": _MARKET, "graphs": _GRAPHS, "texts": _TEXTS, "numbered": _NUMBERED, "words": _WORDS,
+    "tables": (*_TABLES, load_head("fertility")), "labels": _LABELS, "names": _NAMES, "json-lines": _JSON_LINES,
+}  # fmt: skip
+
+
 @cache
 def seeds_of(name: str) -> tuple[bytes, ...]:
     """Return small files of a format, or of a few that belong together."""
+    if name in _PLAIN:
+        return _PLAIN[name]
     match name:
-        case "links":
-            return (*_LINKS, *_MATRICES, load_head("karate"), load_head("southern_women"))
-        case "market":
-            return _MARKET
-        case "graphs":
-            return _GRAPHS
-        case "texts":
-            return _TEXTS
-        case "numbered":
-            return _NUMBERED
-        case "words":
-            return _WORDS
-        case "tables":
-            return (*_TABLES, load_head("fertility"))
-        case "labels":
-            return _LABELS
-        case "names":
-            return _NAMES
-        case "json-lines":
-            return _JSON_LINES
         case "archives":
-            texts = {
-                "a.txt": b"the cat sat on the mat",
-                "b/c.txt": b"a dog and the cat",
-                "d.txt": b"a dog on a mat",
-            }
-            return (zip_of(texts),)
+            texts = {"a.txt": b"the cat sat on the mat", "b/c.txt": b"a dog and the cat"}
+            return (zip_of(texts | {"d.txt": b"a dog on a mat"}),)
         case "sparse":
             eye = sparse.csr_array(np.eye(3, 4))
-            return tuple(
-                _sparse(matrix) for matrix in (eye, eye.tocsc(), eye.tocoo(), eye.todia(), eye.tobsr())
-            )
+            return tuple(map(_sparse, (eye, eye.tocsc(), eye.tocoo(), eye.todia(), eye.tobsr())))
         case "arrays":
             cells = np.array([[1.0, np.nan, 3], [4, 5, 6], [7, 8, 0]])
             pictures = np.arange(24).reshape(4, 2, 3)
             named = _arrays(cells=cells, rows=np.array(["a", "b", "c"]), labels=np.array(["x", "x", "y"]))
-            return (
-                _saved(cells),
-                _saved(pictures),
-                named,
-                _sparse(sparse.csr_array(np.arange(6).reshape(2, 3))),
-            )
+            numbers = sparse.csr_array(np.arange(6).reshape(2, 3))
+            return (_saved(cells), _saved(pictures), named, _sparse(numbers))
         case "parquet":
             return tuple(_parquet(frame, kind) for frame in _FRAMES for kind in ("none", "snappy"))
         case "arrow":
@@ -229,12 +214,6 @@ def seeds_of(name: str) -> tuple[bytes, ...]:
         case "sqlite":
             return tuple(map(_database, _FRAMES))
     raise KeyError(name)
-
-
-def load_head(sample: str) -> bytes:
-    """Return the first lines of a sample."""
-    path = Path(__file__).resolve().parents[2] / "sample_data" / f"{sample}.csv"
-    return b"".join(path.read_bytes().splitlines(keepends=True)[:25])
 
 
 def memory_folder() -> str | None:

@@ -32,21 +32,8 @@ _HEADINGS = (
     "", "1", "node", "from", "to", "row", "column", "club",
 )  # fmt: skip
 _WORDS = (
-    "cat",
-    "dog",
-    "mat",
-    "the",
-    "House",
-    "don't",
-    "naïve",
-    "猫",
-    "2",
-    "e-mail",
-    "x",
-    "_y_",
-    "\u00ad",
-    "ﬁn",
-)
+    "cat", "dog", "mat", "the", "House", "don't", "naïve", "猫", "2", "e-mail", "x", "_y_", "\u00ad", "ﬁn",
+)  # fmt: skip
 
 
 def _cell(rng: Random, odd: float) -> str:
@@ -123,26 +110,6 @@ def draw_links(rng: Random) -> bytes:
     return write_delimited(rng, cells)
 
 
-def draw_market(rng: Random) -> bytes:
-    """Return a MatrixMarket file; what it claims may differ from what it holds."""
-    form = rng.choice(("coordinate", "coordinate", "array"))
-    kind = rng.choice(("pattern", "real", "integer", "complex", "double", "unsigned-integer"))
-    symmetry = rng.choice(("general", "general", "symmetric", "skew-symmetric", "hermitian"))
-    n_rows, n_columns, n = rng.randrange(6), rng.randrange(6), rng.randrange(8)
-    values = ("1", "0", "-2", "1.5", "nan", "inf", "1e400", "x", "")
-    lines = [f"%%MatrixMarket matrix {form} {kind} {symmetry}"]
-    lines += rng.choice(([], ["% a comment"], [""]))
-    if form == "array":
-        lines += [f"{n_rows} {n_columns}", *(rng.choice(values) for _ in range(n_rows * n_columns))]
-    else:
-        value = [""] if kind == "pattern" else values
-        lines += [f"{n_rows} {n_columns} {n}"]
-        lines += [f"{rng.randrange(7)} {rng.randrange(7)} {rng.choice(value)}" for _ in range(n)]
-    if rng.random() < 0.2:
-        lines[rng.randrange(len(lines))] += rng.choice((" 1", " x", "\t", " 99999999999", "-5"))
-    return encode(rng, "\n".join(lines) + rng.choice(("\n", "")))
-
-
 def draw_graph(rng: Random) -> bytes:
     """Return a graph in one of the formats of graphs."""
     names = rng.choices((*_NAMES, *_ODD[:14]), k=rng.randrange(6))
@@ -186,58 +153,6 @@ def _quote(name: str) -> str:
 
 def _attribute(name: str) -> str:
     return '"' + name.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;") + '"'
-
-
-def draw_text(rng: Random) -> bytes:
-    """Return texts, one a line or in a table."""
-    texts = [" ".join(rng.choices(_WORDS, k=rng.randrange(20))) for _ in range(rng.randrange(8))]
-    if rng.random() < 0.5:
-        return encode(rng, "\n".join(texts))
-    rows = [[str(i), text, rng.choice(_ODD)] for i, text in enumerate(texts)]
-    return write_delimited(rng, [["id", "text", "label"], *rows])
-
-
-def draw_counts(rng: Random) -> bytes:
-    """Return word counts in one of three forms; what they claim may differ from what they hold."""
-    kind, n = rng.randrange(3), rng.randrange(10)
-    if kind == 0:
-        entries = sorted((rng.randrange(1, 5), rng.randrange(1, 6)) for _ in range(n))
-        lines = [f"{d} {w} {rng.choice((1, 1, 2, 0, -1))}" for d, w in entries]
-        return encode(rng, "\n".join(["4", "5", str(n), *lines]) + "\n")
-    if kind == 1:
-        lines = []
-        for _ in range(n):
-            words = [f"{rng.randrange(6)}:{rng.randrange(4)}" for _ in range(rng.randrange(5))]
-            lines.append(" ".join([str(len(words) + rng.choice((0, 0, 0, 1))), *words]))
-        return encode(rng, "\n".join(lines) + "\n")
-    rows = [
-        [rng.choice(_NAMES), rng.choice(_WORDS), rng.choice(("1", "2", "0", *_ODD[:14]))] for _ in range(n)
-    ]
-    return write_delimited(rng, [["doc", "word", "count"], *rows])
-
-
-def draw_json(rng: Random) -> bytes:
-    """Return objects as JSON, one a line."""
-    names = rng.sample(("source", "target", "text", "n", "", "a.b", "\ud800"), rng.randrange(1, 4))
-    values: tuple[Any, ...] = (
-        *_NAMES,
-        *_ODD,
-        1,
-        0,
-        2.5,
-        None,
-        True,
-        1e300,
-        10**30,
-        [],
-        ["a"],
-        {"b": 1},
-        {"b": {"c": [1]}},
-    )
-    return b"".join(
-        json.dumps({name: rng.choice(values) for name in names if rng.random() < 0.9}).encode() + b"\n"
-        for _ in range(rng.randrange(6))
-    )
 
 
 def _draw_frame(rng: Random) -> pa.Table:

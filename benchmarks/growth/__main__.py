@@ -5,7 +5,9 @@
 Four parts, every size in a process of its own: `ones` (relations whose objects keep their number of links), `tokens`
 (texts of one length), `clusters` and `topics` (the same data, more of either). `papers` runs ACVB0 to convergence on
 synthetic relations of the sizes of Movielens-10M and of the ratings 5 of Netflix, with degrees as uneven as theirs.
-Times are processor seconds of one thread. Writes a table (Markdown) and all figures (JSON).
+`--largest` limits links and words; clusters and topics grow over a tenth of it, 3 million at most. `--memory` is in GB:
+the largest size that it has room for is estimated. Times are processor seconds of one thread. Writes a table (Markdown)
+and all figures (JSON).
 """
 
 from __future__ import annotations
@@ -47,35 +49,21 @@ def _measure_texts(tokens: int, topics: int = 50) -> list[str]:
     return ["benchmarks.growth.texts", "--tokens", str(tokens), "--k", str(topics)]
 
 
+_SIZES, _QUICK = (1_000_000, 3_000_000, 10_000_000, 30_000_000), (200_000, 400_000)
+_NUMBERS, _FEW = (10, 20, 50, 100, 200, 400), (10, 20)
+_RELATIONS = "A CVB0 sweep of relations, 20 clusters a side, 100 links a row and 50 a column"
+_TEXTS = "A CVB0 sweep of texts, 50 topics, 60 words a document, 50,000 different words"
 PARTS = {
-    "ones": Part(
-        "A CVB0 sweep of relations, 20 clusters a side, 100 links a row and 50 a column",
-        "links",
-        (1_000_000, 3_000_000, 10_000_000, 30_000_000),
-        (200_000, 400_000),
-        list_sweep_arguments,
-    ),
+    "ones": Part(_RELATIONS, "links", _SIZES, _QUICK, list_sweep_arguments),
     "clusters": Part(
         "A CVB0 sweep by the number of clusters a side, links",
         "clusters",
-        (10, 20, 50, 100, 200, 400),
-        (10, 20),
+        _NUMBERS,
+        _FEW,
         list_sweep_arguments,
     ),
-    "tokens": Part(
-        "A CVB0 sweep of texts, 50 topics, 60 words a document, 50,000 different words",
-        "words",
-        (1_000_000, 3_000_000, 10_000_000, 30_000_000),
-        (200_000, 400_000),
-        _measure_texts,
-    ),
-    "topics": Part(
-        "A CVB0 sweep by the number of topics, words",
-        "topics",
-        (10, 20, 50, 100, 200, 400),
-        (10, 20),
-        _measure_texts,
-    ),
+    "tokens": Part(_TEXTS, "words", _SIZES, _QUICK, _measure_texts),
+    "topics": Part("A CVB0 sweep by the number of topics, words", "topics", _NUMBERS, _FEW, _measure_texts),
 }
 
 #: Rows, columns and links of the papers' two large relations, and the seconds that ACVB0 took as printed
@@ -107,16 +95,9 @@ def measure_part(part: Part, sizes: Sequence[int]) -> list[dict[str, Any]]:
         figures = run_module(part.command(size))
         # The first sweeps touch every cluster of every object; a run spends its time in the later ones.
         seconds = float(np.median(figures["sweep_seconds"][len(figures["sweep_seconds"]) // 2 :]))
-        rows.append(
-            {
-                "size": size,
-                "seconds": seconds,
-                "first": figures["sweep_seconds"][0],
-                "products": seconds / figures["products_seconds"] if "products_seconds" in figures else None,
-                "memory_mb": figures["peak_rss_mb"],
-                "load": figures["load_average"],
-            }
-        )
+        products = seconds / figures["products_seconds"] if "products_seconds" in figures else None
+        row = {"size": size, "seconds": seconds, "first": figures["sweep_seconds"][0], "products": products}
+        rows.append(row | {"memory_mb": figures["peak_rss_mb"], "load": figures["load_average"]})
         print(f"{size:,} {part.unit}: {rows[-1]}", flush=True)
     return rows
 
@@ -130,11 +111,8 @@ def estimate_largest(rows: Sequence[dict[str, Any]], memory_gb: float) -> float:
 def write_part(part: Part, rows: Sequence[dict[str, Any]], memory_gb: float) -> str:
     """Return the section of one part as Markdown."""
     has_products = rows[0]["products"] is not None
-    head = [
-        "CPU s, later sweeps",
-        "CPU s, first sweep",
-        *(["times SciPy's two products"] if has_products else []),
-    ]
+    head = ["CPU s, later sweeps", "CPU s, first sweep"]
+    head += ["times SciPy's two products"] if has_products else []
     lines = [f"## {part.title}", "", f"| {part.unit} | {' | '.join(head)} | peak of the process, MB |"]
     lines.append("|---" * (len(head) + 2) + "|")
     for row in rows:
@@ -164,34 +142,23 @@ def write_papers(runs: dict[str, dict[str, Any]]) -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, run in runs.items():
+        seconds = f"{run['cpu_seconds']:,.0f} ({run['start_seconds']:,.0f})"
         cells = [
             name,
             f"{run['ones']:,}",
-            f"{run['cpu_seconds']:,.0f} ({run['start_seconds']:,.0f})",
+            seconds,
             run["sweeps"],
+            run["verdict"],
+            " x ".join(map(str, run["clusters"])),
         ]
-        cells += [run["verdict"], " x ".join(map(str, run["clusters"]))]
         cells += [f"{run['ari_rows']:.3f}, {run['ari_cols']:.3f}", f"{run['peak_rss_mb']:,.0f}"]
         lines.append(f"| {' | '.join(map(str, cells))} | {run['paper_seconds']:,} |")
     return "\n".join(lines)
 
 
 def main() -> None:
-    parser = make_parser(__doc__)
-    parser.add_argument(
-        "--quick", action="store_true", help="two small sizes a part, and no run of a paper's size"
-    )
+    parser = make_parser(__doc__, quick=False, largest=30_000_000, memory=16.0)
     parser.add_argument("--only", choices=[*PARTS, "papers"], help="only this part")
-    parser.add_argument(
-        "--largest",
-        type=int,
-        default=30_000_000,
-        metavar="N",
-        help="links and words at most; clusters and topics grow over a tenth of it, 3 million at most",
-    )
-    parser.add_argument(
-        "--memory", type=float, default=16.0, help="GB whose largest size is wanted (default: 16)"
-    )
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks", metavar="DIR")
     options = parser.parse_args()
     begun = os.getloadavg()[0]

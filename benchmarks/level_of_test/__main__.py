@@ -55,25 +55,28 @@ def draw_relations(rng: np.random.Generator, n_sets: int) -> Floats:
     return (rng.random(odds.shape) < 1 / (1 + np.exp(-odds))).astype(np.float64)
 
 
-def compare_rows_columns(ones: Floats, heldout: Floats, rng: np.random.Generator) -> Floats:
-    """Return how much better rows predict than columns on one split of each relation."""
-    known = 1.0 - heldout
-    prior = (ones * known).sum(axis=(1, 2)) / known.sum(axis=(1, 2))
-    cells = (ones * known, known, ones * heldout, heldout)
+def compare_rows_columns(cells: Sequence[Floats], prior: Floats, rng: np.random.Generator) -> Floats:
+    """Return how much better rows predict than columns."""
     by_rows, by_columns = (score_rows([x.sum(axis=axis) for x in cells], prior) for axis in (2, 1))
     return by_rows - by_columns
 
 
-def compare_random_groups(ones: Floats, heldout: Floats, rng: np.random.Generator) -> Floats:
+def compare_random_groups(cells: Sequence[Floats], prior: Floats, rng: np.random.Generator) -> Floats:
     """Return how much better one grouping of rows at random predicts than another."""
-    known = 1.0 - heldout
-    prior = (ones * known).sum(axis=(1, 2)) / known.sum(axis=(1, 2))
-    sums = [x.sum(axis=2) for x in (ones * known, known, ones * heldout, heldout)]
+    ones, known, *heldout = (x.sum(axis=2) for x in cells)
     one, other = (
-        score_rows([pool_rows(sums[0], groups), pool_rows(sums[1], groups), *sums[2:]], prior)
+        score_rows([pool_rows(ones, groups), pool_rows(known, groups), *heldout], prior)
         for groups in rng.integers(_GROUPS, size=(2, len(ones), _SIZE))
     )
     return one - other
+
+
+def compare_split(compare: Callable[..., Floats], ones: Floats, rng: np.random.Generator) -> Floats:
+    """Return the difference of scores on one random split of each relation."""
+    heldout = (rng.random(ones.shape) < _HELD_OUT).astype(np.float64)
+    known = 1.0 - heldout
+    prior = (ones * known).sum(axis=(1, 2)) / known.sum(axis=(1, 2))
+    return compare((ones * known, known, ones * heldout, heldout), prior, rng)
 
 
 def draw_differences(
@@ -83,8 +86,7 @@ def draw_differences(
     parts = []
     for first in range(0, n_sets, _CHUNK):
         ones = draw_relations(rng, min(_CHUNK, n_sets - first))
-        masks = ((rng.random(ones.shape) < _HELD_OUT).astype(np.float64) for _ in range(n_splits))
-        parts.append(np.stack([compare(ones, heldout, rng) for heldout in masks], axis=1))
+        parts.append(np.stack([compare_split(compare, ones, rng) for _ in range(n_splits)], axis=1))
     return np.concatenate(parts)
 
 

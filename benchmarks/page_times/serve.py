@@ -26,9 +26,7 @@ def start_keys(n: int) -> list[str]:
     return [uuid.uuid5(uuid.NAMESPACE_OID, str(number)).hex for number in range(n)]
 
 
-def generate_corpus(
-    n_documents: int = N_DOCUMENTS, n_words: int = N_WORDS, n_tokens: int = N_TOKENS
-) -> Corpus:
+def generate_corpus(n_documents: int, n_words: int, n_tokens: int) -> Corpus:
     """Draw documents from LDA with words as frequent as in natural texts; every word occurs."""
     rng = np.random.default_rng(0)
     frequency = 1.0 / np.arange(10, n_words + 10)
@@ -65,7 +63,9 @@ def fill_store(store: RunStore, n_starts: int) -> None:
     ):
         results += [fit(load_sample(sample).data, method, heldout=0.1) for method in methods]
     # Last: with other data in use, Topics shows the newest run.
-    results.append(fit(generate_corpus(), "cvb0", k=N_TOPICS, heldout=0.1, max_sweeps=5))
+    results.append(
+        fit(generate_corpus(N_DOCUMENTS, N_WORDS, N_TOKENS), "cvb0", k=N_TOPICS, heldout=0.1, max_sweeps=5)
+    )
     for number, result in enumerate(results):
         store.save(KEY, f"{number:012x}", 1e9 + number, result)
     for key in (KEY, *start_keys(n_starts)):
@@ -81,9 +81,8 @@ def main() -> None:
     n_starts, port = int(sys.argv[1]), sys.argv[2]
     fill_store(services.store(), n_starts)
     endless = {"k_rows": 20, "k_cols": 20, "max_sweeps": 1_000_000}
-    services.job_manager().add(
-        KEY, prepare_run(load_sample("debtag_games").data, "gibbs", endless, heldout=0.1)
-    )
+    games = load_sample("debtag_games").data
+    services.job_manager().add(KEY, prepare_run(games, "gibbs", endless, heldout=0.1))
     sys.argv = ["streamlit", "run", "app.py", "--server.port", port]
     cli.main()
 

@@ -57,24 +57,16 @@ def _read_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("paper", choices=PAPERS)
-    text = "folder with data of the papers, searched below as well; without it samples stand in for them"
-    add("--data", type=Path, metavar="DIR", help=text)
-    text = "folder to write to; the runs are kept there too, and the same command continues with them"
-    add("--out", type=Path, required=True, metavar="OUT", help=text)
+    add("--data", type=Path, metavar="DIR", help="folder with the papers' data; without it samples are taken")
+    add("--out", type=Path, required=True, metavar="OUT", help="folder to write to, which keeps the runs")
     add("--only", default="", metavar="TABLE", help="only this table of the paper, such as 'Table 5'")
     add("--on", default="", metavar="NAME", help="only data with this in their name, such as Enron")
-    text = "numbers of clusters or topics, of those of the paper, with commas between"
-    add("--k", type=_parse_counts, default=(), metavar="N", help=text)
-    text = "splits of the data (default: as many as the paper has)"
-    add("--splits", type=parse_count, metavar="N", help=text)
-    text = "most sweeps of the methods that end by themselves"
-    add("--max-sweeps", type=parse_count, metavar="N", help=text)
-    text = "a look within minutes: the first number of clusters, few sweeps, five splits (one of large data)"
-    add("--quick", action="store_true", help=text)
-    text = "large data in full as well, which takes hours; otherwise they have a quick look"
-    add("--large", action="store_true", help=text)
-    text = "begin no run after so many processor seconds, and show what there is; 0 makes no run"
-    add("--seconds", type=float, metavar="S", help=text)
+    add("--k", type=_parse_counts, default=(), metavar="N", help="numbers of clusters or topics, with commas")
+    add("--splits", type=parse_count, metavar="N", help="splits of the data (default: those of the paper)")
+    add("--max-sweeps", type=parse_count, metavar="N", help="limit of methods that end by themselves")
+    add("--quick", action="store_true", help="a look within minutes: few clusters, sweeps and splits")
+    add("--large", action="store_true", help="large data in full as well, which takes hours")
+    add("--seconds", type=float, metavar="S", help="begin no run after so many processor seconds")
     add("--json", action="store_true", help="print the figures as JSON in place of the page")
     add("--quiet", action="store_true", help="no progress on stderr")
     return parser.parse_args(argv)
@@ -122,9 +114,8 @@ def _choose_tables(arguments: argparse.Namespace) -> Sequence[PaperTable]:
     if not chosen:
         numbers = ", ".join(table.number for table in tables)
         raise ParameterError(f"{arguments.paper} has no table {arguments.only!r}; there are {numbers}.")
-    on_data = [
-        replace(one, data=tuple(data for data in one.data if on in data.name.lower())) for one in chosen
-    ]
+    kept = [tuple(data for data in one.data if on in data.name.lower()) for one in chosen]
+    on_data = [replace(one, data=data) for one, data in zip(chosen, kept, strict=True)]
     if not any(table.data for table in on_data):
         names = ", ".join(dict.fromkeys(data.name for table in chosen for data in table.data))
         raise ParameterError(f"{arguments.paper} has no data {arguments.on!r}; there are {names}.")

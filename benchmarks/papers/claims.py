@@ -113,9 +113,7 @@ def _list_places(chosen: Sequence[ClaimTest], known: Sequence[ClaimTest], level:
         return _list_places(chosen, known, level + 1)
     names = []
     for value in values:
-        own, all_of_it = (
-            [test for test in some if getattr(test, field) == value] for some in (chosen, known)
-        )
+        own, all_of_it = ([one for one in some if getattr(one, field) == value] for some in (chosen, known))
         if own:
             below = "" if len(own) == len(all_of_it) else f" ({_list_places(own, all_of_it, level + 1)})"
             names.append({"k": "K ", "against": "against "}.get(field, "") + f"{value}{below}")
@@ -141,10 +139,8 @@ def _judge(group: Sequence[tuple[PaperResult, Claim]], results: Sequence[PaperRe
         test for result, claim in group if not claim.untested for test in _compare(result, claim, results)
     ]
     adjusted, beyond = (adjust_holm([getattr(test, name) for test in tests]) for name in ("p", "p_beyond"))
-    own = tuple(
-        test._replace(p=float(p), p_beyond=float(q))
-        for test, p, q in zip(tests, adjusted, beyond, strict=True)
-    )
+    pairs = zip(tests, adjusted, beyond, strict=True)
+    own = tuple(test._replace(p=float(p), p_beyond=float(q)) for test, p, q in pairs)
     made = {(test.table, test.data) for test in own if test.n or test.is_cut_short}
     tested = {(test.table, test.data) for test in own if np.isfinite(test.p)}
     parts = [((result.table.number, part.real_name), part) for result, _ in group for part in result.parts]
@@ -252,9 +248,8 @@ def _correlate(result: PaperResult, claim: Claim, score: str) -> Iterator[ClaimT
     """Yield the correlation of two scores over all runs on each data set."""
     for part in result.parts:
         runs = [run for _, _, run in part.list_runs()]
-        pairs = [
-            (run[claim.follows], run[score]) for run in runs if run.get(claim.follows) and run.get(score)
-        ]
+        known = [run for run in runs if run.get(claim.follows) and run.get(score)]
+        pairs = [(run[claim.follows], run[score]) for run in known]
         if len({run["split"] for run in runs}) >= LEAST_SPLITS and len(pairs) > 2:
             found = stats.pearsonr(*np.array(pairs, dtype=np.float64).T)
             strength, p = float(found.statistic), float(found.pvalue)

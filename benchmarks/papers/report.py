@@ -13,13 +13,7 @@ from acvb_core.core.display import write_number
 from acvb_core.data.report import plural
 from acvb_core.engine.experiments.report import LEVEL
 from acvb_core.evaluate.significance import LEAST_SPLITS, compare_with_best
-from benchmarks.papers.claims import (
-    UNSETTLED,
-    describe_claim,
-    judge_claims,
-    plain_number,
-    write_p,
-)
+from benchmarks.papers.claims import UNSETTLED, describe_claim, judge_claims, plain_number, write_p
 from benchmarks.papers.figures import DrawnFigure
 from benchmarks.papers.parts import Cell, PaperPart, PaperResult
 from benchmarks.papers.runs import Run
@@ -76,9 +70,8 @@ def _list_sources(results: Sequence[PaperResult]) -> dict[str, list[str]]:
     """Return what stood in for the paper's data, and for which; the tables too where it differs between them."""
     tables: dict[tuple[str, str], list[str]] = {}
     for part in (part for result in results for part in result.parts):
-        instead = (
-            part.real_size if part.source and part.source.real else "" if part.source else "cannot be had"
-        )
+        stand_in = part.real_size if part.source and part.source.real else ""
+        instead = stand_in if part.source else "cannot be had"
         tables.setdefault((part.data.name, instead), []).append(part.table.number)
     names: dict[str, list[str]] = {}
     for (data, instead), numbers in tables.items():

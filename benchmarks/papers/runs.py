@@ -30,14 +30,8 @@ from benchmarks.papers.pictures import KEEPERS
 #: Quantities along the axis of a course.
 AXES = ("sweep", "cpu_seconds", "passes")
 #: Quantities whose courses are kept.
-_QUANTITIES = (
-    "lower_bound",
-    "pseudo_loo",
-    "effective_k",
-    "heldout_log_likelihood",
-    "heldout_perplexity",
-    "loo_perplexity",
-)
+_HELD_OUT = ("heldout_log_likelihood", "heldout_perplexity")
+_QUANTITIES = ("lower_bound", "pseudo_loo", "effective_k", *_HELD_OUT, "loo_perplexity")
 #: Points of a course that are kept.
 _POINTS = 60
 #: A lower value is a fall from this share of the whole range of a course on: less cannot be seen in a figure.
@@ -71,12 +65,10 @@ class RunRecorder:
         self._run = prepared
         self._history.append(snapshot)
         keep = KEEPERS.get(prepared.model_row.name)
-        for when, is_now in (
-            ("early", snapshot.sweep == _EARLY_SWEEP),
-            ("last", snapshot.verdict is not None),
-        ):
-            if keep is not None and is_now:
-                self.answers[when] = keep(snapshot.posterior)
+        if keep is not None and snapshot.sweep == _EARLY_SWEEP:
+            self.answers["early"] = keep(snapshot.posterior)
+        if keep is not None and snapshot.verdict is not None:
+            self.answers["last"] = keep(snapshot.posterior)
         self._progress(prepared, snapshot)
 
     def read_courses(self) -> dict[str, list[list[float]]]:

@@ -1,7 +1,8 @@
 """The methods of this project compared with their peers, on the same data and the same held-out parts.
 
 `script/bench` makes the environment with the peers and runs this. Writes a table (Markdown), all figures (JSON) and
-curves (SVG) to `--out`; what is absent or failed stands there with the reason.
+curves (SVG) to `--out`; what is absent or failed stands there with the reason. `--limit` is in seconds of the clock for
+one fit; `script/bench --help` describes the other options.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from benchmarks.harness import make_parser
 from benchmarks.peers.cases import Case, list_cases
 from benchmarks.peers.report import summarise_runs, write_table
 from benchmarks.peers.runner import ROOT, Run, run_cases, start_worker
@@ -27,36 +29,11 @@ PEERS = ("tomotopy", "lda", "scikit-learn", "gensim", "scikit-network", "leidena
 
 
 def read_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="script/bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="small data that ship with the project or a peer"
-    )
-    parser.add_argument(
-        "--only",
-        metavar="NAME",
-        action="append",
-        help="only this task, data set or method; may be given several times",
-    )
-    parser.add_argument(
-        "--data",
-        type=Path,
-        metavar="DIR",
-        help="further data: DIR/corpora, DIR/text, DIR/relations, DIR/features",
-    )
+    parser = make_parser(__doc__, quick=False, name=None, repetitions=3, limit=600.0)
+    parser.prog = "script/bench"
+    parser.add_argument("--only", metavar="NAME", action="append")
+    parser.add_argument("--data", type=Path, metavar="DIR")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "benchmarks", metavar="DIR")
-    parser.add_argument(
-        "--name", help="what the files are called (default: quick or full, and what was chosen)"
-    )
-    parser.add_argument("--repetitions", type=int, default=3, metavar="N", help="of every case (default: 3)")
-    parser.add_argument(
-        "--limit",
-        type=float,
-        default=600.0,
-        metavar="S",
-        help="seconds of the clock that one fit has (default: 600)",
-    )
     options = parser.parse_args(given)
     if options.repetitions < 1:
         parser.error(f"--repetitions must be at least 1, not {options.repetitions}")
@@ -104,15 +81,10 @@ def write_report(runs: Sequence[Run], facts: dict[str, Any], folder: Path, name:
     """Write NAME.json, NAME.md and for each corpus NAME-topics-DATA.svg."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = summarise_runs(runs)
+    names = ("task", "data", "method")
     figures = [
-        {
-            "task": r.case.task,
-            "data": r.case.data,
-            "method": r.case.method,
-            "repetition": r.repetition,
-            **r.outcome,
-        }
-        for r in runs
+        {name: getattr(run.case, name) for name in names} | {"repetition": run.repetition, **run.outcome}
+        for run in runs
     ]
     text = json.dumps({**facts, "table": rows, "runs": figures}, separators=(",", ":"))
     (folder / f"{name}.json").write_text(text.replace('{"task"', '\n{"task"') + "\n")

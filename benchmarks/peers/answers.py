@@ -16,17 +16,12 @@ class Answer(NamedTuple):
 
     #: Probability of each held-out word or link, shape (n,); of cells density and mean, shape (n, 2).
     predicted: NDArray[np.floating]
-    #: Processor time of the fit up to here, without imports, compilation and prediction; of a wait, what was measured.
+    #: Processor time of the fit up to here, without imports, compilation and prediction.
     cpu_seconds: float
     step: str  #: what was done, in words: "40 passes", "6 x 7 clusters"
     clusters: ArrayLike | None = (
         None  #: number of each row object's cluster, shape (n,); None without clusters
     )
-
-
-def name_figure(task: str) -> str:
-    """Return what the figure of an answer is called in the reports of a task."""
-    return "measured" if task == "waiting" else "cpu_seconds"
 
 
 class PeerAbsentError(Exception):

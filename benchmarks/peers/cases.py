@@ -22,12 +22,11 @@ class Case:
     run: str  #: module and function: "benchmarks.peers.ours:fit_topics"
     options: dict[str, Any] = field(default_factory=dict)
     repetitions: int = 3
-    wanted: str = ""  #: limit of a wait, in words
 
 
 OURS = "benchmarks.peers.ours"
 TOPIC_PEERS, CLUSTER_PEERS = "benchmarks.peers.topics", "benchmarks.peers.clusters"
-FACTORS, WAITING = "benchmarks.peers.factors", "benchmarks.peers.waiting"
+FACTORS, GRAPH_TOOL = "benchmarks.peers.factors", f"{CLUSTER_PEERS}:fit_graph_tool"
 
 #: Concentrations of topics, the same for all.
 PRIOR = {"alpha": 0.1, "beta": 0.01}
@@ -50,11 +49,7 @@ METHODS: dict[str, tuple[MethodSpec, ...]] = {
         ("ACVB0, clusters", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "clusters"}),
         ("ACVB0, mean of samples", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "samples"}),
         *(
-            (
-                f"graph-tool{form}, {by}",
-                f"{CLUSTER_PEERS}:fit_graph_tool",
-                {"degrees": bool(form), "predict_by": way},
-            )
+            (f"graph-tool{form}, {by}", GRAPH_TOOL, {"degrees": bool(form), "predict_by": way})
             for form in ("", " degree-corrected")
             for by, way in (("clusters", "clusters"), ("mean of samples", "samples"))
         ),
@@ -74,35 +69,6 @@ METHODS: dict[str, tuple[MethodSpec, ...]] = {
         ("PCA", f"{FACTORS}:fit_sklearn", {"name": "PCA"}),
     ),
 }
-
-#: Data, what is measured, the function of `waiting` that measures it, its settings, and what is wanted.
-Wait = tuple[str, str, str, dict[str, Any], str]
-QUICK_WAITS: tuple[Wait, ...] = (
-    ("this machine", "acvb --help, CPU s", "time_command", {"arguments": ["--help"]}, "0.5"),
-    ("this machine", "acvb fit on 7 links, CPU s", "time_command", {"arguments": ["fit", "LINKS"]}, "1.5"),
-    *(
-        ("this machine", f"import {module}, CPU s", "time_import", {"module": module}, "")
-        for module in (
-            "sys", "acvb_core", "tomotopy", "lda", "sklearn.decomposition", "gensim.models",
-            "sknetwork.clustering", "leidenalg", "sparsebm",
-        )
-    ),
-)  # fmt: skip
-WAITS: tuple[Wait, ...] = (
-    *QUICK_WAITS,
-    ("this machine", "first start to the first curve, s", "time_first_curve", {"warm": False}, "25 (app answers: 10)"),
-    ("this machine", "example to its first curve, s", "time_first_curve", {"warm": True}, "2"),
-    ("1M links", "CVB0 sweep, times two SciPy products", "compare_sweep", {"ones": 1_000_000, "clusters": 20}, "5"),
-    (
-        "1M links", "power of K in the time of a sweep", "measure_exponent",
-        {"ones": 1_000_000, "sizes": [20, 50, 100, 200, 400]}, "1.1",
-    ),
-    ("planted texts", "one thread, times two", "compare_threads", {"documents": 20_000, "k": 50}, "at least 1.8"),
-    (
-        "planted texts", "share of the updates in ACVB0", "measure_update_share",
-        {"documents": 10_000, "k": 50, "passes": 40}, "at least 0.75",
-    ),
-)  # fmt: skip
 
 
 def list_topic_cases(data: str, k: int, passes: int, long_passes: int) -> list[Case]:
@@ -130,6 +96,4 @@ def list_cases(*, quick: bool, folder: Path | None = None, repetitions: int = 3)
     for task, names in (QUICK_DATA if quick else DATA).items():
         for data in [*names, *(path for other, path in files if other == task)]:
             cases += [Case(task, data, *method) for method in METHODS[task]]
-    for data, method, run, options, wanted in QUICK_WAITS if quick else WAITS:
-        cases.append(Case("waiting", data, method, f"{WAITING}:{run}", options, wanted=wanted))
     return [replace(case, repetitions=repetitions) for case in cases]

@@ -67,7 +67,6 @@ SIZES = (2, 3, 4, 5, 6, 8, 12)
 def fit_sparsebm(trial: Trial, seed: int) -> Iterator[Answer]:
     """Fit sparsebm's latent block model; it chooses the numbers of clusters."""
     import sparsebm
-    from scipy import sparse
 
     np.random.seed(seed)  # noqa: NPY002 - what the package draws from
     links = sparse.csr_matrix(trial.train.ones.astype(float))
@@ -130,7 +129,6 @@ def _answer(trial: Trial, labels: ArrayLike, seconds: float) -> Answer:
 
 def fit_louvain(trial: Trial, seed: int) -> Iterator[Answer]:
     """Group by scikit-network's Louvain."""
-    from scipy import sparse
     from sknetwork.clustering import Louvain
 
     adjacency = sparse.csr_matrix(trial.train.ones.astype(float))
@@ -146,11 +144,9 @@ def fit_leiden(trial: Trial, seed: int) -> Iterator[Answer]:
 
     graph = igraph.Graph(trial.train.shape[0], _edges(trial.train), directed=trial.train.network.directed)
     with Clock() as clock:
-        found = leidenalg.find_partition(
-            graph, leidenalg.ModularityVertexPartition, n_iterations=-1, seed=seed
-        )
-    labels = found.membership
-    yield _answer(trial, labels, clock.seconds)
+        kind = leidenalg.ModularityVertexPartition
+        found = leidenalg.find_partition(graph, kind, n_iterations=-1, seed=seed)
+    yield _answer(trial, found.membership, clock.seconds)
 
 
 def fit_graph_tool(trial: Trial, seed: int, *, degrees: bool, predict_by: str) -> Iterator[Answer]:
@@ -175,17 +171,13 @@ def ask_graph_tool(
     train: Relation, seed: int, *, degrees: bool = False, n_samples: int = 0
 ) -> dict[str, Any]:
     """Return what `graph_tool_script` finds, which another Python may run; PeerAbsentError without graph-tool."""
-    about = {
-        "n": train.shape[0],
-        "edges": _edges(train),
-        "directed": train.network is not None and train.network.directed,
-    }
-    question = {**about, "degrees": degrees, "samples": n_samples, "seed": seed}
+    directed = train.network is not None and train.network.directed
+    question = {"n": train.shape[0], "edges": _edges(train), "directed": directed}
+    question |= {"degrees": degrees, "samples": n_samples, "seed": seed}
     script = Path(__file__).with_name("graph_tool_script.py")
+    command = [GRAPH_TOOL_PYTHON, str(script)]
     try:
-        done = subprocess.run(
-            [GRAPH_TOOL_PYTHON, str(script)], input=json.dumps(question), capture_output=True, text=True
-        )
+        done = subprocess.run(command, input=json.dumps(question), capture_output=True, text=True)
     except OSError as error:
         raise PeerAbsentError(f"graph-tool: {error}") from error
     if "No module named 'graph_tool'" in done.stderr:

@@ -8,7 +8,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.answers import name_figure
 from benchmarks.peers.runner import Run
 
 #: The scores of each task, as the tables show them.
@@ -17,7 +16,6 @@ SCORES = {
     "networks": {"auc": "AUC", "skill": "skill", "ari": "ARI"},
     "relations": {"auc": "AUC", "skill": "skill", "ari": "ARI"},
     "features": {"log_likelihood": "log likelihood", "explained": "variance predicted"},
-    "waiting": {},
 }
 #: How the scores are written.
 _FORMS = {"perplexity": "{:,.0f}"} | dict.fromkeys(
@@ -51,20 +49,14 @@ def summarise_runs(runs: Sequence[Run]) -> list[Row]:
         by_case.setdefault((run.case.task, run.case.data, run.case.method), []).append(run)
     for (task, data, method), some in by_case.items():
         row: Row = {"task": task, "data": Path(data).name, "method": method}
-        if some[0].case.wanted:
-            row["wanted"] = some[0].case.wanted
-        reasons = [
-            f"{kind}: {run.outcome[kind]}"
-            for run in some
-            for kind in ("absent", "failed")
-            if kind in run.outcome
-        ]
+        kinds = ("absent", "failed")
+        reasons = [f"{kind}: {run.outcome[kind]}" for run in some for kind in kinds if kind in run.outcome]
         curves = [run.outcome["curve"] for run in some if "curve" in run.outcome]
         row["repetitions"] = len(curves)
         if curves:
             best = [find_best(curve) for curve in curves]
             seconds = [_time_of(task, curve, point) for curve, point in zip(curves, best, strict=True)]
-            row |= {name_figure(task): statistics.median(seconds), "spread": [min(seconds), max(seconds)]}
+            row |= {"cpu_seconds": statistics.median(seconds), "spread": [min(seconds), max(seconds)]}
             known = [name for name in SCORES[task] if all(name in point for point in best)]
             row |= {name: statistics.median(point[name] for point in best) for name in known}
             row["step"] = best[-1]["step"]
@@ -78,7 +70,7 @@ def summarise_runs(runs: Sequence[Run]) -> list[Row]:
 def _time_of(task: str, curve: Sequence[Point], best: Point) -> float:
     """Return the time to within 1 % of the best perplexity, of other tasks that of the best answer."""
     if task != "topics":
-        return float(best[name_figure(task)])
+        return float(best["cpu_seconds"])
     seconds = seconds_to(curve, CLOSE * best["perplexity"])
     assert seconds is not None
     return seconds
@@ -102,10 +94,9 @@ def _add_ratios(rows: list[Row], by_case: dict[tuple[str, str, str], list[Run]])
             continue
         ratios = []
         for run in some:
-            own = [
-                one for name in OURS for one in by_case.get((task, data, name), ()) if "curve" in one.outcome
-            ]
-            ours = [one.outcome["curve"] for one in own if one.repetition == run.repetition]
+            own = [one for name in OURS for one in by_case.get((task, data, name), ())]
+            same = [one.outcome for one in own if one.repetition == run.repetition]
+            ours = [outcome["curve"] for outcome in same if "curve" in outcome]
             if "curve" in run.outcome:
                 ratios.append(compare_times(run.outcome["curve"], ours))
         known = [ratio for ratio in ratios if ratio is not None]
@@ -153,10 +144,6 @@ EXPLANATIONS = {
         "five times, each time to the table as the fit before completed it. Shown are the best numbers of factors and "
         "of fits by the held-out score, and the time of these fits alone, which favours them."
     ),
-    "waiting": (
-        "Processor time of whole processes (`sys` is the bare interpreter), seconds of the clock in Chromium, and what "
-        "sweeps of large data cost. *wanted*: at most this, of the share at least."
-    ),
 }
 
 
@@ -165,8 +152,8 @@ def _table(task: str, rows: list[Row]) -> list[str]:
         "data",
         "method",
         *SCORES[task].values(),
-        "measured" if task == "waiting" else "CPU s",
-        *{"topics": ["times ours"], "waiting": ["wanted"]}.get(task, []),
+        "CPU s",
+        *(["times ours"] if task == "topics" else []),
         "best of the last run",
     ]
     lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
@@ -175,13 +162,11 @@ def _table(task: str, rows: list[Row]) -> list[str]:
         cells += [_FORMS[name].format(row[name]) if name in row else "" for name in SCORES[task]]
         if "spread" in row:
             low, high = row["spread"]
-            cells.append(f"{row[name_figure(task)]:.2g} ({low:.2g} to {high:.2g})")
+            cells.append(f"{row['cpu_seconds']:.2g} ({low:.2g} to {high:.2g})")
         else:
             cells.append("")
         if task == "topics":
             cells.append(f"{row['times_ours']:.1f}" if "times_ours" in row else "")
-        if task == "waiting":
-            cells.append(row.get("wanted", ""))
         cells.append("; ".join(filter(None, (row.get("step"), row.get("reason", "").replace("|", "/")))))
         lines.append(f"| {' | '.join(cells)} |")
     return lines

@@ -74,8 +74,6 @@ def load_data(task: str, name: str) -> Any:
 
 def prepare_trial(task: str, name: str, seed: int) -> Trial:
     """Return a trial with what is held out drawn from a seed."""
-    if task == "waiting":
-        return Trial(task, None, None)
     data = load_data(task, name)
     if task == "topics":
         from acvb_core.evaluate.split import hold_out_tokens

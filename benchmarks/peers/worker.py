@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.answers import PeerAbsentError, name_figure
+from benchmarks.peers.answers import PeerAbsentError
 from benchmarks.peers.cases import Case
 from benchmarks.peers.scores import judge
 from benchmarks.peers.trials import prepare_trial
@@ -27,7 +27,7 @@ def solve_case(case: Case, repetition: int) -> dict[str, Any]:
         trial = prepare_trial(case.task, case.data, repetition)
         answers = getattr(import_module(module), name)(trial, repetition, **case.options)
         curve = [
-            {name_figure(case.task): cpu, "step": step, **judge(predicted, trial, clusters)}
+            {"cpu_seconds": cpu, "step": step, **judge(predicted, trial, clusters)}
             for predicted, cpu, step, clusters in answers
         ]
     except PeerAbsentError as error:

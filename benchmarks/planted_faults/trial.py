@@ -20,14 +20,8 @@ import pytest
 from .faults import Fault
 
 #: Imported once for all trials.
-for _library in (
-    "numba",
-    "pandas",
-    "pyarrow",
-    "scipy.optimize",
-    "scipy.sparse.linalg",
-    "plotly.graph_objects",
-):
+_LIBRARIES = ("numba", "pandas", "pyarrow", "scipy.optimize", "scipy.sparse.linalg", "plotly.graph_objects")
+for _library in _LIBRARIES:
     import_module(_library)
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,14 +44,8 @@ class Outcome(NamedTuple):
 class Trials:
     """Trials one after another: each learns from those before how long tests take.
 
-    Parameters
-    ----------
-    folder : Path
-        Where copies are made, and times are kept.
-    limit : float
-        CPU seconds for each round of tests.
-    rounds : int
-        1 for the tests about the module alone, 2 for those of its folder and its room too, 3 for those farther away.
+    Copies and times are kept in `folder`; `limit` is in CPU seconds a round. Round 1 has the tests about the module,
+    round 2 those of its folder and room, round 3 those farther away.
     """
 
     def __init__(self, folder: Path, limit: float, rounds: int) -> None:
@@ -117,9 +105,7 @@ class Trials:
 
     def _read(self, trial: Path, seconds: float) -> Outcome:
         written, hang = trial.with_suffix(".report"), trial.with_suffix(".hang")
-        if (
-            not written.exists()
-        ):  # it ended before the first test, which is a catch where the package is the reason
+        if not written.exists():  # it ended before the first test: a catch if the package is the reason
             output = (self._folder / "output.txt").read_text()
             if "while loading conftest" not in output:
                 raise RuntimeError(f"No test was run:\n{output[-2000:]}")
@@ -190,10 +176,8 @@ def _test_modules() -> list[Path]:
 def _names_module(text: str, module: Path) -> bool:
     """Return whether a test names a module of the package: it imports it, or something from it."""
     parent = ".".join(module.parent.parts)
-    return (
-        re.search(rf"from {parent}\.{module.stem} import|from {parent} import .*\b{module.stem}\b", text)
-        is not None
-    )
+    names = rf"from {parent}\.{module.stem} import|from {parent} import .*\b{module.stem}\b"
+    return re.search(names, text) is not None
 
 
 def _outermost(places: list[str]) -> list[str]:

@@ -3,7 +3,7 @@
     python -m benchmarks.scale run FOLDER --shards 4 --workers 2       time and memory of each process
     python -m benchmarks.scale shards [FILE]                           scores for 1, 2, 4, 8 and 16 shards
     python -m benchmarks.scale streams [FILE] --method sdm             the same for streams, by merges in a window
-    python -m benchmarks.scale threads [FILE] --k 50 [--json]          one run over the threads of this machine
+    python -m benchmarks.scale threads [FILE] --k 50                   one run over the threads of this machine
 
 FOLDER is a corpus on disk (`python -m benchmarks.stream_scale corpus FOLDER`), FILE any corpus that `acvb` reads;
 without one, planted topics are drawn.
@@ -42,7 +42,6 @@ def main() -> None:
     parser.add_argument("--cells", type=int, default=4, help="threads: parts of documents and of words")
     parser.add_argument("--threads", type=int, default=2, help="threads: how many")
     parser.add_argument("--rounds", type=int, default=15, help="threads: sweeps that are timed")
-    parser.add_argument("--json", action="store_true", help="threads: all figures as JSON")
     given = parser.parse_args()
     values: dict[str, Any] = {"k": given.k, "max_sweeps": given.sweeps, "tol": 1e-12}
     if given.what == "run":
@@ -64,7 +63,6 @@ def main() -> None:
             rounds=given.rounds,
             n_sweeps=given.sweeps,
             seeds=given.seeds,
-            as_json=given.json,
         )
 
 

@@ -35,13 +35,8 @@ def compare(corpus: Corpus, method: str, values: dict[str, Any], numbers: list[i
             next((i + 1 for i, score in enumerate(run) if score <= goal), len(run) + 1)
             for run, goal in zip(runs, goals, strict=True)
         ]
-        ratio = np.mean([run[-1] / first[-1] for run, first in zip(runs, found[numbers[0]], strict=True)])
-        half = np.mean(
-            [
-                run[len(run) // 4 - 1] / first[len(run) // 4 - 1]
-                for run, first in zip(runs, found[numbers[0]], strict=True)
-            ]
-        )
+        of_first = np.array(runs) / np.array(found[numbers[0]])
+        ratio, half = of_first[:, -1].mean(), of_first[:, of_first.shape[1] // 4 - 1].mean()
         sys.stdout.write(
             f"P = {shards:3}: perplexity {np.mean([run[-1] for run in runs]):9.2f} at the end ({ratio:.4f} of the "
             f"first row's), {half:.4f} of it after a quarter of the sweeps; within {NEAR:.0%} of the first row's end "
@@ -60,13 +55,9 @@ def compare_streams(
         for seed in range(seeds):
             given = {**values, "shards": shards, "merges": merges}
             prepared = prepare_run(corpus, method, given, heldout_documents=0.1, seed=seed)
-            found = [
-                last.heldout.perplexity
-                for last in sweeps(
-                    prepared, schedule=Schedule(prepared.max_sweeps, prepared.count_sweeps(1.0))
-                )
-                if last.heldout is not None
-            ]
+            schedule = Schedule(prepared.max_sweeps, prepared.count_sweeps(1.0))
+            states = [state for state in sweeps(prepared, schedule=schedule) if state.heldout is not None]
+            found = [state.heldout.perplexity for state in states]
             scores.append((found[0], found[-1]))
         mean = np.mean(scores, axis=0)
         first = mean if shards == 1 else first

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sys
 import time
@@ -115,30 +114,14 @@ def measure_threads(
     rounds: int,
     n_sweeps: int,
     seeds: int,
-    as_json: bool,
 ) -> None:
     """Print times, bits and scores."""
     before = os.getloadavg()[0]
     times = time_sweeps(corpus, method, k, cells, threads, rounds)
     load = [round(before, 2), round(os.getloadavg()[0], 2)]
     scores = score_cells(corpus, method, k, cells, n_sweeps, seeds) if n_sweeps else {}
-    report: dict[str, Any] = {
-        "corpus": corpus.name,
-        "pairs": corpus.n_pairs,
-        "method": method,
-        "k": k,
-        "cells": cells,
-        "threads": threads,
-        "rounds": rounds,
-        "load": load,
-        "sweep": times,
-        "perplexity": {"sweeps": n_sweeps, **scores},
-    }
-    if as_json:
-        sys.stdout.write(json.dumps(report, indent=1) + "\n")
-        return
     sys.stdout.write(f"{corpus.size_text}; {method}, K = {k}, {cells} x {cells} cells; load {load}\n")
     for name, value in times.items():
         sys.stdout.write(f"{name:36} {value}\n")
-    for name, value in report["perplexity"].items():
+    for name, value in scores.items():
         sys.stdout.write(f"perplexity, {name:24} {value}\n")
