@@ -7,7 +7,6 @@ import socket
 import subprocess
 from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -54,36 +53,25 @@ def test_a_port_in_use_is_named(run: Run) -> None:
     assert f"port {port} is in use" in refusal.err
 
 
-def test_a_package_without_the_app_says_so(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(start, "__file__", str(tmp_path / "acvb_core/cli/app/start.py"))
-    refusal = run("app")
-    assert refusal.code == 2
-    assert f"{tmp_path} has no app.py" in refusal.err
-
-
 def options(command: Sequence[str], name: str) -> list[str]:
     return [option.partition("=")[2] for option in command if option.startswith(f"--{name}=")]
 
 
-def test_only_this_machine_is_served_unless_other_names_are_given() -> None:
+def test_other_names_and_their_origins_are_served_only_if_they_are_given() -> None:
     command = start.build_command("127.0.0.1", 8501, [])
     assert command[1:5] == ["-m", "streamlit", "run", "app.py"]
     assert options(command, "server.port") == ["8501"]
     assert options(command, "server.address") == options(command, "browser.serverAddress") == ["127.0.0.1"]
     assert options(command, "server.allowedHosts") == LOCAL
     assert options(command, "server.corsAllowedOrigins") == []
-
-
-def test_further_names_are_served_with_their_origins() -> None:
     command = start.build_command("box.local", 8501, ["example.org:8443", "example.net"])
     assert options(command, "server.address") == options(command, "browser.serverAddress") == ["box.local"]
     assert options(command, "server.allowedHosts") == [*LOCAL, "box.local", "example.org", "example.net"]
     assert options(command, "server.corsAllowedOrigins") == [
-        "http://example.org:8443",
-        "https://example.org:8443",
-        "http://example.net",
-        "https://example.net",
-    ]
+        "http://example.org:8443", "https://example.org:8443", "http://example.net", "https://example.net",
+    ]  # fmt: skip
+    command = start.build_command("0.0.0.0", 8501, ["box.local"])
+    assert options(command, "browser.serverAddress") == ["127.0.0.1"], "all addresses are no name"
 
 
 def test_the_app_takes_the_process_over_in_its_own_folder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

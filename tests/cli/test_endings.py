@@ -22,22 +22,8 @@ from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.samples.planted_relations import planted_relation
 from acvb_core.store.files import StoreError
-from tests.cli.support import ROOT, SMALL, WOMEN, Outcome, Run
+from tests.cli.support import ROOT, SMALL, WOMEN, Outcome, Run, press_ctrl_c_at
 from tests.loops import for_each
-
-
-def press_ctrl_c_at(
-    sweep: int, monkeypatch: pytest.MonkeyPatch, times: int = 1, number: int = signal.SIGINT
-) -> None:
-    watch = ProgressLine.__call__
-
-    def watched(self: ProgressLine, prepared: PreparedRun, snapshot: SweepRecord) -> None:
-        watch(self, prepared, snapshot)
-        if snapshot.sweep == sweep and snapshot.verdict is None:
-            for _ in range(times):
-                signal.raise_signal(number)
-
-    monkeypatch.setattr(ProgressLine, "__call__", watched)
 
 
 class Killed(BaseException):
@@ -180,18 +166,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def test_a_slow_sweep_is_announced_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    prepared, stream = prepare_run(RELATION, "cvb0"), io.StringIO()
-    ProgressLine(stream).starting(prepared)
-    assert stream.getvalue() == ""
-    monkeypatch.setattr(PreparedRun, "sweep_seconds", 400.0)
-    ProgressLine(stream).starting(prepared)
-    told = "CVB0 · K 20 × 20 · seed 0  a sweep may take about 7 min; fewer row clusters or column clusters take less\n"
-    assert stream.getvalue() == told
-    ProgressLine(stream, quiet=True).starting(prepared)
-    assert stream.getvalue() == told
-
-
 def test_compilation_is_reported_while_it_lasts(clock: Clock) -> None:
     prepared, stream = prepare_run(RELATION, "cvb0"), io.StringIO()
     watch = ProgressLine(stream)
@@ -247,20 +221,3 @@ def test_the_winner_is_reported_with_the_cost_of_all(run: Run, tmp_path: Path) -
     assert table["seed"].tolist() == [2, 3, 4, 5]
     assert table["out_after"].isna().sum() == 1
     assert json.loads((tmp_path / "run.json").read_text())["race"] == found["race"]
-
-
-def test_ctrl_c_keeps_who_is_ahead(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = ProgressLine.__call__
-
-    def watched(self: ProgressLine, prepared: PreparedRun, snapshot: SweepRecord) -> None:
-        watch(self, prepared, snapshot)
-        if prepared.spec.seed == 4 and snapshot.sweep == 7 and snapshot.verdict is None:
-            signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(ProgressLine, "__call__", watched)
-    told = run("fit", WOMEN, *RACE, "--json")
-    assert told.code == 130
-    assert told.json["verdict"] == "STOPPED"
-    assert [candidate["sweeps"] for candidate in told.json["race"]["entrants"]] == [20, 20, 7, 0]
-    assert told.json["race"]["winner"] is None
-    assert told.json["seed"] in (2, 3)

@@ -105,24 +105,6 @@ def test_directions_find_the_groups(run: Run, planted: Path, tmp_path: Path) -> 
     assert told["known_labels"]["group"]["ari"] < 0.1
 
 
-def test_text_says_what_was_guessed_and_how_to_change_it(run: Run, karate: Path, planted: Path) -> None:
-    shown = run("fit", karate, *FEW).out
-    for words in (
-        "karate: 34 nodes · 78 links · undirected", "Rows and columns are the same objects:",
-        "The network is undirected:",
-        "Use --domains two if", "Use --directed if", " clusters",
-    ):  # fmt: skip
-        assert words in shown, words
-    assert "The network is directed" in run("fit", planted, *FEW).out
-    assert "Use --undirected if" in run("fit", planted, *FEW).out
-    told = run("fit", karate, "--domains", "one", "--undirected", *FEW).out
-    assert "as asked for" in told
-    assert "give --" not in told
-    two = run("fit", karate, "--domains", "two", *FEW).out
-    assert "two kinds of objects, as asked for" in two
-    assert "give --" not in two
-
-
 def test_known_labels(run: Run, karate: Path, clubs: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = (karate, "--labels", clubs, "--out", out)
@@ -173,25 +155,3 @@ def test_pairs_that_stand_out(run: Run, karate: Path, tmp_path: Path, flags: lis
     assert all(graph.has_edge(int(a[1:]), int(b[1:])) for a, b in odd[["row", "column"]].to_numpy())
     assert run("compare", karate, "--links", 2, "--out", out, "--methods", "vb", *flags, *FEW).code == 0
     assert len(pd.read_csv(out / "vb-seed0" / "surprising.csv")) == 2
-
-
-def test_files_of_an_earlier_run_are_removed(run: Run, karate: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    more = ("--out", out, "--max-sweeps", 2, *FEW)
-    first = run("fit", karate, "--domains", "two", "--links", 3, "--json", *more).json
-    assert first["removed"] == []
-    (out / "topics.csv").write_text("my own\n")
-    (out / "notes.txt").write_text("my own\n")
-    done = run("fit", karate, *more)
-    assert "removed" in done.out
-    assert "columns.csv, links.csv, surprising.csv: left there by an earlier run" in done.out
-    assert {path.name for path in out.iterdir()} == {
-        "run.json", "history.csv", "rows.csv", "blocks.csv", "posterior.npz", "topics.csv", "notes.txt",
-    }  # fmt: skip
-    assert "removed" not in run("fit", karate, *more).out
-    two = ("compare", karate, "--methods", "vb", "--seeds", 1)
-    run(*two, "--domains", "two", *more)
-    left = out / "vb-seed0" / "columns.csv"
-    assert left.exists()
-    told = run(*two, "--json", *more).json
-    assert (told["removed"], left.exists()) == ([str(left)], False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,14 +15,11 @@ import pytest
 
 import acvb_core
 from acvb_core.cli import source as documents
-from acvb_core.cli.progress import ProgressLine
 from acvb_core.cli.source import ORIGIN
-from acvb_core.engine.history import SweepRecord
-from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.result import Result
 from acvb_core.engine.tuning import tune
 from acvb_core.store.topics import load_model
-from tests.cli.support import WOMEN, Run
+from tests.cli.support import WOMEN, Run, press_ctrl_c_at
 from tests.loops import for_each
 
 BARS = "sample:bars"
@@ -111,7 +107,6 @@ def test_a_word_cannot_command_the_terminal(run: Run, tmp_path: Path) -> None:
 
 
 LINES = [f"{SEA} Ship", f"the {FARM} {FARM}", f"{SEA} corn ship ship"] * 6
-NEW = ["A ship on the wave, the unheard sail", "corn 1912", "nobody"]
 FIT = ("--model", "lda", "--method", "cvb0", "--k", "2", "--alpha", "0.1", "--hyper", "fixed", "--seed", "2")
 
 
@@ -166,34 +161,8 @@ def test_the_file_that_was_fitted_gives_what_the_library_gives(
     assert_same_table(table, result.transform(corpus))
     assert (table["unknown"] == 0).all()
     assert (table["tokens"] == corpus.lengths).all()
-
-
-def test_new_texts_are_cut_as_the_fitted_ones(run: Run, talks: Path, tmp_path: Path) -> None:
-    cutting = ("--extra-stop-words", "harbour", "--numbers", "--max-words", 6, "--no-lowercase")
-    folder = fitted(run, talks, tmp_path / "run", "--format", "lines", *cutting)
-    done = run("transform", folder, lines(tmp_path / "new.txt", NEW), "--format", "lines")
-    assert done.code == 0
-    table = table_of(done.out)
-    # The six most frequent words are ship, corn, field, harvest, plough and sail: wave is not among them. Of the new
-    # texts' own words none is too rare; 1912 is a word here, nobody a stop word.
-    assert table["tokens"].tolist() == [2, 1, 0]
-    assert table["unknown"].tolist() == [2, 1, 0]
-    tokeniser = acvb_core.Tokeniser(extra_stop_words=("harbour",), numbers=True, max_words=6, lowercase=False)
-    corpus = acvb_core.load_corpus(talks, format="lines", tokeniser=tokeniser).data
-    result = library(corpus)
-    expected = result.transform(NEW)
-    np.testing.assert_array_equal(table["topic_1"], expected["topic_1"])
-    assert table["topic_1"][0] != pytest.approx(0.5, abs=0.2)
-    assert "Dropped" in done.err
-
-
-def test_completion_is_the_librarys(run: Run, folder: Path, talks: Path) -> None:
     told = run("transform", folder, talks, "--format", "lines", "--json", "--completion").json
-    corpus = acvb_core.load_corpus(talks, format="lines").data
-    expected = library(corpus).completion(corpus)
-    assert told["completion"] == expected._asdict()
-    shown = run("transform", folder, talks, "--format", "lines", "--completion").err
-    assert f"{expected.log_likelihood:.4f} nats a word, perplexity {expected.perplexity:.1f}" in shown
+    assert told["completion"] == result.completion(corpus)._asdict()
 
 
 def test_a_run_on_counts_cannot_cut_texts(run: Run, talks: Path, tmp_path: Path) -> None:
@@ -213,11 +182,9 @@ def test_a_run_on_counts_cannot_cut_texts(run: Run, talks: Path, tmp_path: Path)
 @for_each("arguments, words", [
         (["FOLDER", WOMEN], "sample:southern_women is a relation; topics are of documents"),
         (["FOLDER", "sample:bars"], "bars: no word of these documents is one of the topics' words"),
-        (["FOLDER", "nowhere.csv"], "nowhere.csv: the file cannot be opened"),
         (["nowhere", "FILE"], "nowhere is not a folder. Give a folder that `acvb fit --model lda … --out` wrote"),
         (["FOLDER", "FILE", "--format", "edges"], "invalid choice: 'edges'"),
         (["FOLDER", "FILE", "--min-documents", "1"], "unrecognized arguments: --min-documents 1"),
-        (["FOLDER", "FILE", "--same-nodes"], "unrecognized arguments: --same-nodes"),
         (["FOLDER", "sample:bars", "--vocab", "x"], "leave --vocabulary out"),
         (["FOLDER", "FILE", "--format", "lines", "--out", "no/where.csv"], "no/where.csv: No such file"),
         (["FOLDER"], "required: FILE"),
@@ -418,20 +385,6 @@ def test_options_that_a_folder_does_not_allow_are_refused(run: Run, long_talks: 
     assert run("fit", tmp_path, "--method", "sdm").code == 2
 
 
-def press_ctrl_c_at(sweep: int, monkeypatch: pytest.MonkeyPatch, run: int = 1) -> None:
-    """At a sweep of the so-manieth run."""
-    watch, begun = ProgressLine.__call__, []
-
-    def watched(self: ProgressLine, prepared: PreparedRun, snapshot: SweepRecord) -> None:
-        watch(self, prepared, snapshot)
-        if prepared not in begun:
-            begun.append(prepared)
-        if snapshot.sweep == sweep and snapshot.verdict is None and len(begun) == run:
-            signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(ProgressLine, "__call__", watched)
-
-
 def test_tuning_finds_what_the_library_finds(run: Run, tmp_path: Path) -> None:
     given = ("--k", 4, "--epochs", "0.5", "--heldout-documents", "0.1", "--seed", 2, "--batch", 20)
     command = ("tune", BARS, "--method", "scvb0", "--trials", 3, *given, "--step-scale", "2.5")
@@ -476,26 +429,3 @@ def test_ctrl_c_keeps_the_trials_so_far(run: Run, monkeypatch: pytest.MonkeyPatc
     nothing = run(*command[:-1], tmp_path / "another")
     assert (nothing.code, nothing.out) == (130, "")
     assert nothing.err.endswith("interrupted before the first trial was done; there is nothing to report\n")
-
-
-@pytest.fixture
-def short_talks(tmp_path: Path) -> Path:
-    path = tmp_path / "talks.txt"
-    path.write_text("ship sail harbour\nfield corn plough\n" * 20)
-    return path
-
-
-def test_an_end_while_documents_are_written_says_that_there_is_a_sample(
-    tmp_path: Path, short_talks: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def press(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("acvb_core.models.lda.text.write_document_topics", press)
-    out = tmp_path / "out"
-    fit = ("fit", short_talks, "--method", "sdm", "--k", "2", "--epochs", "1", "--quiet", "--out", out)
-    ended = run(*fit, "--on-disk", tmp_path / "kept")
-    assert (ended.code, ended.out) == (130, "")
-    sample = f"acvb: {out / 'documents.csv'} has the topics of a sample only, 40 documents\n"
-    assert ended.err == sample + "acvb: interrupted\n"
-    assert len((out / "documents.csv").read_text().splitlines()) == 41

@@ -208,20 +208,6 @@ EXPERIMENT: dict[str, Change] = {
 }
 
 
-@for_each("change", EXPERIMENT.values())
-def test_a_changed_experiment_is_refused(archive: bytes, tmp_path: Path, change: Change) -> None:
-    other = Home(tmp_path / "two", "another")
-    report = other.read(rewrite(archive, change))
-    part = report.others["experiment"]
-    assert (part.imported, list(part.refused)) == ([], ["experiment on links"])
-    assert str(tmp_path) not in str(part.refused)
-    assert other.experiments.jobs("another") == []
-    assert not list(tmp_path.rglob("*escaped*"))
-    assert not list((tmp_path / "two" / "experiments").glob("*"))
-    if change is not other_data:
-        assert len(other.search.result().trials) == 3, "what is not damaged is taken"
-
-
 SEARCH: dict[str, Change] = {
     "trial": in_trial(number=7),
     "perplexity": in_trial(perplexity=0),
@@ -239,13 +225,25 @@ SEARCH: dict[str, Change] = {
 }
 
 
-@for_each("change", SEARCH.values())
-def test_a_changed_search_is_refused(archive: bytes, tmp_path: Path, change: Change) -> None:
+CHANGES = [
+    *(("experiment", "links", change) for change in EXPERIMENT.values()),
+    *(("search", "texts b", change) for change in SEARCH.values()),
+]
+
+
+@for_each("noun, data, change", CHANGES)
+def test_a_changed_plan_is_refused_and_the_other_is_taken(
+    archive: bytes, tmp_path: Path, noun: str, data: str, change: Change
+) -> None:
     other = Home(tmp_path / "two", "another")
-    part = other.read(rewrite(archive, change)).others["search"]
-    assert (part.imported, list(part.refused)) == ([], ["search on texts b"])
-    assert other.searches.jobs("another") == []
-    assert len(other.experiment.inspect().study.rows) == 5, "what is not damaged is taken"
+    part = other.read(rewrite(archive, change)).others[noun]
+    assert (part.imported, list(part.refused)) == ([], [f"{noun} on {data}"])
+    assert str(tmp_path) not in str(part.refused)
+    assert not list(tmp_path.rglob("*escaped*"))
+    taken = [len(book.jobs("another")) for book in (other.experiments, other.searches)]
+    assert taken == ([0, 0] if change is other_data else [noun == "search", noun == "experiment"])
+    folder = {"experiment": "experiments", "search": "searches"}[noun]
+    assert not list((tmp_path / "two" / folder).glob("*"))
 
 
 @for_each(
@@ -264,17 +262,3 @@ def test_a_list_that_names_plans_otherwise_is_refused(
     with pytest.raises(StoreError, match="list of files is damaged"):
         other.read(rewrite(archive, move_data("search", **changes)))
     assert not list(tmp_path.rglob("*escaped*"))
-
-
-def test_a_full_disk_leaves_nothing_behind(
-    archive: bytes, other: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: Any, **__: Any) -> None:
-        raise StoreError("no space left")
-
-    monkeypatch.setattr(ExperimentFolder, "copy_lines", refuse)
-    report = other.read(archive)
-    assert list(report.others["experiment"].refused.values()) == ["no space left"]
-    assert not list((other.store.folder / "experiments").glob("*"))
-    assert not list(other.store.folder.glob("relations/*"))
-    assert len(other.search.result().trials) == 3

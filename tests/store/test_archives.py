@@ -7,11 +7,9 @@ import io
 import itertools
 import json
 import math
-import threading
 import time
 import zipfile
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun, RunLabel, prepare_run
 from acvb_core.engine.run import StopRun
 from acvb_core.store import index, results
-from acvb_core.store.archives import MANIFEST, ImportReport, OpenArchive, read_archive, write_archive
+from acvb_core.store.archives import MANIFEST, ImportReport, read_archive, write_archive
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.runs import RunStore
@@ -150,44 +148,6 @@ def test_another_workspace_of_the_same_store_has_copies_of_its_own(filled: Home,
     assert guest.read(archive).imported == []
     guest.book.remove("guest", guest.jobs[-1].id)
     assert end_of(other.jobs[-1]) == end_of(filled.jobs[-1])
-
-
-def import_at_once(
-    monkeypatch: pytest.MonkeyPatch, method: str, *imports: Callable[[], ImportReport]
-) -> list[ImportReport]:
-    """What comes of imports that have all asked for an id before any of them writes."""
-    meet, real = threading.Barrier(len(imports)), getattr(OpenArchive, method)
-
-    def read_together(*arguments: Any) -> Any:
-        with suppress(threading.BrokenBarrierError):  # the other one has the run already
-            meet.wait(2)
-        return real(*arguments)
-
-    monkeypatch.setattr(OpenArchive, method, read_together)
-    with ThreadPoolExecutor(len(imports)) as threads:
-        return [one.result() for one in [threads.submit(call) for call in imports]]
-
-
-@for_each("servers", [1, 2])
-def test_two_people_who_import_at_once_have_all_runs_each(
-    filled: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, servers: int
-) -> None:
-    other = Home(tmp_path / "two")
-    archive, guest = filled.write(), Home(other.store.folder, "guest")
-    if servers == 1:
-        guest.store, guest.book = other.store, other.book
-    reports = import_at_once(
-        monkeypatch, "read_run", lambda: other.read(archive), lambda: guest.read(archive)
-    )
-    assert [(len(report.imported), report.refused) for report in reports] == [(3, {})] * 2
-    for job in guest.jobs[:2]:
-        guest.book.remove("guest", job.id)
-    guest.book.delete_for_good("guest")
-    for home, kept in ((other, filled.jobs), (guest, filled.jobs[2:])):
-        for job, wanted in zip(Home(other.store.folder, home.workspace).jobs, kept, strict=True):
-            assert job.label == wanted.label
-            if wanted.inspect().verdict is not None:
-                assert end_of(job) == end_of(wanted)
 
 
 def interrupted(function: Callable[..., Any], step: Callable[[], None]) -> Callable[..., Any]:

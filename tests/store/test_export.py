@@ -5,14 +5,12 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
@@ -25,7 +23,6 @@ from acvb_core.engine.run import StopRun
 from acvb_core.models.irm.export import write_links
 from acvb_core.samples.planted_mixtures import block_images
 from acvb_core.store.export import (
-    compare_known_labels,
     csv_text,
     own_files,
     remove_leftovers,
@@ -181,31 +178,3 @@ def test_files_that_are_not_of_a_run_stay(tmp_path: Path) -> None:
     (tmp_path / "columns.csv").mkdir()
     assert remove_leftovers(tmp_path, []) == []
     assert {path.name for path in tmp_path.iterdir()} == {*own, "columns.csv"}
-
-
-def with_attributes(**attributes: list[str]) -> Relation:
-    arrays = {name: np.array(values, dtype=object) for name, values in attributes.items()}
-    return replace(WOMEN, attributes=arrays)
-
-
-@pytest.fixture(scope="module")
-def plain() -> Result:
-    return fit(WOMEN, "acvb0", k_rows=4, k_cols=4)
-
-
-def result_with(plain: Result, **attributes: list[str]) -> Result:
-    return plain.with_state(prepared=replace(plain.prepared, data=with_attributes(**attributes)))
-
-
-def test_agreement_is_that_of_the_objects_whose_label_is_known(plain: Result) -> None:
-    clusters = plain.labels("rows")
-    assert len(set(clusters)) > 1
-    half = [f"c{k}" if i % 2 else "" for i, k in enumerate(clusters)]
-    other = ["x" if i < 5 else "y" for i in range(18)]
-    found = compare_known_labels(result_with(plain, half=half, other=other)).set_index("attribute")
-    assert list(found.index) == ["half", "other"]
-    assert found.loc["half"].to_dict() == {
-        "labels": len(set(half) - {""}), "known": 9, "unknown": 9, "ari": pytest.approx(1.0), "nmi": pytest.approx(1.0),
-    }  # fmt: skip
-    assert found.loc["other", "ari"] == pytest.approx(adjusted_rand_score(other, clusters))
-    assert found.loc["other", "nmi"] == pytest.approx(normalized_mutual_info_score(other, clusters))

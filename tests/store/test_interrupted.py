@@ -264,18 +264,9 @@ def topics_run(method: str, values: dict[str, Any]) -> PreparedRun:
     return prepare_run(new, method, values, start=trained_topics(begun))
 
 
-@for_each(
-    "method, values, short",
-    [
-        ("sdm", {"epochs": 30.0, "window": 10}, {"epochs": 10.0}),
-        ("cvb0", {"max_sweeps": 60, "tol": 1e-12}, {"max_sweeps": 20}),
-    ],
-)
-def test_a_run_that_began_from_topics_continues_after_a_restart(
-    tmp_path: Path, method: str, values: dict[str, Any], short: dict[str, Any]
-) -> None:
-    whole = topics_run(method, values)
-    begun = replace(whole, spec=replace(whole.spec, values=whole.spec.values | short))
+def test_a_run_that_began_from_topics_continues_after_a_restart(tmp_path: Path) -> None:
+    whole = topics_run("sdm", {"epochs": 30.0, "window": 10})
+    begun = replace(whole, spec=replace(whole.spec, values=whole.spec.values | {"epochs": 10.0}))
     book = JobManager(Executor(1), RunStore(tmp_path))
     job = book.add("mine", begun)
     assert job.wait(SECONDS)

@@ -25,8 +25,8 @@ from acvb_core.store.runs import RunStore
 from acvb_core.store.studies import ExperimentFolder, SearchFolder, StudyStore
 from tests.store.support import (
     WOMEN,
+    assert_same_data,
     assert_same_outline,
-    assert_same_relation,
     assert_same_result,
     odd_corpus,
 )
@@ -50,7 +50,7 @@ def test_its_run_opens(old: Path, executor: Executor) -> None:
     assert {name: listed.summary[name] for name in listed.summary} == {
         name: value for name, value in result.summary().items() if name in listed.summary
     }
-    assert_same_relation(result.prepared.data, WOMEN)
+    assert_same_data(result.prepared.data, WOMEN)
     assert result.snapshot.heldout is not None
     assert result.posterior.normalised
     assert np.allclose(result.posterior["rows"].sum(axis=1), 1.0)
@@ -60,7 +60,7 @@ def test_its_run_opens(old: Path, executor: Executor) -> None:
 def test_its_data_open(old: Path) -> None:
     loaded = RunStore(old).load_dataset("mine")
     assert loaded is not None
-    assert_same_relation(loaded[0], WOMEN)
+    assert_same_data(loaded[0], WOMEN)
     assert loaded[1:] == (["Read 18 people."], {"name": "Women", "heldout": 0.2})
 
 

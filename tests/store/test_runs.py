@@ -249,30 +249,6 @@ def test_files_that_cannot_be_read_or_written_are_named(tmp_path: Path) -> None:
     assert (tmp_path / "whole").read_bytes() == before
 
 
-#: What the other public functions return.
-RETURNED: dict[str, Callable[[], Any]] = {
-    "load_relation": lambda: acvb_core.load_relation([("a", "b"), ("a", "b"), ("c", "d")]),
-    "load_sample": lambda: acvb_core.load_sample("karate"),
-    "report": lambda: acvb_core.load_sample("bars").report,
-    "trained_topics": lambda: acvb_core.trained_topics(acvb_core.fit(BARS, "cvb0", k=3, max_sweeps=3)),
-    "experiment": lambda: acvb_core.experiment(BARS, ["cvb0", "vb"], splits=2, k=3, max_sweeps=3),
-    "grid": lambda: acvb_core.grid(BARS, [2, 3], max_sweeps=3),
-    "state": lambda: acvb_core.fit(BARS, "cvb0", k=3, max_sweeps=3).state,
-}
-
-
-@pytest.mark.filterwarnings("ignore::acvb_core.DataChangedWarning")
-@for_each("make", RETURNED)
-def test_returned_objects_print_short_and_can_be_copied(make: Callable[[], Any]) -> None:
-    made = make()
-    printed = repr(made)
-    assert len(printed.splitlines()) <= MOST_LINES
-    assert len(printed) <= 1_000
-    assert len(getattr(made, "_repr_html_", str)()) <= MOST_HTML
-    for copied in COPIES:
-        assert type(copied(made)) is type(made)
-
-
 SECONDS = 300
 SOME_RUNS = 30
 

@@ -217,16 +217,6 @@ def repeated(snippet: str) -> Result:
     return again
 
 
-def test_the_snippet_opens_the_folder_and_repeats_the_run(tmp_path: Path) -> None:
-    result = streamed(kept(tmp_path / "it's mine"))
-    snippet = python_snippet(result)
-    assert "    heldout_documents=0.1,\n" in snippet
-    assert "    epochs=1.2,\n" in snippet
-    again = repeated(snippet)
-    assert np.array_equal(again.posterior["words"], result.posterior["words"])
-    assert again.snapshot.heldout == result.snapshot.heldout
-
-
 def test_the_snippet_names_the_model_that_a_run_started_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
