@@ -79,22 +79,22 @@ def exact_variance(indicator: Array, q1: Array, q2: Array) -> Array:
     p_i (1 - p_i) r_j r_j', or a column, with covariance r_j (1 - r_j) p_i p_i'. Summed pair by pair.
     """
     variance = np.zeros((q1.shape[1], q2.shape[1]))
-    for k in range(q1.shape[1]):
-        for cluster in range(q2.shape[1]):
-            p, r = q1[:, k], q2[:, cluster]
-            mean = np.outer(p, r)
-            own = np.sum(indicator * mean * (1 - mean))
-            rows = sum(p[i] * (1 - p[i]) * _ordered_pairs(indicator[i] * r) for i in range(len(p)))
-            columns = sum(r[j] * (1 - r[j]) * _ordered_pairs(indicator[:, j] * p) for j in range(len(r)))
-            variance[k, cluster] = own + rows + columns
+    for k, cluster in np.ndindex(variance.shape):
+        p, r = q1[:, k], q2[:, cluster]
+        mean = np.outer(p, r)
+        variance[k, cluster] = np.sum(indicator * mean * (1 - mean))
+        variance[k, cluster] += sum(
+            p[i] * (1 - p[i]) * _ordered_pairs(indicator[i] * r) for i in range(len(p))
+        )
+        variance[k, cluster] += sum(
+            r[j] * (1 - r[j]) * _ordered_pairs(indicator[:, j] * p) for j in range(len(r))
+        )
     return variance
 
 
 def _ordered_pairs(values: Array) -> float:
     """sum_{j != j'} values_j values_j'."""
-    products = np.outer(values, values)
-    np.fill_diagonal(products, 0.0)
-    return float(products.sum())
+    return float(values.sum() ** 2 - (values**2).sum())
 
 
 def tail_sums(m: Array) -> Array:
@@ -110,10 +110,8 @@ def stick_posterior(q: Array, alpha: float) -> tuple[Array, Array]:
 
 def expected_log_pi(sticks: tuple[Array, Array]) -> Array:
     """E log pi_k = E log v_k + sum_{k' < k} E log(1 - v_k'), with log v_K = 0."""
-    s, t = sticks
-    log_v = np.append(digamma(s) - digamma(s + t), 0.0)
-    log_rest = np.concatenate([[0.0], np.cumsum(digamma(t) - digamma(s + t))])
-    return log_v + log_rest
+    log_v, log_rest = expected_logs(sticks)
+    return np.append(log_v, 0.0) + np.append(0.0, np.cumsum(log_rest))
 
 
 def entropy(q: Array) -> float:
@@ -143,23 +141,6 @@ def lower_bound(
     n, total, m1, m2 = counts(data, q1, q2)
     priors = stick_evidence(m1, alpha1) + stick_evidence(m2, alpha2)
     return beta_evidence(n, total, a, b) + priors + entropy(q1) + entropy(q2)
-
-
-class VBPosterior(NamedTuple):
-    """q(v) of both domains and q(theta), each a pair of Beta parameters."""
-
-    sticks1: BetaParameters
-    sticks2: BetaParameters
-    theta: BetaParameters
-
-
-def vb_posterior(
-    data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock, alpha1: float, alpha2: float
-) -> VBPosterior:
-    """Conjugate M step: q(v_k) = Beta(1 + m_k, alpha + M_k), q(theta_kl) = Beta(a + n_kl, b + N_kl)."""
-    n, total, _, _ = counts(data, q1, q2)
-    theta = (np.asarray(a) + n, np.asarray(b) + total - n)
-    return VBPosterior(stick_posterior(q1, alpha1), stick_posterior(q2, alpha2), theta)
 
 
 def expected_logs(parameters: BetaParameters) -> tuple[Array, Array]:
@@ -203,31 +184,26 @@ def log_joint(
     b: PerBlock,
     alpha1: float,
     alpha2: float,
-    prior: str = "stick",
     sizes: tuple[int, int] | None = None,
 ) -> float:
-    """Exact collapsed log p(X, Z) for hard labels.
+    """Exact collapsed log p(X, Z) for hard labels under truncated stick breaking (v_K = 1), ``sizes`` = (K1, K2).
 
-    ``prior="stick"``: labels 0..K-1 under truncated stick breaking (v_K = 1), ``sizes`` = (K1, K2).
-    ``prior="crp"``: the labels stand for partitions under the Chinese restaurant process; scalar a, b.
+    Without ``sizes``: the labels are names of partitions under the Chinese restaurant process; scalar a, b.
     """
-    log_likelihood = log_likelihood_of_labels(data, z1, z2, a, b)
-    if prior == "crp":
-        return log_likelihood + crp_log_prior(z1, alpha1) + crp_log_prior(z2, alpha2)
-    if prior != "stick" or sizes is None:
-        raise ValueError("prior must be 'crp', or 'stick' with sizes=(K1, K2)")
-    return log_likelihood + stick_log_prior(z1, alpha1, sizes[0]) + stick_log_prior(z2, alpha2, sizes[1])
+    log_prior = [crp_log_prior(z, alpha) for z, alpha in ((z1, alpha1), (z2, alpha2))]
+    if sizes:
+        log_prior = [stick_log_prior(z1, alpha1, sizes[0]), stick_log_prior(z2, alpha2, sizes[1])]
+    return log_likelihood_of_labels(data, z1, z2, a, b) + sum(log_prior)
 
 
 def log_likelihood_of_labels(data: DenseData, z1: Labels, z2: Labels, a: PerBlock, b: PerBlock) -> float:
     """log p(X | Z) with every theta_kl integrated out; empty blocks add nothing."""
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     total = 0.0
     for k in np.unique(z1):
         for cluster in np.unique(z2):
             block = np.ix_(z1 == k, z2 == cluster)
             seen = data.x[block][data.observed[block]]
-            a_kl, b_kl = (float(c if c.ndim == 0 else c[k, cluster]) for c in (a, b))
+            a_kl, b_kl = (float(c if np.ndim(c) == 0 else np.asarray(c)[k, cluster]) for c in (a, b))
             total += betaln(a_kl + seen.sum(), b_kl + (1 - seen).sum()) - betaln(a_kl, b_kl)
     return float(total)
 
@@ -255,16 +231,10 @@ def log_prior_terms(m_without_i: Array, alpha: float) -> Array:
 
     A stick breaks off with probability (m_k + 1) / (m_k + M_k + alpha + 1); the last takes all that is left.
     """
-    size = len(m_without_i)
-    tails = tail_sums(m_without_i)
-    log_terms = np.zeros(size)
-    for k in range(size):
-        if k < size - 1:
-            log_terms[k] += np.log(m_without_i[k] + 1) - np.log(m_without_i[k] + tails[k] + alpha + 1)
-        for before in range(k):
-            log_terms[k] += np.log(tails[before] + alpha)
-            log_terms[k] -= np.log(m_without_i[before] + tails[before] + alpha + 1)
-    return log_terms
+    m, tails = m_without_i, tail_sums(m_without_i)
+    breaks = np.append(((m + 1) / (m + tails + alpha + 1))[:-1], 1.0)
+    passes = ((tails + alpha) / (m + tails + alpha + 1))[:-1]
+    return np.log(breaks) + np.append(0.0, np.cumsum(np.log(passes)))
 
 
 def update_cvb0(
@@ -315,13 +285,11 @@ def _second_order_terms(c: Array, indicator: Array, q1: Array, q2: Array, i: int
     if variance == "paper":
         var = paper_variance(others, q_others, q2)
         var_with = var + indicator[i] @ (q2 * (1 - q2))
-    elif variance == "exact":
+    else:
         placed = q1.copy()
         placed[i] = 1.0  # block (k, l) sees column k alone, so a row of ones puts i in every k at once
         var = exact_variance(others, q_others, q2)
         var_with = exact_variance(indicator, placed, q2)
-    else:
-        raise ValueError(f"variance must be 'paper' or 'exact', not {variance!r}")
     return log_gamma_second_order(c + mean_with, var_with) - log_gamma_second_order(c + mean, var)
 
 
@@ -350,9 +318,7 @@ def sweep(
 ) -> tuple[Array, Array, float]:
     """Update domain 1 one object after another in ``order1``, then domain 2 in ``order2``.
 
-    Returns new q1, q2 and the pseudo leave-one-out log likelihood: the sum of the log normalisers as met on
-    the way.
-    ``update`` is ``update_cvb0`` or ``update_cvb2``; ``options`` go to it (``variance=...``).
+    Returns new q1, q2 and the pseudo leave-one-out log likelihood: the sum of the log normalisers on the way.
     """
     q1, q2, pseudo_loo = q1.copy(), q2.copy(), 0.0
     for i in order1:
@@ -370,8 +336,7 @@ def vb_update(data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock, a
     log q1_ik = E log pi_k + sum_l [n+_il E log theta_kl + N+_il E log(1 - theta_kl)] + const.
     """
     n, total, _, _ = counts(data, q1, q2)
-    log_ones = digamma(a + n) - digamma(np.asarray(a) + b + total)
-    log_zeros = digamma(b + total - n) - digamma(np.asarray(a) + b + total)
+    log_ones, log_zeros = expected_logs((a + n, b + total - n))
     log_likelihood = data.ones @ q2 @ log_ones.T + data.zeros @ q2 @ log_zeros.T
     log_q = expected_log_pi(stick_posterior(q1, alpha)) + log_likelihood
     return np.array([normalise(row)[0] for row in log_q])

@@ -10,6 +10,7 @@ Papers: TNW07 = Teh, Newman, Welling, NIPS 19 (2007); AWST09 = Asuncion, Welling
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -69,16 +70,18 @@ def tokens_of(triplets: Triplets) -> Tokens:
     return Tokens(documents, np.repeat(triplets.words, triplets.counts), triplets.shape)
 
 
+def gathered(operation: np.ufunc, triplets: Triplets, values: Array) -> Statistics:
+    """Values of the entries (n_pairs, K), put together for each document, for each word, and for all."""
+    rows = (triplets.documents, triplets.words, np.zeros_like(triplets.words))
+    found = [np.full((n, values.shape[1]), float(operation.identity)) for n in (*triplets.shape, 1)]
+    for out, row in zip(found, rows, strict=True):
+        operation.at(out, row, values)
+    return Statistics(found[0], found[1], found[2][0])
+
+
 def expected_counts(triplets: Triplets, gamma: Array) -> Statistics:
     """n_dk, n_wk and n_k: sums of c gamma over the entries of a document, a word, and all."""
-    n_documents, n_words = triplets.shape
-    size = gamma.shape[1]
-    n = Statistics(np.zeros((n_documents, size)), np.zeros((n_words, size)), np.zeros(size))
-    for d, w, c, row in zip(triplets.documents, triplets.words, triplets.counts, gamma, strict=True):
-        n.documents[d] += c * row
-        n.words[w] += c * row
-        n.topics[:] += c * row
-    return n
+    return gathered(np.add, triplets, triplets.counts[:, None] * gamma)
 
 
 def count_variances(triplets: Triplets, gamma: Array) -> Statistics:
@@ -88,14 +91,8 @@ def count_variances(triplets: Triplets, gamma: Array) -> Statistics:
 
 def presence(triplets: Triplets, gamma: Array) -> Statistics:
     """P(n > 0) = 1 - prod (1 - gamma)^c of every count."""
-    n_documents, n_words = triplets.shape
-    size = gamma.shape[1]
-    absent = Statistics(np.ones((n_documents, size)), np.ones((n_words, size)), np.ones(size))
-    for d, w, c, row in zip(triplets.documents, triplets.words, triplets.counts, gamma, strict=True):
-        absent.documents[d] *= (1 - row) ** c
-        absent.words[w] *= (1 - row) ** c
-        absent.topics[:] *= (1 - row) ** c
-    return Statistics(1 - absent.documents, 1 - absent.words, 1 - absent.topics)
+    absent = gathered(np.multiply, triplets, (1 - gamma) ** triplets.counts[:, None])
+    return Statistics(*(1 - part for part in absent))
 
 
 def priors(alpha: Array, beta: float, n_words: int) -> tuple[Array, float, float]:
@@ -206,17 +203,6 @@ def _log_joint_of(log_gammas: Statistics, triplets: Triplets, alpha: Array, beta
     return float(by_document + by_topic - constants)
 
 
-def expected_log_joint_exact(triplets: Triplets, gamma: Array, alpha: Array, beta: float) -> float:
-    """E log p(x, z) under independent labels, through the law of every count."""
-    return _log_joint_of(expectations(gammaln, triplets, gamma, alpha, beta), triplets, alpha, beta)
-
-
-def expected_log_joint_second_order(triplets: Triplets, gamma: Array, alpha: Array, beta: float) -> float:
-    """E log p(x, z) with E lgamma(c + n) to second order: lgamma(c + E n) + psi1(c + E n) Var n / 2."""
-    log_gammas = second_order(gammaln, lambda x: polygamma(1, x), triplets, gamma, alpha, beta)
-    return _log_joint_of(log_gammas, triplets, alpha, beta)
-
-
 def lower_bound(triplets: Triplets, gamma: Array, alpha: Array, beta: float) -> float:
     """The variational bound at the best q(theta), q(phi) for this gamma: expected counts plugged in, and H."""
     log_gammas = plug_in(gammaln, triplets, gamma, alpha, beta)
@@ -225,12 +211,14 @@ def lower_bound(triplets: Triplets, gamma: Array, alpha: Array, beta: float) -> 
 
 def collapsed_bound_exact(triplets: Triplets, gamma: Array, alpha: Array, beta: float) -> float:
     """E log p(x, z) + H(gamma): between ``lower_bound`` and log p(x) (TNW07 section 3)."""
-    return expected_log_joint_exact(triplets, gamma, alpha, beta) + entropy(triplets, gamma)
+    log_gammas = expectations(gammaln, triplets, gamma, alpha, beta)
+    return _log_joint_of(log_gammas, triplets, alpha, beta) + entropy(triplets, gamma)
 
 
 def collapsed_bound_second_order(triplets: Triplets, gamma: Array, alpha: Array, beta: float) -> float:
     """The collapsed bound to second order. No bound: it may lie above log p(x) where counts are small."""
-    return expected_log_joint_second_order(triplets, gamma, alpha, beta) + entropy(triplets, gamma)
+    log_gammas = second_order(gammaln, lambda x: polygamma(1, x), triplets, gamma, alpha, beta)
+    return _log_joint_of(log_gammas, triplets, alpha, beta) + entropy(triplets, gamma)
 
 
 def _normalise(log_weights: Array) -> Array:
@@ -287,8 +275,14 @@ def _sweep(
     gamma: Array,
     alpha: Array,
     beta: float,
-    frozen_nk: bool,
+    frozen_nk: bool = True,
 ) -> tuple[Array, float]:
+    """Update every entry once, documents in order, words in order within each; every new row is used at once.
+
+    With ``frozen_nk`` the totals n_k (and v_k) are those at the start of the document, less one token's old gamma of
+    the entry at hand. Without it they are always up to date.
+    Returns the new gamma and the pseudo leave-one-out log likelihood: c log predictive summed on the way.
+    """
     gamma, pseudo = gamma.copy(), 0.0
     for d in range(triplets.shape[0]):
         at_start = gamma.copy()
@@ -299,23 +293,8 @@ def _sweep(
     return gamma, pseudo
 
 
-def cvb0_sweep(
-    triplets: Triplets, gamma: Array, alpha: Array, beta: float, frozen_nk: bool = True
-) -> tuple[Array, float]:
-    """Update every entry once, documents in order, words in order within each; every new row is used at once.
-
-    With ``frozen_nk`` the totals n_k are those at the start of the document, less one token's old gamma of the entry
-    at hand; they are brought up to date when the document is done. Without it they are always up to date.
-    Returns the new gamma and the pseudo leave-one-out log likelihood: c log predictive summed as met on the way.
-    """
-    return _sweep(cvb0_update, triplets, gamma, alpha, beta, frozen_nk)
-
-
-def cvb_sweep(
-    triplets: Triplets, gamma: Array, alpha: Array, beta: float, frozen_nk: bool = True
-) -> tuple[Array, float]:
-    """The same with second-order CVB; ``frozen_nk`` freezes n_k and v_k."""
-    return _sweep(cvb_update, triplets, gamma, alpha, beta, frozen_nk)
+cvb0_sweep = partial(_sweep, cvb0_update)
+cvb_sweep = partial(_sweep, cvb_update)
 
 
 def cells_sweep(
@@ -389,9 +368,8 @@ def minka_step(
     return alpha * by_topic / by_length, float(beta * by_word / by_total)
 
 
-def weighted_minka_step(triplets: Triplets, gamma: Array, alpha: Array, beta: float) -> tuple[Array, float]:
-    """Minka's step with every term of an uncertain count weighted by P(n > 0), n_k included."""
-    return minka_step(presence_weighted, triplets, gamma, alpha, beta)
+#: Minka's step with every term of an uncertain count weighted by P(n > 0), n_k included.
+weighted_minka_step = partial(minka_step, presence_weighted)
 
 
 def estimates(triplets: Triplets, gamma: Array, alpha: Array, beta: float) -> tuple[Array, Array]:

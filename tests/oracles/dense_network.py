@@ -9,7 +9,7 @@ Papers: IRM14 = Ishiguro, Sato, Ueda, arXiv 1409.4757 (2014), section 2.2.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +18,9 @@ from scipy.special import betaln, digamma
 
 from tests.oracles.dense_irm import (
     Array,
-    BetaParameters,
     Labels,
     PerBlock,
+    Update,
     crp_log_prior,
     entropy,
     expected_log_pi,
@@ -160,20 +160,6 @@ def lower_bound(data: NetworkData, q: Array, a: PerBlock, b: PerBlock, alpha: fl
     return float(blocks) + stick_evidence(m, alpha) + entropy(q)
 
 
-class NetworkPosterior(NamedTuple):
-    """q(v) and q(theta), each a pair of Beta parameters; q(theta) as (K, K), symmetric when undirected."""
-
-    sticks: BetaParameters
-    theta: BetaParameters
-
-
-def vb_posterior(data: NetworkData, q: Array, a: PerBlock, b: PerBlock, alpha: float) -> NetworkPosterior:
-    """Conjugate M step: q(v_k) = Beta(1 + m_k, alpha + M_k), q(theta_kl) = Beta(a + n_kl, b + N_kl)."""
-    n, total, _ = counts(data, q)
-    theta = (np.asarray(a) + n, np.asarray(b) + total - n)
-    return NetworkPosterior(stick_posterior(q, alpha), theta)
-
-
 def update_ab_tied(data: NetworkData, q: Array, a: float, b: float) -> tuple[float, float]:
     """One fixed-point step for a, b shared by all blocks, each block once; both use the old a and b."""
     n, total, _ = counts(data, q)
@@ -199,28 +185,14 @@ def log_likelihood_of_labels(data: NetworkData, z: Labels, a: PerBlock, b: PerBl
 
 
 def log_joint(
-    data: NetworkData,
-    z: Labels,
-    a: PerBlock,
-    b: PerBlock,
-    alpha: float,
-    prior: str = "stick",
-    size: int | None = None,
+    data: NetworkData, z: Labels, a: PerBlock, b: PerBlock, alpha: float, size: int | None = None
 ) -> float:
-    """Exact collapsed log p(X, Z) for hard labels.
+    """Exact collapsed log p(X, Z) for hard labels under truncated stick breaking (v_K = 1), ``size`` = K.
 
-    ``prior="stick"``: labels 0..K-1 under truncated stick breaking (v_K = 1), ``size`` = K.
-    ``prior="crp"``: the labels stand for a partition under the Chinese restaurant process; scalar a, b.
+    Without ``size``: the labels are names of a partition under the Chinese restaurant process; scalar a, b.
     """
-    log_likelihood = log_likelihood_of_labels(data, z, a, b)
-    if prior == "crp":
-        return log_likelihood + crp_log_prior(z, alpha)
-    if prior != "stick" or size is None:
-        raise ValueError("prior must be 'crp', or 'stick' with size=K")
-    return log_likelihood + stick_log_prior(z, alpha, size)
-
-
-Update = Callable[..., tuple[Array, float]]
+    log_prior = stick_log_prior(z, alpha, size) if size else crp_log_prior(z, alpha)
+    return log_likelihood_of_labels(data, z, a, b) + log_prior
 
 
 def update_cvb0(
@@ -283,51 +255,33 @@ def sweep(
     return q, total
 
 
-def pseudo_loo(
-    data: NetworkData, q: Array, a: PerBlock, b: PerBlock, alpha: float, update: Update = update_cvb0
-) -> float:
-    """sum_i log C_i at the current q, once over the objects; nothing is updated."""
-    return sum(update(data, q, i, a, b, alpha)[1] for i in range(len(q)))
-
-
-def vb_update(
-    data: NetworkData,
-    q: Array,
-    i: int,
-    a: PerBlock,
-    b: PerBlock,
-    alpha: float,
-    posterior: NetworkPosterior | None = None,
-) -> Array:
-    """VB's new row of object ``i`` given the other objects' and q(v), q(theta): by default the conjugate of q.
-
-    Objects of one domain meet each other in the entries, so only one at a time may move without the bound falling.
-    """
-    posterior = posterior or vb_posterior(data, q, a, b, alpha)
-    log_theta, log_rest = expected_logs(posterior.theta)
-    log_weights = expected_log_pi(posterior.sticks)
-    for row, column in np.argwhere(data.entries):
-        log_likelihood = log_theta if data.x[row, column] > 0.5 else log_rest
-        if row == column == i:
-            log_weights = log_weights + np.diag(log_likelihood)
-        elif row == i:
-            log_weights = log_weights + log_likelihood @ q[column]
-        elif column == i:
-            log_weights = log_weights + q[row] @ log_likelihood
-    return normalise(log_weights)[0]
+def pseudo_loo(data: NetworkData, q: Array, a: PerBlock, b: PerBlock, alpha: float) -> float:
+    """sum_i log C_i of CVB0 at the current q; nothing is updated."""
+    return sum(update_cvb0(data, q, i, a, b, alpha)[1] for i in range(len(q)))
 
 
 def vb_sweep(
-    data: NetworkData, q: Array, order: Iterable[int], a: PerBlock, b: PerBlock, alpha: float, refresh: bool
+    data: NetworkData, q: Array, order: Iterable[int], a: PerBlock, b: PerBlock, alpha: float
 ) -> Array:
-    """Update one object after another in ``order``.
+    """VB: q(v), q(theta) of the current q, then one object after another in ``order``, given the others.
 
-    ``refresh``: q(v), q(theta) are brought to their optimum before every object; otherwise once, before the sweep.
+    Objects of one domain meet each other in the entries, so only one at a time may move without the bound falling.
     """
     q = q.copy()
-    posterior = None if refresh else vb_posterior(data, q, a, b, alpha)
+    n, total, _ = counts(data, q)
+    log_theta, log_rest = expected_logs((a + n, b + total - n))
+    log_pi = expected_log_pi(stick_posterior(q, alpha))
     for i in order:
-        q[i] = vb_update(data, q, i, a, b, alpha, posterior)
+        log_weights = log_pi.copy()
+        for row, column in np.argwhere(data.entries):
+            log_likelihood = log_theta if data.x[row, column] > 0.5 else log_rest
+            if row == column == i:
+                log_weights += np.diag(log_likelihood)
+            elif row == i:
+                log_weights += log_likelihood @ q[column]
+            elif column == i:
+                log_weights += q[row] @ log_likelihood
+        q[i] = normalise(log_weights)[0]
     return q
 
 
@@ -336,33 +290,12 @@ def gibbs_conditional(
 ) -> tuple[Array, Array]:
     """p(z_i | the other labels, X) under the Chinese restaurant process: the clusters, the probabilities.
 
-    The clusters are those of the other objects, then one that is new (named one more than the largest of them),
-    whose blocks have the prior only. Written with the entries of ``i`` counted by the partner's cluster.
+    The clusters are those of the other objects, then one that is new, named one more than the largest of them.
     """
     others = np.delete(z, i)
-    names, sizes = np.unique(others, return_counts=True)
-    clusters = np.append(names, others.max(initial=-1) + 1)
-    log_weights = np.log(np.append(sizes, alpha).astype(float))
-    rest = data.without(i)
-    for at, k in enumerate(clusters):
-        added: dict[tuple[int, int], list[int]] = {}
-        for row, column in np.argwhere(data.entries):
-            if i in (row, column):
-                block = (int(k if row == i else z[row]), int(k if column == i else z[column]))
-                added.setdefault(_block(block, data.directed), [0, 0])[int(data.x[row, column] <= 0.5)] += 1
-        for block, (ones, zeros) in added.items():
-            inside = [
-                rest.x[row, column] > 0.5
-                for row, column in np.argwhere(rest.entries)
-                if _block((int(others[row]), int(others[column])), data.directed) == block
-            ]
-            a_now, b_now = a + sum(inside), b + len(inside) - sum(inside)
-            log_weights[at] += betaln(a_now + ones, b_now + zeros) - betaln(a_now, b_now)
-    return clusters, normalise(log_weights)[0]
-
-
-def _block(pair: tuple[int, int], directed: bool) -> tuple[int, int]:
-    return pair if directed else (min(pair), max(pair))
+    clusters = np.append(np.unique(others), others.max(initial=-1) + 1)
+    tried = [np.where(np.arange(len(z)) == i, k, z) for k in clusters]
+    return clusters, normalise(np.array([log_joint(data, one, a, b, alpha) for one in tried]))[0]
 
 
 def predict(data: NetworkData, q: Array, a: PerBlock, b: PerBlock) -> Array:
@@ -384,10 +317,3 @@ def merged(q: Array, k: int, other: int) -> Array:
     both = q.copy()
     both[:, k] += q[:, other]
     return np.delete(both, other, axis=1)
-
-
-def split(q: Array, k: int, share: Array) -> Array:
-    """The responsibilities with ``share`` (N,) of cluster ``k`` left in it and the rest in a new last cluster."""
-    kept = q.copy()
-    kept[:, k] = q[:, k] * share
-    return np.column_stack([kept, q[:, k] * (1 - share)])

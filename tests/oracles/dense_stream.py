@@ -52,13 +52,13 @@ class Prior:
             self.seen += 1
             if self.seen > FROZEN:
                 self.alpha = np.maximum(self.gains / self.denominator, FLOOR)
-        elif self.rule == "paper" and counts.sum() > 1:
-            slope = loo_slope(counts, p, q, n_d, self.alpha)
-            step = (1 + self.seen) ** -0.5 / counts.sum()
-            self.seen += 1
-            self._climb(step * self.alpha * slope)
-        elif self.rule == "bound":
-            slope = bound_slope(self.alpha, self.alpha + n_d)
+        elif self.rule == "bound" or (self.rule == "paper" and counts.sum() > 1):
+            paper = self.rule == "paper"
+            slope = (
+                loo_slope(counts, p, q, n_d, self.alpha)
+                if paper
+                else bound_slope(self.alpha, self.alpha + n_d)
+            )
             step = (1 + self.seen) ** -0.5 / counts.sum()
             self.seen += 1
             self._climb(step * self.alpha * slope)

@@ -55,19 +55,6 @@ def log_evidence(table: JointTable) -> float:
     return float(logsumexp(table.log_joint))
 
 
-def posterior_marginals(table: JointTable, sizes: tuple[int, int]) -> tuple[Array, Array]:
-    """Exact p(z1_i = k | X) (N1, K1) and p(z2_j = l | X) (N2, K2)."""
-    posterior = np.exp(table.log_joint - log_evidence(table))
-    return (
-        _marginals(table.labels1, posterior.sum(axis=1), sizes[0]),
-        _marginals(table.labels2, posterior.sum(axis=0), sizes[1]),
-    )
-
-
-def _marginals(labels: Labels, weights: Array, size: int) -> Array:
-    return np.stack([weights @ (labels == k) for k in range(size)], axis=1)
-
-
 def canonical_partition(z: Labels | Partition) -> Partition:
     """Clusters numbered in order of first appearance, so that equal partitions have equal labels."""
     names: dict[int, int] = {}
@@ -84,9 +71,7 @@ def partition_posterior(
 ) -> dict[tuple[Partition, Partition], float]:
     """Exact posterior over pairs of partitions under CRP priors, the target of collapsed Gibbs."""
     pairs = list(product(partitions(data.x.shape[0]), partitions(data.x.shape[1])))
-    logs = np.array(
-        [log_joint(data, np.array(p), np.array(r), a, b, alpha1, alpha2, "crp") for p, r in pairs]
-    )
+    logs = np.array([log_joint(data, np.array(p), np.array(r), a, b, alpha1, alpha2) for p, r in pairs])
     return dict(zip(pairs, np.exp(logs - logsumexp(logs)).tolist(), strict=True))
 
 

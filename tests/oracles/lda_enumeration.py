@@ -55,12 +55,6 @@ def token_marginals(table: LdaTable, size: int) -> Array:
     return np.stack([posterior(table) @ (table.labels == k) for k in range(size)], axis=1)
 
 
-def entry_marginals(table: LdaTable, size: int) -> Array:
-    """The same for the entries of the triplets: the tokens of an entry are exchangeable and share it."""
-    first = [int(np.flatnonzero(table.entry == p)[0]) for p in range(table.entry.max() + 1)]
-    return token_marginals(table, size)[first]
-
-
 def conditional_of_token(table: LdaTable, z: Integers, i: int, size: int) -> Array:
     """p(z_i = k | z without i, x) (K,), read off the table."""
     same = (np.delete(table.labels, i, axis=1) == np.delete(z, i)).all(axis=1)
@@ -82,16 +76,6 @@ def posterior_counts(table: LdaTable, size: int) -> Statistics:
         sums = terms if sums is None else [a + b for a, b in zip(sums, terms, strict=True)]
     assert sums is not None
     return Statistics(*sums)
-
-
-def predictive(table: LdaTable, d: int, alpha: Array, beta: float) -> Array:
-    """p(the next token of document d is w | x) of every word (V,)."""
-    n_words, result = table.tokens.shape[1], np.zeros(table.tokens.shape[1])
-    for z, probability in zip(table.labels, posterior(table), strict=True):
-        n = counts_of_labels(table.tokens, z, len(alpha))
-        theta = (alpha + n.documents[d]) / (alpha.sum() + n.documents[d].sum())
-        result += probability * ((beta + n.words) / (n_words * beta + n.topics)) @ theta
-    return result
 
 
 def probabilities_under(table: LdaTable, gamma: Array) -> Array:

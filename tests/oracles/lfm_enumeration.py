@@ -71,16 +71,3 @@ def regression(x: Array, objects: Array, d: int) -> tuple[Array, float, float]:
     solution = np.linalg.lstsq(np.array(design) * root[:, None], np.array(target) * root, rcond=None)[0]
     squares = float(weight @ (np.array(target) - np.array(design) @ solution) ** 2)
     return solution[:-1], float(solution[-1]), squares
-
-
-def cell_moments(
-    state: Features, n: int, d: int, weight_variance: Array | None = None
-) -> tuple[float, float]:
-    """Mean and variance of x_nd: the mixture over all z of Gaussians whose weights vary independently."""
-    mean = square = 0.0
-    for z in settings(state.size):
-        q, centre = law(state.objects[n], z), state.bias[d] + z @ state.weights[:, d]
-        spread = 1 / state.precision[d] + (0.0 if weight_variance is None else z @ weight_variance[:, d])
-        mean += q * centre
-        square += q * (centre**2 + spread)
-    return mean, square - mean**2

@@ -30,16 +30,10 @@ def log_evidence(table: NetworkTable) -> float:
     return float(logsumexp(table.log_joint))
 
 
-def posterior_marginals(table: NetworkTable, size: int) -> Array:
-    """Exact p(z_i = k | X), as (N, K)."""
-    weights = np.exp(table.log_joint - log_evidence(table))
-    return np.stack([weights @ (table.labels == k) for k in range(size)], axis=1)
-
-
 def partition_posterior(data: NetworkData, a: float, b: float, alpha: float) -> dict[Partition, float]:
     """Exact posterior over partitions under the CRP prior, the target of collapsed Gibbs."""
     listed = partitions(len(data.x))
-    logs = np.array([log_joint(data, np.array(p), a, b, alpha, "crp") for p in listed])
+    logs = np.array([log_joint(data, np.array(p), a, b, alpha) for p in listed])
     return dict(zip(listed, np.exp(logs - logsumexp(logs)).tolist(), strict=True))
 
 

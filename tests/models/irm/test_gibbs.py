@@ -51,7 +51,7 @@ def draw_densely(data: DenseData, rows: np.ndarray, columns: np.ndarray, seed: i
         old, company, last = rows[i], rows == rows[i], rows.max()
         alone = company.sum() == 1
         tried = [np.where(np.arange(len(rows)) == i, k, rows) for k in range(last + 1 if alone else last + 2)]
-        logs = np.array([log_joint(data, z, columns, 0.7, 1.3, 40.0, 1.0, "crp") for z in tried])
+        logs = np.array([log_joint(data, z, columns, 0.7, 1.3, 40.0, 1.0) for z in tried])
         rows = tried[int(np.searchsorted(np.cumsum(np.exp(logs - logsumexp(logs))), uniform))]
         moved += ((rows == rows[i]) != company).any()
         if alone and rows[i] != old:

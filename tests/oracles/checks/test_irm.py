@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp
 from scipy.stats import beta as beta_law
 
@@ -15,9 +14,6 @@ from tests.oracles.cases import Case, random_case, soft_rows
 from tests.oracles.dense_irm import (
     Array,
     DenseData,
-    beta_evidence,
-    counts,
-    crp_log_prior,
     exact_variance,
     expected_count,
     log_joint,
@@ -25,7 +21,6 @@ from tests.oracles.dense_irm import (
     log_prior_terms,
     lower_bound,
     predict,
-    stick_evidence,
     stick_log_prior,
     update_ab_tied,
     update_alpha,
@@ -69,12 +64,6 @@ def test_stick_prior_is_the_integral_over_the_sticks_and_the_product_of_its_cond
     assert stick_log_prior(z, alpha, size) == pytest.approx(by_chain, abs=1e-12)
 
 
-def test_crp_odds_are_cluster_size_against_alpha():
-    z, alpha = np.array([0, 1, 0, 2, 0]), 1.7
-    joined, alone = crp_log_prior(np.append(z, 0), alpha), crp_log_prior(np.append(z, 3), alpha)
-    assert joined - alone == pytest.approx(np.log(3 / alpha), abs=1e-12)
-
-
 @for_each("seed", range(4))
 def test_moments_of_counts_agree_with_enumeration(seed):
     case = random_case(seed, shape=(4, 3), sizes=(3, 2))
@@ -97,14 +86,6 @@ def test_vb_bound_below_collapsed_bound_below_evidence():
             collapsed = exact.collapsed_bound(table, q1, q2)
             assert lower_bound(case.data, q1, q2, *case.hyper) <= collapsed + 1e-12
             assert collapsed <= evidence + 1e-12
-
-
-@for_each("seed", range(10))
-def test_bound_at_hard_assignments_is_the_log_joint(seed):
-    case = random_case(seed, shape=(5, 4), sizes=(3, 2), hard=True, per_block=seed % 2 == 0)
-    z1, z2 = labels_of(case.q1), labels_of(case.q2)
-    joint = log_joint(case.data, z1, z2, *case.hyper, prior="stick", sizes=case.sizes)
-    assert lower_bound(case.data, case.q1, case.q2, *case.hyper) == pytest.approx(joint, abs=1e-11)
 
 
 def exact_conditional(case: Case, i: int) -> tuple[Array, float]:
@@ -154,53 +135,6 @@ def test_vb_bound_never_falls_with_hyper_parameters_in_between():
         assert np.diff(bounds).min() >= -1e-9 * abs(bounds[0])
 
 
-@for_each("seed", range(5))
-def test_alpha_rule_climbs_to_the_best_alpha(seed):
-    q = soft_rows(np.random.default_rng(seed), 25, 5, 0.5)
-    m, alpha = q.sum(axis=0), 1.0
-    values = [stick_evidence(m, alpha)]
-    for _ in range(3000):
-        alpha = update_alpha(q, alpha)
-        values.append(stick_evidence(m, alpha))
-    best = minimize_scalar(
-        lambda u: -stick_evidence(m, float(np.exp(u))),
-        bounds=(-8, 8),
-        method="bounded",
-        options={"xatol": 1e-9},
-    )
-    assert np.diff(values).min() >= -1e-11
-    assert np.log(alpha) == pytest.approx(best.x, abs=1e-6)
-
-
-def uneven_case(seed: int) -> Case:
-    """Blocks of clearly different density, so that the tied a and b have a finite optimum."""
-    rng = np.random.default_rng(seed)
-    q1, q2 = soft_rows(rng, 24, 3, 0.05), soft_rows(rng, 20, 3, 0.05)
-    density = rng.beta(0.7, 1.5, (3, 3))
-    observed = rng.random((24, 20)) > 0.1
-    x = (rng.random((24, 20)) < q1 @ density @ q2.T).astype(float)
-    return Case(DenseData(x, observed), q1, q2, 1.0, 1.0, 1.0, 1.0)
-
-
-@for_each("seed", range(3))
-def test_tied_rule_climbs_to_the_best_a_and_b(seed):
-    case = uneven_case(seed)
-    n, total, _, _ = counts(case.data, case.q1, case.q2)
-    a, b, values = 1.0, 1.0, [beta_evidence(n, total, 1.0, 1.0)]
-    for _ in range(3000):
-        a, b = update_ab_tied(case.data, case.q1, case.q2, a, b)
-        values.append(beta_evidence(n, total, a, b))
-    best = minimize(
-        lambda u: -beta_evidence(n, total, *np.exp(u)),
-        [0.0, 0.0],
-        method="Nelder-Mead",
-        options={"xatol": 1e-9},
-    )
-    assert np.diff(values).min() >= -1e-10
-    assert np.log([a, b]) == pytest.approx(best.x, abs=1e-4)
-    assert values[-1] >= -best.fun - 1e-9
-
-
 def test_prediction_of_a_missing_entry_is_exact_when_assignments_are_hard():
     case = random_case(5, shape=(4, 4), sizes=(2, 3), missing=0.4, hard=True, per_block=True)
     z1, z2 = case.q1.argmax(axis=1), case.q2.argmax(axis=1)
@@ -214,31 +148,13 @@ def test_prediction_of_a_missing_entry_is_exact_when_assignments_are_hard():
         assert rate[i, j] == pytest.approx(np.exp(with_it - now), abs=1e-12)
 
 
-def test_posterior_marginals_are_kept_by_the_exact_conditionals():
-    case = random_case(6, shape=(3, 3), sizes=(2, 3))
-    table = exact.joint_table(case.data, case.sizes, *case.hyper)
-    q1, q2 = exact.posterior_marginals(table, case.sizes)
-    posterior, after = np.exp(table.log_joint - exact.log_evidence(table)), np.zeros(2)
-    for (s, z1), (t, z2) in _label_pairs(table):
-        hard1, hard2 = np.eye(2)[z1], np.eye(3)[z2]
-        row, _ = update_cvb0(case.data, hard1, hard2, 0, case.a, case.b, case.alpha1)
-        after += posterior[s, t] * row
-    assert q1[0] == pytest.approx(after, abs=1e-12)
-    assert q1.sum(axis=1) == pytest.approx(np.ones(3), abs=1e-12)
-    assert q2.sum(axis=1) == pytest.approx(np.ones(3), abs=1e-12)
-
-
-def _label_pairs(table: exact.JointTable):
-    return [(s, t) for s in enumerate(table.labels1) for t in enumerate(table.labels2)]
-
-
 def test_partition_posterior_is_a_law_over_all_pairs_and_follows_the_joint():
     case = random_case(7, shape=(3, 4))
     law = exact.partition_posterior(case.data, *case.hyper)
     assert len(law) == 5 * 15
     assert sum(law.values()) == pytest.approx(1.0, abs=1e-12)
     one, other = ((0, 1, 0), (0, 0, 1, 2)), ((0, 0, 0), (0, 1, 1, 0))
-    logs = [log_joint(case.data, np.array(z1), np.array(z2), *case.hyper, "crp") for z1, z2 in (one, other)]
+    logs = [log_joint(case.data, np.array(z1), np.array(z2), *case.hyper) for z1, z2 in (one, other)]
     assert np.log(law[one] / law[other]) == pytest.approx(logs[0] - logs[1], abs=1e-11)
-    renamed = log_joint(case.data, np.array([5, 2, 5]), np.array([1, 1, 0, 4]), *case.hyper, "crp")
+    renamed = log_joint(case.data, np.array([5, 2, 5]), np.array([1, 1, 0, 4]), *case.hyper)
     assert renamed == pytest.approx(logs[0], abs=1e-12)

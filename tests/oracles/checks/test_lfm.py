@@ -51,27 +51,6 @@ def test_an_update_is_stationary_to_rounding(mode):
         assert (at[1] - at[0]) / (2 * step) == pytest.approx(0, abs=1e-7)
 
 
-@EVERY_MODE
-def test_a_feature_takes_turns_with_its_share_until_both_fit(mode):
-    x, state = larger_case(1)
-    state = lfm.m_step(x, state.objects, mode)
-    alive = 0
-    for k in range(3):
-        once = lfm.accelerate(x, state, k, mode, rounds=1)
-        assert once.objects[:, k] == pytest.approx(
-            [lfm.e_update(x, state, n, k, mode) for n in range(len(x))], abs=1e-14
-        )
-        many = lfm.accelerate(x, state, k, mode)
-        assert np.delete(many.objects, k, 1) == pytest.approx(np.delete(state.objects, k, 1))
-        if many.pi[k] * len(x) < 1:  # a method drops such a feature; its share goes to zero soon
-            continue
-        alive += 1
-        values = [lfm.bound(x, s, mode) for s in (state, once, many)]
-        assert values[0] <= values[1] + 1e-12 <= values[2] + 2e-12
-        assert many.pi == pytest.approx(lfm.accelerate(x, many, k, mode, 1).pi, rel=1e-10)
-    assert alive
-
-
 @EVERY_EDGE
 def test_weights_and_bias_are_those_of_the_enumerated_regression(name):
     x, state = EDGES[name]
@@ -112,26 +91,6 @@ def test_the_m_step_is_the_argmax_of_the_bound(case: LfmCase, mode):
     found = minimize(loss, packed(state._replace(precision=np.ones(columns))), method="BFGS")
     assert -found.fun <= lfm.bound(x, best, mode) + 1e-9
     assert packed(unpacked(found.x)) == pytest.approx(packed(best), abs=2e-3)
-
-
-@EVERY_EDGE
-def test_moments_of_a_cell_are_those_of_its_mixture(name):
-    x, state = EDGES[name]
-    spread = np.random.default_rng(0).uniform(0, 1, state.weights.shape)
-    for n, d in np.ndindex(x.shape):
-        for variance in (None, spread):
-            truth = exact.cell_moments(state, n, d, variance)
-            assert lfm.predictive_moments(state, n, d, variance) == pytest.approx(truth, abs=1e-10)
-
-
-def test_a_feature_that_is_always_on_is_a_bias():
-    x, state = EDGES["a feature always on"]
-    less = lfm.always_on_to_bias(state, 1)
-    assert less.size == 1
-    assert lfm.residual_squares(x, less) == pytest.approx(lfm.residual_squares(x, state), abs=1e-12)
-    nearly = state._replace(objects=np.minimum(state.objects, 0.9))
-    moved = lfm.residual_squares(x, lfm.always_on_to_bias(nearly, 1))
-    assert np.abs(moved - lfm.residual_squares(x, nearly)).max() > 1e-3
 
 
 PRIORS = {"free": VbPrior((0.7, 1.0), 1.4), "bayesian": VbPrior((0.4, 1.3), 0.8, 0.5, (1.5, 0.9))}

@@ -61,7 +61,7 @@ def swept_densely(case: NetworkCase, order: str, seed: int) -> tuple[np.ndarray,
     """Return responsibilities and pseudo leave-one-out after a dense sweep in the order that `seed` draws."""
     visits = np.random.default_rng(seed).permutation(len(case.q))
     if order == "vb":
-        return vb_sweep(case.data, case.q, visits, *case.hyper, refresh=False), None
+        return vb_sweep(case.data, case.q, visits, *case.hyper), None
     return sweep(NETWORK_UPDATES[order], case.data, case.q, visits, *case.hyper)
 
 
