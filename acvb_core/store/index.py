@@ -1,4 +1,4 @@
-"""The list of the runs of a store: an SQLite file, and notes of what the files of runs say.
+"""The list of the runs of a store: an SQLite file, with notes of what the files of runs say.
 
 The files have the last word. What the list does not say is taken from them, and a damaged list is made again. A file is
 opened again only after it has changed.
@@ -57,8 +57,6 @@ T = TypeVar("T")
 Row = tuple[Any, ...]
 
 LIST = "runs.sqlite3"
-#: The notes. Nothing is lost with them: they are made again from the files.
-NOTES = "outlines.sqlite3"
 #: In place of the workspace of a run whose owner is not known any more: such a run is shown in all of them.
 UNKNOWN = ""
 #: How long a call waits for another one that is writing, in seconds.
@@ -196,6 +194,18 @@ class RunIndex:
         """
         return self.read(lambda connection: connection.execute(statement, values).fetchall())
 
+    def find_notes(self) -> dict[str, Note]:
+        """Return the notes of the files that have not changed since, by path below the folder."""
+        known = self.read(_read_notes)
+        now = dict(_list_stamps(self.folder, {path.split("/")[0] for path in known}))
+        return {path: note for path, note in known.items() if now.get(path) == note.stamp}
+
+    def keep_notes(self, notes: Mapping[str, Note]) -> None:
+        """Keep notes; without them the files are only read again."""
+        if notes:
+            with suppress(StoreError), open_connection(self._database, write=True) as connection:
+                _save_notes(connection, notes)
+
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Give the list to change, as the only writer; files of the store are changed in here too.
@@ -266,7 +276,12 @@ def prepare(path: Path) -> None:
     """
     with open_connection(path) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
-        if _read_version(connection, path) == len(MIGRATIONS):
+        version = _read_version(connection, path)
+        # Not a migration, as older programs pass over it and nothing is lost with it.
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS notes (path TEXT PRIMARY KEY, stamp TEXT, row TEXT, facts TEXT)"
+        )
+        if version == len(MIGRATIONS):
             return
     with open_connection(path, write=True) as connection:
         # Looked up again: another process may have been faster.
@@ -397,63 +412,16 @@ class Note(NamedTuple):
     facts: str
 
 
-class Notes:
-    """The notes of a store's files.
+def _read_notes(connection: sqlite3.Connection) -> dict[str, Note]:
+    rows = connection.execute("SELECT path, stamp, row, facts FROM notes")
+    return {str(path): Note(*note) for path, *note in rows}
 
-    `folder`: of the store. Where it cannot be written to, nothing is noted.
-    """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def refresh(self) -> dict[str, Note]:
-        """Note what the files of runs say that have changed, and return the notes of all that are whole, by path."""
-        known, now = self._read(), dict(_list_stamps(self.folder, (RUNS, TRASH)))
-        current = {path: note for path, note in known.items() if now.get(path) == note.stamp}
-        changed = [path for path in now if path not in current]
-        new = {path: note for path in changed if (note := _note_run(self.folder / path)) is not None}
-        gone = [path for path in known if path.split("/")[0] in (RUNS, TRASH) and path not in now]
-        self.keep(new, gone)
-        return current | new
-
-    def find_current(self) -> dict[str, Note]:
-        """Return the notes of the files that have not changed since, by path below the folder."""
-        known = self._read()
-        now = dict(_list_stamps(self.folder, {path.split("/")[0] for path in known}))
-        return {path: note for path, note in known.items() if now.get(path) == note.stamp}
-
-    def keep(self, notes: Mapping[str, Note], gone: Sequence[str] = ()) -> None:
-        """Keep notes, and forget those of files that are gone."""
-        rows = [(path, *note) for path, note in notes.items()]
-
-        def change(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS notes (path TEXT PRIMARY KEY, stamp TEXT, row TEXT, facts TEXT)"
-            )
-            connection.executemany("DELETE FROM notes WHERE path = ?", [(path,) for path in gone])
-            connection.executemany("INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?)", rows)
-
-        if rows or gone:
-            self._ask(change, write=True)
-
-    def _read(self) -> dict[str, Note]:
-        if not (self.folder / NOTES).exists():
-            return {}
-        rows = self._ask(lambda notes: notes.execute("SELECT path, stamp, row, facts FROM notes").fetchall())
-        return {path: Note(*note) for path, *note in rows or ()}
-
-    def _ask(self, question: Callable[[sqlite3.Connection], T], *, write: bool = False) -> T | None:
-        """Return the answer; None where the notes cannot be used. Damaged ones are removed."""
-        path = self.folder / NOTES
-        try:
-            with open_connection(path, write=write) as connection:
-                return question(connection)
-        except DamagedListError:
-            with suppress(OSError):
-                path.unlink()
-        except StoreError:
-            pass
-        return None
+def _save_notes(connection: sqlite3.Connection, notes: Mapping[str, Note], gone: Iterable[str] = ()) -> None:
+    """Keep notes, and forget those of files that are gone."""
+    rows = [(path, *note) for path, note in notes.items()]
+    connection.executemany("DELETE FROM notes WHERE path = ?", [(path,) for path in gone])
+    connection.executemany("INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?)", rows)
 
 
 def _note_run(path: Path) -> Note | None:
@@ -543,15 +511,14 @@ def open_list(folder: Path, path: Path) -> list[str]:
     `path`: the list: in this folder, or a copy elsewhere.
     Raises StoreError: it was written by a newer version of the program, or cannot be written to.
     """
-    notices = []
-    missing, notes = not path.exists(), Notes(folder).refresh()
+    notices, missing = [], not path.exists()
     try:
         prepare(path)
         _check_whole(path)
-        mended = _reconcile(folder, path, notes)
+        mended = _reconcile(folder, path)
     except DamagedListError:
         aside = _rebuild(folder, path)
-        mended = _reconcile(folder, path, notes)
+        mended = _reconcile(folder, path)
         place = f" The damaged list is kept as {aside}." if path.parent == folder else ""
         notices.append(f"The list of runs was damaged. It was rebuilt from the files of the runs.{place}")
     if missing and mended:
@@ -614,23 +581,31 @@ def _salvage(path: Path) -> Iterator[tuple[str, Row]]:
                         yield table, row
 
 
-def _reconcile(folder: Path, path: Path, notes: Mapping[str, Note]) -> bool:
+def _reconcile(folder: Path, path: Path) -> bool:
     """Put into the list what the run files say; return whether anything was missing or wrong.
 
-    A file is not opened where there is a note of the row that it should have, and the list has this row.
+    A file is not opened if there is a note of the row that it should have, and the list has this row.
     """
+    now = dict(_list_stamps(folder, (RUNS, TRASH)))
     with open_connection(path) as connection:
-        if next(_find_differences(folder, connection, notes), None) is None:
-            return False
-    with open_connection(path, write=True) as connection:
-        # Looked up again: another process may just have been saving a run.
-        for file, run, unnamed in list(_find_differences(folder, connection, notes)):
-            if unnamed:
-                with suppress(StoreError):  # loading the run will say why
-                    write_arrays(file, add_identity(file, run), version=VERSION)
-            else:
-                save_row(connection, run)
-    return True
+        known = _read_notes(connection)
+        notes = {file: note for file, note in known.items() if now.get(file) == note.stamp}
+        changed = [file for file in now if file not in notes]
+        new = {file: note for file in changed if (note := _note_run(folder / file)) is not None}
+        notes |= new
+        differs = next(_find_differences(folder, connection, notes), None) is not None
+    gone = [file for file in known if file.split("/")[0] in (RUNS, TRASH) and file not in now]
+    if new or gone or differs:
+        with open_connection(path, write=True) as connection:
+            _save_notes(connection, new, gone)
+            # Looked up again: another process may just have been saving a run.
+            for file, run, unnamed in list(_find_differences(folder, connection, notes)):
+                if unnamed:
+                    with suppress(StoreError):  # loading the run will say why
+                        write_arrays(file, add_identity(file, run), version=VERSION)
+                else:
+                    save_row(connection, run)
+    return differs
 
 
 def _find_differences(

@@ -35,7 +35,6 @@ from acvb_core.store.index import (
     SELECT,
     UNKNOWN,
     Note,
-    Notes,
     Row,
     RunIndex,
     choose_id,
@@ -199,8 +198,7 @@ class RunStore:
 
         Those that are left out are to be loaded: they were changed meanwhile, or cannot be read.
         """
-        notes, new, found = Notes(self.folder), dict[str, Note](), dict[str, RunOutline]()
-        known = notes.find_current()
+        known, new, found = self._list.find_notes(), dict[str, Note](), dict[str, RunOutline]()
         data: dict[tuple[str, str], tuple[Note, bool]] = {}
         for name, key in {(run.kind, run.dataset) for run in runs if run.workspace != UNKNOWN}:
             with suppress(StoreError):
@@ -218,7 +216,7 @@ class RunStore:
                 about, on_disk = data[run.kind, run.dataset]
                 with suppress(AcvbError, *DAMAGE):
                     found[run.job_id] = outline_run(run, note, about, on_disk=on_disk)
-        notes.keep(new)
+        self._list.keep_notes(new)
         return found
 
     def find_owner(self, job_id: str) -> str | None:
@@ -506,6 +504,7 @@ def is_stale(path: Path) -> bool:
 
 def remove_cut_off_writes(folder: Path) -> None:
     """Remove what writes to a store that were cut off long ago left behind."""
+    (folder / "outlines.sqlite3").unlink(missing_ok=True)  # notes of an earlier version
     for path in folder.glob("*/*.part"):
         if is_stale(path):
             path.unlink(missing_ok=True)
