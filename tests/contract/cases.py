@@ -31,9 +31,9 @@ SWEEPS = 6
 #: (settings to try on all data), `fixed` (settings without learning, and the hyper-parameters they give), `learned`,
 #: `sizes` (numbers of clusters), `pieces` (functions that cut kernel calls), `whole` (sweeps in which all moves are
 #: made), `fewest` (clusters left), `has_loo`, `most_evidence` (limit of every log probability of the data),
-#: `approximate` (diagnostics that may be NaN). `data()` gives all data by name; `medium()`, `long()` and `wide()`
-#: give data to measure poll gaps, pieces and memory with; `check...` raise if an answer cannot be right;
-#: `due_for_moves(state)` gives a state whose next sweep does all that a sweep may do.
+#: `approximate` (diagnostics that may be NaN). `data()` gives all data by name; `medium()` and `wide()` give data to
+#: measure poll gaps and memory with; `check...` raise if an answer cannot be right; `due_for_moves(state)` gives a
+#: state whose next sweep does all that a sweep may do.
 CASES: dict[str, Any] = {"irm": IrmCases(), "network": NetworkCases(), "lda": LdaCases(), "lfm": LfmCases()}
 
 

@@ -58,16 +58,13 @@ class IrmCases:
             "missing entries": planted_relation(25, 18, 3, 2, 4, missing_share=0.3).relation,
             "mostly missing": planted_relation(25, 18, 3, 2, 4, missing_share=0.95).relation,
             "no links": Relation.build(nothing),
-            "no links and missing": Relation.build(nothing, holes),
             "links only": Relation.build(~nothing),
             "links only and missing": Relation.build(~holes, holes),
             "nothing observed": Relation.build(nothing, ~nothing),
             "empty rows and columns": Relation.build(empty_sides),
             "1 x 1, linked": few([[1]]),
-            "1 x 1, not linked": few([[0]]),
             "1 x 1, missing": few([[0]], [[1]]),
             "1 x N": few([[1, 0, 0, 1, 1, 0, 1]]),
-            "N x 1": few([[1], [0], [1], [1], [0], [0]]),
             "3 x 2": few([[1, 0], [0, 1], [1, 1]]),
             "identical rows": Relation.build(np.tile([True, False, True, False, False], (8, 1))),
         }
@@ -113,21 +110,14 @@ class IrmCases:
             frame, k = tables[side], posterior.n_clusters()[domain]
             assert list(frame.columns) == ["object", "cluster", "probability", "given_clusters", "entropy"]
             assert frame["object"].tolist() == labels.tolist()
-            assert all_between(frame["cluster"], 1, k)
             assert (frame["cluster"] == posterior.labels(domain) + 1).all()
             assert all_between(frame["given_clusters"], 1 / k - 1e-12, 1 + 1e-12)
             self.check_sampled(frame[["probability"]], posterior)
             assert all_between(frame["entropy"], 0.0, np.log(k) + 1e-9)
         blocks, clusters = tables["blocks"], posterior.n_clusters()
-        assert list(blocks.columns) == [
-            "row_cluster", "column_cluster", "ones", "entries", "mean", "low", "high", "low_given_clusters",
-            "high_given_clusters",
-        ]  # fmt: skip
         named = list(zip(blocks["row_cluster"], blocks["column_cluster"], strict=True))
-        assert len(set(named)) == len(named)
-        assert set(named) == self.blocks(clusters, data)
-        assert (blocks["ones"] >= 0).all()
-        assert (blocks["ones"] <= blocks["entries"] + 1e-9).all()
+        assert sorted(named) == sorted(self.blocks(clusters, data))
+        assert ((blocks["ones"] >= 0) & (blocks["ones"] <= blocks["entries"] + 1e-9)).all()
         ones, entries = self.totals(data)
         assert blocks["ones"].sum() == pytest.approx(ones, abs=1e-6)
         assert blocks["entries"].sum() == pytest.approx(entries, abs=1e-6)
@@ -154,22 +144,16 @@ class IrmCases:
         assert relation.transposed.n_ones > 250_000
         return relation, {"k_rows": 20, "k_cols": 20}, 12
 
-    def long(self) -> tuple[Relation, int]:
-        return planted_relation(200, 150, 3, 3, 5).relation, 35
-
     def wide(self) -> tuple[Relation, list[dict[str, Any]], list[dict[str, Any]]]:
         relation = large_relation(1_000, 1_500, 30_000, 8, 8, 1).relation
         assert relation.transposed.shape == (1_500, 1_000)
+        random = {"k_rows": 20, "k_cols": 20, "init": "random"}
         return (
             relation,
-            [
-                {"k_rows": 20, "k_cols": 20, "init": "random"},
-                {"k_rows": 20, "k_cols": 20, "variance": "exact", "init": "random"},
-            ],
+            [random, random | {"variance": "exact"}],
             [
                 {"k_rows": 20, "k_cols": 20},
                 {"k_rows": 5, "k_cols": 40},
-                {"k_rows": 1, "k_cols": 1, "split": True, "max_sweeps": MOVES_FROM + 2},
                 {"k_rows": 5, "k_cols": 5, "split": True, "max_sweeps": MOVES_FROM + 2},
             ],
         )

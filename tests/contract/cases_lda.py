@@ -64,10 +64,8 @@ class LdaCases:
             "one document": corpus([[3, 1, 0, 2, 7]]),
             "one word": corpus([[3], [0], [1], [8]]),
             "one token": corpus([[0, 0], [0, 1], [0, 0]]),
-            "one token, one word": corpus([[1]]),
             "documents of one token": corpus(np.eye(6, 5, dtype=int)),
             "one document, one word": corpus([[9]]),
-            "identical documents": corpus(np.tile([2, 0, 1, 4], (7, 1))),
             "very long counts": corpus([[200_000, 3, 0], [0, 50_000, 1], [1, 0, 0]]),
             "everything at once": corpus([[0, 0, 0, 0], [1, 0, 0, 0], [0, 30_000, 0, 2], [0, 0, 0, 0]]),
         }
@@ -92,7 +90,7 @@ class LdaCases:
             self.check_stream(posterior, data, k)
 
     def check_stream(self, posterior: Posterior, data: Corpus, k: int) -> None:
-        """Raise where what a stream knows cannot be right: estimates of the counts of words, nothing of documents."""
+        """Check what a stream has: estimates of the counts of words, and nothing of documents."""
         assert posterior.averaged == ("words",)
         assert posterior["words"].shape == (data.n_words, k)
         assert posterior["words"].dtype == np.float32
@@ -101,7 +99,7 @@ class LdaCases:
         assert posterior["documents_met"] <= data.n_documents
 
     def check_counts(self, posterior: Posterior, data: Corpus, k: int, swept: bool) -> None:
-        """Raise where counts of documents and words do not add up to the tokens of each."""
+        """Check that counts of documents and words add up to the tokens of each."""
         assert {"documents", "words"} <= set(posterior.averaged)
         lengths, frequencies = data.lengths, data.frequencies
         for name, sizes in (("documents", lengths), ("words", frequencies)):
@@ -122,7 +120,6 @@ class LdaCases:
         expected = masses * (tokens / masses.sum()) if masses.any() else np.ones(len(masses))
         k = max(int((expected > 0.9999).sum()), 1)
         topics, documents = tables["topics"], tables["documents"]
-        assert list(topics.columns) == ["topic", "rank", "word", "probability"]
         assert sorted(set(topics["topic"])) == list(range(1, k + 1))
         assert set(topics["word"]) <= set(data.vocabulary)
         for _, one in topics.groupby("topic"):
@@ -146,30 +143,14 @@ class LdaCases:
         assert_close(by_document.sum(axis=1), 1.0, rtol=1e-5)
 
     def medium(self) -> tuple[Corpus, dict[str, Any], int]:
-        medium = planted_topics(4_000, 3_000, 10, 100, 0.1, 0.1, 1).corpus
-        assert medium.n_pairs > 200_000
-        return medium, {"k": 100}, 4
-
-    def long(self) -> tuple[Corpus, int]:
-        long = planted_topics(200, 150, 3, 20, 0.2, 0.1, 5).corpus
-        return long, 150
+        return planted_topics(4_000, 3_000, 10, 100, 0.1, 0.1, 1).corpus, {"k": 100}, 4
 
     def wide(self) -> tuple[Corpus, list[dict[str, Any]], list[dict[str, Any]]]:
         wide = planted_topics(2_000, 3_000, 8, 40, 0.1, 0.1, 1).corpus
         far = {"max_sweeps": 11}  # past the first step of the hyper-parameters
-        return (
-            wide,
-            [
-                {"k": 20} | far,
-                {"k": 5} | far,
-                {"k": 20, "track": False} | far,
-                {"k": 20, "hyper": "fixed"},
-                {"k": 5, "cells": 4} | far,
-                {"k": 20, "epochs": 0.2},
-                {"k": 5, "epochs": 0.2, "window": 700},
-            ],
-            [],
-        )
+        own: list[dict[str, Any]] = [{"k": 20} | far, {"k": 5} | far, {"k": 20, "track": False} | far]
+        own += [{"k": 20, "hyper": "fixed"}, {"k": 5, "cells": 4} | far]
+        return wide, [*own, {"k": 20, "epochs": 0.2}, {"k": 5, "epochs": 0.2, "window": 700}], []
 
     def due_for_moves(self, state: Any) -> Any:
         inner = getattr(state, "inner", state)

@@ -43,15 +43,9 @@ def groups(
     return network_of(links, missing, directed=directed, self_links=self_links)
 
 
-def own_links(data: Relation) -> tuple[int, int]:
-    """Return how many objects are linked to themselves, and of how many it is known."""
-    return int(data.ones.diagonal().sum()), data.shape[0] - int(data.missing.diagonal().sum())
-
-
 def is_directed(data: Relation) -> bool:
     """Return whether links have a direction."""
-    assert data.network is not None
-    return data.network.directed
+    return data.network is not None and data.network.directed
 
 
 class NetworkCases(IrmCases):
@@ -72,38 +66,23 @@ class NetworkCases(IrmCases):
         star, isolated = nothing.copy(), np.zeros((12, 12), dtype=bool)
         star[0] = True
         isolated[2:6, 5:9] = True
-        cliques = np.kron(np.eye(2), np.ones((6, 6)))
-        ring = np.roll(np.eye(8), 1, axis=1)
         return {
             "directed": groups(25, 3, 4, directed=True),
             "undirected": groups(25, 3, 4, directed=False),
             "missing pairs": groups(25, 3, 4, directed=True, missing_share=0.3),
-            "missing pairs, undirected": groups(25, 3, 4, directed=False, missing_share=0.3),
-            "self-links": groups(25, 3, 5, directed=True, self_links=True, missing_share=0.2),
             "self-links, undirected": groups(25, 3, 5, directed=False, self_links=True, missing_share=0.2),
             "mostly missing": groups(25, 3, 4, directed=True, missing_share=0.95),
-            "mostly missing, undirected": groups(25, 3, 4, directed=False, missing_share=0.95),
-            "no links": network_of(nothing),
-            "no links, self-links count": network_of(nothing, directed=True, self_links=True),
             "no links and missing": network_of(nothing, holes, directed=True),
             "complete": network_of(everything),
             "complete, directed, to themselves too": network_of(everything, directed=True, self_links=True),
-            "complete and missing": network_of(everything, holes),
             "nothing observed": network_of(nothing, everything, self_links=True),
-            "nothing observed, directed": network_of(nothing, everything, directed=True),
-            "self-links only": network_of(np.eye(7), directed=True, self_links=True),
             "self-links only, undirected": network_of(np.diag([1, 0, 1, 1, 0]), self_links=True),
-            "isolated nodes": network_of(isolated),
             "isolated nodes, directed": network_of(isolated, directed=True),
             "star": network_of(star),
-            "star, directed": network_of(star, directed=True),
-            "two cliques": network_of(cliques),
-            "ring, directed": network_of(ring, directed=True),
+            "two cliques": network_of(np.kron(np.eye(2), np.ones((6, 6)))),
             "1 node": network_of(np.zeros((1, 1))),
             "1 node, linked to itself": network_of(np.ones((1, 1)), directed=True, self_links=True),
-            "1 node, not linked to itself": network_of(np.zeros((1, 1)), self_links=True),
             "2 nodes, linked": network_of(np.ones((2, 2))),
-            "2 nodes, not linked": network_of(np.zeros((2, 2))),
             "2 nodes, linked one way": network_of(np.eye(2, k=1), directed=True),
             "3 nodes in a line": network_of(np.eye(3, k=1), self_links=True),
         }
@@ -118,7 +97,7 @@ class NetworkCases(IrmCases):
     def totals(self, data: Relation) -> tuple[int, int]:
         if is_directed(data):
             return data.n_links, data.n_observed
-        _, known = own_links(data)
+        known = data.shape[0] - int(data.missing.diagonal().sum())
         return data.n_links, (data.n_observed + known) // 2
 
     def check(self, posterior: Posterior, data: Relation, swept: bool) -> None:
@@ -142,12 +121,8 @@ class NetworkCases(IrmCases):
         links = sparse_relation(1, 3_000, 15, 0.03).relation.ones.toarray()
         return network_of(links, directed=True), {"k_rows": 40}, 12
 
-    def long(self) -> tuple[Relation, int]:
-        return groups(200, 3, 5, directed=True), 20
-
     def wide(self) -> tuple[Relation, list[dict[str, Any]], list[dict[str, Any]]]:
-        links = sparse_relation(1, 1_200, 8, 0.02).relation.ones.toarray()
-        relation = network_of(links, directed=True)
+        relation = network_of(sparse_relation(1, 1_200, 8, 0.02).relation.ones.toarray(), directed=True)
         assert relation.transposed.shape == (1_200, 1_200)
         return (
             relation,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 from collections import deque
 from collections.abc import Callable
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 
 from acvb_core.core.spec import MethodSpec
-from acvb_core.data.corpus import Corpus
 from acvb_core.engine.compilation import compile_for
 from acvb_core.engine.machine import one_thread
 from acvb_core.engine.prepared import prepare_run
@@ -23,21 +21,15 @@ from acvb_core.models.irm import model as memory
 from acvb_core.models.irm.spec import starting_clusters
 from acvb_core.registry import METHODS
 from acvb_core.samples.planted_mixtures import planted_topics
-from acvb_core.samples.planted_relations import large_relation
 from tests.costs import Gaps, find_kernels
 
-from .cases import CASES, affordable, built, every_method, known, last_of, limited, methods_for, usual
+from .cases import CASES, affordable, built, every_method, known, last_of, limited, usual
 
 #: Some of the compiled functions, to see that they are found.
 KERNELS = (
     "lda.kernels.zeroth_order", "irm.kernels.zeroth_order", "irm.network.zeroth_order_network",
     "irm.network.second_order_network",
 )  # fmt: skip
-
-
-@cache
-def medium(model: str) -> tuple[Any, dict[str, Any], int]:
-    return CASES[model].medium()
 
 
 @cache
@@ -53,7 +45,7 @@ def test_checkpoint_is_called_often(row: MethodSpec, monkeypatch: pytest.MonkeyP
         return
     monkeypatch.setattr(chain, "_WORK", 5e7)  # a chain of a second: more of its sweeps are like these
     last_of(built(row, usual(row)), 1)  # whatever is loaded at first use
-    data, values, wanted = medium(row.model)
+    data, values, wanted = CASES[row.model].medium()
     values = affordable(row, data, values)
     # Of relations and networks the start is the same code for all but the sampler: the others come by it once.
     if "k_rows" in known(row, values) and row.name not in ("cvb0", "gibbs"):
@@ -75,33 +67,6 @@ def test_checkpoint_is_called_often(row: MethodSpec, monkeypatch: pytest.MonkeyP
             state, _ = prepared.algorithm.sweep(due, np.random.default_rng(4 + sweep), gaps)
         gaps()
     assert gaps.longest < 50, "about a second of an idle processor of today"
-
-
-@every_method
-def test_long_passes_are_cut_into_pieces(row: MethodSpec, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With pieces of ten objects a pass over many comes by the poll many times."""
-    if (row.model, row.name) == ("irm", "vb"):  # a batch of matrix products
-        return
-    for place in CASES[row.model].pieces:
-        monkeypatch.setattr(place, lambda *_: 10)
-    calls = 0
-
-    def poll() -> None:
-        nonlocal calls
-        calls += 1
-
-    data, wanted = CASES[row.model].long()
-    algorithm = built(row, data, window=1_000)  # of a stream all documents, as a sweep of the others
-    state = algorithm.init(np.random.default_rng(0))
-    calls = 0
-    algorithm.sweep(state, np.random.default_rng(1), poll)
-    assert calls >= wanted
-
-
-@cache
-def few_documents() -> Corpus:
-    """Return the corpus for the method whose sweeps take a hundred times as long: fewer documents, and fewer words."""
-    return planted_topics(160, 960, 8, 40, 0.1, 0.1, 1).corpus
 
 
 @cache
@@ -131,7 +96,8 @@ def test_memory_is_as_estimated(row: MethodSpec) -> None:
     for values, heldout in measured(row):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(chain, "BURN_IN", 4)  # nothing is kept of it
-            expect_no_growth(patch)
+            # Runs of a few sweeps have no more clusters than at the start.
+            patch.setattr(memory, "limit_splits", lambda _, values: starting_clusters(values))
             # All samples count if they, or moves, take the most.
             if values.get("k_rows") != 40 and not values.get("split"):
                 patch.setattr(chain, "KEPT", 15)
@@ -144,28 +110,13 @@ def measure_memory(row: MethodSpec, values: dict[str, Any], heldout: float) -> f
     """Return the peak of a run by its estimate."""
     load_what_is_used_first()
     values = known(row, {"max_sweeps": 3, "burn_in": 1, "burn_in_epochs": 0.05} | values)
-    data = few_documents() if row.name == "cvb_exact" else wide(row.model)[0]
+    data = wide(row.model)[0]
+    if row.name == "cvb_exact":  # whose sweeps take a hundred times as long: fewer documents, and fewer words
+        data = planted_topics(160, 960, 8, 40, 0.1, 0.1, 1).corpus
     prepared = prepare_run(data, row.name, affordable(row, data, values), model=row.model, heldout=heldout)
     CASES[row.model].arrays(prepared.train)  # what is made of the data when it is first asked for
     compile_for(prepared)
     return peak_of(lambda: deque(run(prepared), maxlen=0)) / prepared.memory_bytes
-
-
-def expect_no_growth(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Estimate costs at the starting number of clusters: runs of a few sweeps have no more."""
-    monkeypatch.setattr(memory, "limit_splits", lambda _, values: starting_clusters(values))
-
-
-def test_memory_covers_the_clusters_that_splits_add() -> None:
-    """Of 3 starting clusters a run makes the 16 that there are."""
-    relation = large_relation(1_000, 250, 20_000, 16, 16, 1).relation
-    assert relation.transposed.shape == (250, 1_000)
-    few = {"k_rows": 3, "k_cols": 3, "init": "spectral", "max_sweeps": 35}
-    prepared, alone = (prepare_run(relation, "cvb0", {**few, "split": split}) for split in (True, False))
-    compile_for(prepared)
-    peak = peak_of(lambda: deque(run(prepared), maxlen=0))
-    assert 1.3 * alone.memory_bytes < peak < 1.3 * prepared.memory_bytes
-    assert alone.sweep_seconds < prepared.sweep_seconds < 5.0
 
 
 @every_method
@@ -176,48 +127,6 @@ def test_little_memory_is_used_before_the_check(row: MethodSpec) -> None:
     size = sum(array.nbytes for array in CASES[row.model].arrays(data))
     prepare_run(data, row.name, values, model=row.model)  # what runs on the same data share
     assert peak_of(lambda: prepare_run(data, row.name, values, model=row.model)) < 3 * size
-
-
-@every_method
-def test_a_sweep_of_more_parts_is_estimated_to_take_longer(
-    row: MethodSpec, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The windows of a stream are short in any case."""
-    expect_no_growth(monkeypatch)
-    data = wide(row.model)[0]
-    sizes = [parameter.name for parameter in row.parameters if parameter.name.split("_")[0] == "k"]
-    few, many = (
-        prepare_run(data, row.name, dict.fromkeys(sizes, k), model=row.model).sweep_seconds for k in (4, 8)
-    )
-    assert few == many == 0.0 if row.streams else 0.0 < 1.5 * few < many < 60.0
-
-
-def test_held_out_entries_do_not_make_sweeps_look_long() -> None:
-    """They are many times the links here, and each costs far less than an object does."""
-    relation = large_relation(800, 1_000, 10_000, 8, 8, 1).relation
-    values = {"k_rows": 20, "k_cols": 20, "init": "random", "split": False}
-    prepared = prepare_run(relation, "cvb0", values, heldout=0.3)
-    compile_for(prepared)
-    state = prepared.algorithm.init(np.random.default_rng(0))
-    with one_thread():
-        prepared.algorithm.sweep(state, np.random.default_rng(1))
-        begin = time.thread_time()
-        prepared.algorithm.sweep(state, np.random.default_rng(1))
-    assert prepared.sweep_seconds < 10 * (time.thread_time() - begin)
-
-
-@methods_for("lda")
-def test_memory_of_large_counts_is_as_estimated(row: MethodSpec) -> None:
-    """Few words, many tokens: a sampler has a topic for each."""
-    last_of(built(row, usual(row)), 1)  # whatever is loaded at first use
-    data = Corpus.build(np.full((40, 50), 1_000, dtype=np.int64))
-    values = known(row, {"k": 3, "max_sweeps": 3, "burn_in": 1, "burn_in_epochs": 0.05, "epochs": 0.2})
-    assert peak_of(lambda: prepare_run(data, row.name, values, model=row.model)) < 200_000
-    prepared = prepare_run(data, row.name, values, model=row.model)
-    least = 12 * data.n_tokens if row.name == "gibbs" else 0
-    deque(run(prepared), maxlen=0)  # whatever a run loads at first use
-    peak = peak_of(lambda: deque(run(prepared), maxlen=0))
-    assert 0.3 * least <= peak <= 1.3 * prepared.memory_bytes + 500_000
 
 
 def peak_of(do: Callable[[], object]) -> int:

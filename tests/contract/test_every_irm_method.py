@@ -10,12 +10,12 @@ import pytest
 from acvb_core.core.clusters import order_by_size
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.spec import MethodSpec
-from acvb_core.data.relation import Network, Relation
+from acvb_core.data.relation import Relation
 from acvb_core.registry import model_row
-from acvb_core.samples.planted_relations import PlantedRelation, planted_relation, sparse_relation
-from tests.loops import for_each
+from acvb_core.samples.planted_relations import planted_relation, sparse_relation
 
-from .cases import CASES, built, course, data_of, last_of, methods_for, usual
+from .cases import CASES, built, course, data_of, last_of, methods_for
+from .cases_network import network_of
 from .test_every_method import assert_posterior
 
 every_method = methods_for("irm", "network")
@@ -30,33 +30,12 @@ PER_BLOCK = {
 }  # fmt: skip
 
 
-def network_of(truth: PlantedRelation, directed: bool) -> Relation:
-    """Return a square planted relation as a network; of links either way an undirected one makes one."""
-    links = truth.relation.ones.toarray() & ~np.eye(len(truth.row_clusters), dtype=bool)
-    return Relation.build(links, network=Network(directed))
-
-
 def drawn(row: MethodSpec) -> list[Relation]:
     """Return data of the method's model with clear clusters: of networks one of either kind."""
     if row.model == "irm":
         return [planted_relation(60, 50, 3, 3, 5).relation]
-    truth = sparse_relation(5, 60, 3, 0.3)
-    return [network_of(truth, directed) for directed in (True, False)]
-
-
-@every_method
-@for_each("sizes", [(2, 5), (5, 2)])
-def test_intervals_hold_the_mean_of_every_block(row: MethodSpec, sizes: tuple[int, int]) -> None:
-    """With a and b of at least one the posterior of a block is no U, and its mean is inside the central interval."""
-    relation = usual(row)
-    algorithm = built(
-        row, relation, k_rows=sizes[0], k_cols=sizes[1], hyper="fixed", a=1.0, b=1.0, init="random"
-    )
-    blocks = model_row(row.model).build(relation).tables(algorithm.posterior(last_of(algorithm)))["blocks"]
-    low, high = blocks["low_given_clusters"], blocks["high_given_clusters"]
-    assert (low <= blocks["mean"]).all()
-    assert (blocks["mean"] <= high).all()
-    assert (low < high).all()
+    links = sparse_relation(5, 60, 3, 0.3).relation.ones.toarray()
+    return [network_of(links | links.T, directed=directed) for directed in (True, False)]
 
 
 @every_method
@@ -71,15 +50,9 @@ def test_order_is_the_one_the_sweep_applied(row: MethodSpec) -> None:
         state = last_of(algorithm, 5)
         inner = getattr(state, "inner", state)
         rows = np.ascontiguousarray(inner.q["rows"][:, ::-1])
-        both = (slice(None, None, -1),) * inner.layout.axes.count(
-            "rows"
-        )  # the axes that are the rows' clusters
-        turned = replace(
-            inner,
-            q={**inner.q, "rows": rows},
-            ones=np.ascontiguousarray(inner.ones[both]),
-            entries=np.ascontiguousarray(inner.entries[both]),
-        )
+        both = (slice(None, None, -1),) * inner.layout.axes.count("rows")  # axes that are the rows' clusters
+        ones, entries = (np.ascontiguousarray(counts[both]) for counts in (inner.ones, inner.entries))
+        turned = replace(inner, q={**inner.q, "rows": rows}, ones=ones, entries=entries)
         start = turned if inner is state else replace(state, inner=turned)
         after, info = algorithm.sweep(start, np.random.default_rng(9))
         assert info.cluster_permutation is not None
