@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,12 @@ def comparison_table(
         for key in keys:
             sign = COLUMNS[key][2]
             if sign and key not in unmarked and (len(models) == 1 or key.startswith(_ACROSS)):
-                best[key] = _mark_highest(rows[key].to_numpy(dtype=float) * sign, _may_be_best(results, key))
+                eligible = np.array(
+                    [one.verdict is Verdict.CONVERGED for one in results]
+                    if key == "cpu_seconds"
+                    else [one.verdict is not Verdict.DIVERGED for one in results]
+                )
+                best[key] = _mark_highest(rows[key].to_numpy(dtype=float) * sign, eligible)
     titles = {key: COLUMNS[key][0] for key in keys}
     for model in models:
         titles |= {key: own[len(models) > 1] for key, own in model.display.titles.items() if key in titles}
@@ -150,19 +156,10 @@ def same_documents(results: Sequence[Result]) -> bool:
     return all(one is names[0] or np.array_equal(one, names[0]) for one in names[1:])
 
 
-def _may_be_best(results: Sequence[Result], key: str) -> NDArray[np.bool_]:
-    """Return which runs may have the best value of a column."""
-    if key == "cpu_seconds":
-        return np.array([result.verdict is Verdict.CONVERGED for result in results])
-    return np.array([result.verdict is not Verdict.DIVERGED for result in results])
-
-
 def _mark_highest(values: NDArray[np.float64], eligible: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which values are the highest of those eligible; none if fewer than two are."""
     allowed = eligible & np.isfinite(values)
-    if allowed.sum() < 2:
-        return np.zeros(len(values), dtype=bool)
-    top = values[allowed].max()
+    top = values[allowed].max(initial=-np.inf) if allowed.sum() > 1 else np.inf
     return allowed & np.isclose(values, top, rtol=1e-9, atol=0.0)
 
 
@@ -228,28 +225,19 @@ def agreement_tables(
     results: Sequence[Result], labels: Sequence[str], domain: str
 ) -> dict[str, pd.DataFrame]:
     """Return how alike the clusterings of a domain are, run by run: frames "ari" and "nmi"."""
-    clusters = clusters_of(results, domain)
-    n = len(clusters)
-    values = {measure: np.eye(n) for measure in ("ari", "nmi")}
-    for i in range(n):
-        for j in range(i):
-            scores = agreement(clusters[i], clusters[j])
-            for measure, matrix in values.items():
-                matrix[i, j] = matrix[j, i] = scores[measure]
-    names = list(labels)
+    clusters, names = clusters_of(results, domain), list(labels)
+    values = {measure: np.eye(len(clusters)) for measure in ("ari", "nmi")}
+    for i, j in combinations(range(len(clusters)), 2):
+        for measure, score in agreement(clusters[j], clusters[i]).items():
+            values[measure][i, j] = values[measure][j, i] = score
     return {name: pd.DataFrame(matrix, index=names, columns=names) for name, matrix in values.items()}
 
 
-#: Columns of the scores of runs that differ in their seeds: key of a comparison row -> title.
-SCORES = {
-    "cpu_seconds": "CPU s",
-    "lower_bound": "Lower bound",
-    "heldout_log_likelihood": "Held-out log likelihood",
-    "heldout_perplexity": "Held-out perplexity",
-    "heldout_skill": "Skill",
-    "heldout_averaged_skill": "Skill, averaged",
-    "heldout_explained": "Explained",
-}
+#: Scores that are summarised over runs that differ in their seeds, by their keys in `COLUMNS`.
+SCORES = (
+    "cpu_seconds", "lower_bound", "heldout_log_likelihood", "heldout_perplexity", "heldout_skill",
+    "heldout_averaged_skill", "heldout_explained",
+)  # fmt: skip
 #: Columns of samplers: whether chains from several seeds agree.
 R_HAT, EFFECTIVE_SIZE = "R-hat", "Effective samples"
 
@@ -302,8 +290,8 @@ def summarise_seeds(results: Sequence[Result], rows: pd.DataFrame) -> pd.DataFra
             [results[members[0]].prepared.row.label, *(f"{title}: {value}" for title, value in own.items())]
         )
         lines[name] = {"Runs": len(members)} | {
-            title: _write_spread(rows[key].to_numpy(dtype=float)[members])
-            for key, title in SCORES.items()
+            COLUMNS[key][0]: _write_spread(rows[key].to_numpy(dtype=float)[members])
+            for key in SCORES
             if key in rows and rows[key].notna().any()
         }
         lines[name] |= _describe_mixing([results[member] for member in members])

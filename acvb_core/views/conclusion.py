@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -29,7 +29,7 @@ def describe_runs(results: Sequence[Result], labels: Sequence[str], reference: i
         return ""
     if len(results) == 1:
         return describe_run(results[0])
-    sound = [at for at, result in enumerate(results) if result.verdict is not Verdict.DIVERGED]
+    sound = _list_sound(results)
     if not sound:
         return "All runs diverged: do not trust their answers."
     order, once = _rank_runs(results, sound), order_compared(results, reference)
@@ -56,10 +56,18 @@ def order_compared(results: Sequence[Result], reference: int | None = None) -> l
     `reference`: the run whose topics or features are looked for in the others; by default the one that predicts
       held-out data best, or the first.
     """
-    sound = [at for at, result in enumerate(results) if result.verdict is not Verdict.DIVERGED]
-    ranked = [*_rank_runs(results, sound), *sound]
-    first = [reference] if reference in sound else ranked[:1]
-    return _drop_copies(results, [*first, *(at for at in sound if at not in first)])
+    sound = _list_sound(results)
+    first = [reference] if reference in sound else [*_rank_runs(results, sound), *sound][:1]
+    kept: list[int] = []
+    for at in dict.fromkeys([*first, *sound]):
+        if not any(_is_copy(results[at], results[other]) for other in kept):
+            kept.append(at)
+    return kept
+
+
+def _list_sound(results: Sequence[Result]) -> list[int]:
+    """Return the places of the runs that did not diverge."""
+    return [at for at, result in enumerate(results) if result.verdict is not Verdict.DIVERGED]
 
 
 def describe_found(found: int, n: int, parts: tuple[str, str]) -> str:
@@ -79,9 +87,9 @@ def describe_found(found: int, n: int, parts: tuple[str, str]) -> str:
 
 def describe_run(result: Result) -> str:
     """Return the conclusion about one run: what it found, how it ended, how well it predicts."""
-    score = "" if result.snapshot.heldout is None else f"Held-out {_write_score(result, named=True)}"
-    if score:
-        score = f"{score}{_describe_average(result)} {_describe_baseline(result)}".rstrip()
+    score = ""
+    if result.snapshot.heldout is not None:
+        score = f"Held-out {_write_score(result)}{_describe_average(result)} {_describe_baseline(result)}".rstrip()
     full = ""
     if result.full_domains:
         domains = result.prepared.model_row.domains
@@ -109,9 +117,8 @@ def _describe_parts(result: Result, by: str = "") -> str:
 def _describe_end(result: Result) -> str:
     """Return how one run ended."""
     if result.verdict is Verdict.CONVERGED:
-        rest = ""
-        if result.snapshot.has_settled is False:
-            rest = f" after {result.snapshot.sweep:,} sweeps ({MOTION[False]})"
+        moving = result.snapshot.has_settled is False
+        rest = f" after {result.snapshot.sweep:,} sweeps ({MOTION[False]})" if moving else ""
         elsewhere = f" {ELSEWHERE.capitalize()}." if _depends_on_seed(result) else ""
         return f"Converged{rest}.{elsewhere}"
     if result.verdict is Verdict.DIVERGED:
@@ -125,20 +132,17 @@ def _describe_end(result: Result) -> str:
 
 def _rank_runs(results: Sequence[Result], sound: Sequence[int]) -> list[int]:
     """Return the positions of the runs that have comparable held-out scores, best first."""
-    scores = {}
-    for at in sound:
-        heldout = results[at].snapshot.heldout
-        if heldout is not None and np.isfinite(heldout.log_likelihood):
-            scores[at] = heldout.log_likelihood
+    scored = {at: results[at].snapshot.heldout for at in sound}
+    scores = {at: score.log_likelihood for at, score in scored.items() if score is not None}
+    scores = {at: score for at, score in scores.items() if np.isfinite(score)}
     if not same_split([results[at] for at in scores]):
         return []
     return sorted(scores, key=lambda at: -scores[at])
 
 
-def _write_score(result: Result, *, named: bool) -> str:
+def _write_score(result: Result) -> str:
     score = result.prepared.model_row.display.score
-    text = score.write(_score_of(result))
-    return f"{score.name} {text}" if named else text
+    return f"{score.name} {score.write(_score_of(result))}"
 
 
 def _score_of(result: Result) -> float:
@@ -167,16 +171,8 @@ def _describe_baseline(result: Result) -> str:
     return f"The {score.baseline_name} have {text}."
 
 
-def _drop_copies(results: Sequence[Result], places: Sequence[int]) -> list[int]:
-    """Return the places of runs that are no copies of one before: the same method and start, and the same bits."""
-    kept: list[int] = []
-    for at in places:
-        if not any(_is_copy(results[at], results[other]) for other in kept):
-            kept.append(at)
-    return kept
-
-
 def _is_copy(one: Result, other: Result) -> bool:
+    """Return whether two runs have the same method and start, and the same bits."""
     mine, theirs = one.prepared.spec, other.prepared.spec
     if (mine.model, mine.method) != (theirs.model, theirs.method):
         return False
@@ -192,12 +188,10 @@ def _depends_on_seed(result: Result) -> bool:
 
 def _describe_scores(results: Sequence[Result], labels: Sequence[str], order: Sequence[int]) -> str:
     """Return which run predicts best, and which are level with it."""
-    best, are_level = (
-        _score_of(results[order[0]]),
-        results[order[0]].prepared.model_row.display.score.are_level,
-    )
+    first = results[order[0]]
+    best, are_level = _score_of(first), first.prepared.model_row.display.score.are_level
     level = [labels[at] for at in order[1:] if are_level(best, _score_of(results[at]))]
-    text = _write_score(results[order[0]], named=True)
+    text = _write_score(first)
     if len(level) == len(order) - 1:
         return f"{'Both' if len(order) == 2 else 'All'} predict held-out data equally well ({text})."
     if level:
@@ -226,9 +220,8 @@ def _describe_agreement(chosen: Sequence[Result]) -> str:
     values = {name: measure_agreement(chosen, domain) for domain, name in widest.items()}
     grades = {name: _grade(value) for name, value in values.items()}
     if len(set(grades.values())) == 1:
-        what = [
-            f"{value:.2f} on {name}" if len(values) > 1 else f"{value:.2f}" for name, value in values.items()
-        ]
+        on = {name: f" on {name}" if len(values) > 1 else "" for name in values}
+        what = [f"{value:.2f}{on[name]}" for name, value in values.items()]
         return f"{number} {who} {next(iter(grades.values()))} (ARI {', '.join(what)})."
     each = [f"{grades[name]} on {name} (ARI {value:.2f})" for name, value in values.items()]
     return f"{number} {who} {_join(each)}."
@@ -264,21 +257,22 @@ def _grade(value: float) -> str:
 
 def _describe_ends(results: Sequence[Result], labels: Sequence[str]) -> list[str]:
     """Return which runs have not converged, which overfit, and which diverged."""
-    open_ended = [
-        label
-        for result, label in zip(results, labels, strict=True)
-        if result.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED)
-        and result.prepared.row.monitored is not None
-    ]
-    diverged = [
-        label for result, label in zip(results, labels, strict=True) if result.verdict is Verdict.DIVERGED
-    ]
+
+    def is_open(result: Result) -> bool:
+        cut_short = result.verdict in (Verdict.MAX_SWEEPS, Verdict.STOPPED)
+        return cut_short and result.prepared.row.monitored is not None
+
     # A sentence that begins with a name of a run could begin with a small letter.
-    sentences = [f"Not converged: {_join(open_ended)}."] if open_ended else []
-    over = [label for result, label in zip(results, labels, strict=True) if result.heldout_peak is not None]
-    if over:
-        sentences.append(f"Overfitting (better held-out score in earlier sweeps): {_join(over)}.")
-    return [*sentences, f"Left out, as diverged: {_join(diverged)}."] if diverged else sentences
+    kinds: dict[str, Callable[[Result], bool]] = {
+        "Not converged": is_open,
+        "Overfitting (better held-out score in earlier sweeps)": lambda one: one.heldout_peak is not None,
+        "Left out, as diverged": lambda one: one.verdict is Verdict.DIVERGED,
+    }
+    named = {
+        text: [label for result, label in zip(results, labels, strict=True) if holds(result)]
+        for text, holds in kinds.items()
+    }
+    return [f"{text}: {_join(names)}." for text, names in named.items() if names]
 
 
 def _join(names: Sequence[str]) -> str:
