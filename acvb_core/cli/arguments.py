@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from acvb_core.cli.parser import Parser
@@ -65,12 +65,10 @@ _ON_DISK = Option(
     help="Methods that stream: FILE is read to this folder and kept there, and used again as long as it is the same "
     "(default: a folder that is removed at the end, if FILE is large).",
 )  # fmt: skip
-#: Arguments that only one kind of data has and that do not say how FILE is read.
+#: Arguments that do not say how FILE is read, and the kind of data that has them.
 _FURTHER = {
-    "relation": ["labels", "links"],
-    "corpus": ["on_disk", "start", "heldout_documents"],
-    "table": [],
-}
+    "labels": "relation", "links": "relation", "on_disk": "corpus", "start": "corpus", "heldout_documents": "corpus",
+}  # fmt: skip
 _TYPES = {"column": parse_column, "columns": parse_columns, "words": parse_words, "number": parse_threshold}
 _METAVARS = {"column": "COLUMN", "columns": "A,B,…", "words": "A,B,…", "file": "FILE"}
 
@@ -149,19 +147,18 @@ def reader_options(arguments: argparse.Namespace, kind: str) -> dict[str, Any]:
 
     Raises ParameterError: a flag, or the format, is for another kind of data.
     """
-    own = _OPTIONS[kind]
-    for other in KINDS:
-        if other != kind:
-            for flag in _typed_flags(arguments, other, own, _FORMATS.get(kind, ())):
-                raise ParameterError(
-                    f"{flag} is for a {other}, but FILE is to be read as a {kind}. Leave it out, or give "
-                    f"--model {MODEL_FOR[other]}."
-                )
-    options = typed_options(arguments, [name for name, row in own.items() if not row.beyond])
+    for flag, kinds, _ in _typed_flags(arguments):
+        if kind not in kinds:
+            raise ParameterError(
+                f"{flag} is for a {kinds[0]}, but FILE is to be read as a {kind}. Leave it out, or give "
+                f"--model {MODEL_FOR[kinds[0]]}."
+            )
+    options = typed_options(arguments, [name for name, row in _OPTIONS[kind].items() if not row.beyond])
     known = {parameter.name: parameter for parameter in TOKENISER_PARAMETERS}
     settings = {
         name: parse_setting(known[name], value) if name in known else value
-        for name, value in _tokeniser_settings(arguments).items()
+        for dest, value in vars(arguments).items()
+        if value is not None and (name := dest.removeprefix(TOKENISER)) != dest
     }
     return options | ({"tokeniser": Tokeniser.from_dict(settings)} if settings else {})
 
@@ -171,34 +168,28 @@ def refuse_reader_flags(arguments: argparse.Namespace, kind: str, what: str = "A
 
     Raises ParameterError: a flag says how to read FILE, or is for another kind of data.
     """
-    flags = ["--" + name for name in typed_options(arguments, _SHARED)]
-    for one in KINDS:
-        beyond = [name for name, row in _OPTIONS[one].items() if row.beyond and name != "broken"] + _FURTHER[
-            one
-        ]
-        for flag in _flags(arguments, beyond):
-            if one not in (kind, "relation"):
-                raise ParameterError(f"{flag} is for a {one}; {arguments.file} is a {kind}.")
-        flags += _typed_flags(arguments, one, beyond if one == kind else ())
-    if flags:
-        raise ParameterError(f"{what} is read as it is; leave {flags[0]} out.")
+    for flag, kinds, is_beyond in _typed_flags(arguments):
+        if is_beyond and kind not in kinds and "relation" not in kinds:
+            raise ParameterError(f"{flag} is for a {kinds[0]}; {arguments.file} is a {kind}.")
+        if not is_beyond or kind not in kinds:
+            raise ParameterError(f"{what} is read as it is; leave {flag} out.")
 
 
-def _typed_flags(
-    arguments: argparse.Namespace, kind: str, allowed: Iterable[str], formats: Iterable[str] = ()
-) -> list[str]:
-    """Return the flags that were typed and that one kind of data has, but for those of some options and formats."""
-    skipped = {*allowed, *_SHARED}
-    flags = _flags(arguments, [name for name in (*_OPTIONS[kind], *_FURTHER[kind]) if name not in skipped])
-    if arguments.format in _FORMATS.get(kind, ()) and arguments.format not in formats:
-        flags.append(f"--format {arguments.format}")
-    if kind == "corpus":
-        flags += [flag_of(name) for name in _tokeniser_settings(arguments)]
-    return flags
-
-
-def _flags(arguments: argparse.Namespace, names: Iterable[str]) -> list[str]:
-    return [flag_of(name, value) for name, value in typed_options(arguments, names).items()]
+def _typed_flags(arguments: argparse.Namespace) -> Iterator[tuple[str, Sequence[str], bool]]:
+    """Yield the flags that were typed about FILE, the kinds of data that have each, and if read data have it too."""
+    for name, value in vars(arguments).items():
+        row = find_option(name)
+        if value is None:
+            continue
+        if name.startswith(TOKENISER):
+            yield flag_of(name.removeprefix(TOKENISER)), ("corpus",), False
+        elif name == "format":
+            kinds = [kind for kind, names in _FORMATS.items() if value in names]
+            yield f"--format {value}", kinds or KINDS, False
+        elif name in _FURTHER:
+            yield flag_of(name, value), (_FURTHER[name],), True
+        elif row is not None:
+            yield flag_of(name, value), row.kinds, row.beyond and name != "broken"
 
 
 def flag_of(name: str, value: Any = None) -> str:
@@ -219,102 +210,137 @@ def typed_options(arguments: argparse.Namespace, names: Iterable[str]) -> dict[s
     return {name: typed[name] for name in names if typed.get(name) is not None}
 
 
-def _tokeniser_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    return {
-        name.removeprefix(TOKENISER): value
-        for name, value in vars(arguments).items()
-        if name.startswith(TOKENISER) and value is not None
-    }
+def add_flags(to: Parser, *names: str) -> None:
+    """Add flags of `_FLAGS`."""
+    for name in names:
+        to.add_argument("--" + name.split("@")[0], **_FLAGS[name])
 
 
-def _add_app(app: Parser) -> None:
-    app.add_argument(
-        "--port", type=parse_port, default=8501, metavar="N", help="port to listen on (default: 8501)"
-    )
-    app.add_argument(
-        "--host",
-        default="127.0.0.1",
-        metavar="ADDRESS",
-        help="address or name of this machine to listen on (default: 127.0.0.1, for this machine only); 0.0.0.0 "
-        "listens on all addresses. Whoever reaches the address can use the app, unless it asks to sign in: see "
+# fmt: off
+_SCHEDULER = "on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786 (default: ACVB_SCHEDULER, else this "
+_COUNT: dict[str, Any] = {"type": parse_count, "metavar": "N"}
+_PORT: dict[str, Any] = {"type": parse_port, "metavar": "N"}
+_SEED: dict[str, Any] = {"type": int, "default": 0}
+_SHARE: dict[str, Any] = {"type": parse_number, "metavar": "SHARE"}
+_ADDRESS: dict[str, Any] = {"metavar": "ADDRESS", "default": "127.0.0.1"}
+#: Flags of one command or several; behind an @ the command whose flag of this name differs from that of others.
+_FLAGS: dict[str, dict[str, Any]] = {
+    "port@app": {**_PORT, "default": 8501, "help": "port to listen on (default: 8501)"},
+    "host@app": {
+        **_ADDRESS, "help": "address or name of this machine to listen on (default: 127.0.0.1, for this machine only); "
+        "0.0.0.0 listens on all addresses. Whoever reaches the address can use the app, unless it asks to sign in: see "
         "docs/serving.md",
-    )
-    app.add_argument(
-        "--allow",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="a further name that browsers may open the app by, such as that of a reverse proxy: example.org, or "
+    },
+    "allow": {
+        "action": "append", "default": [], "metavar": "NAME",
+        "help": "a further name that browsers may open the app by, such as that of a reverse proxy: example.org, or "
         "example.org:8443 for another port than 80 and 443; can be given several times (default: only 127.0.0.1, "
         "localhost, [::1] and the --host are served)",
-    )
-    text = "offer to compute runs on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786 (default: "
-    app.add_argument("--scheduler", metavar="ADDRESS", help=f"{text}ACVB_SCHEDULER, else this machine alone)")
-
-
-def _add_cluster(cluster: Parser) -> None:
-    add = cluster.add_argument
-    add("--workers", type=parse_count, default=2, metavar="N", help="worker processes (default: 2)")
-    text = "runs that a worker computes at once (default: the cores of this machine are shared between the workers)"
-    add("--threads", type=parse_count, metavar="N", help=text)
-    text = "address to listen on (default: 127.0.0.1, for this machine only)"
-    add("--host", default="127.0.0.1", metavar="ADDRESS", help=text)
-    text = "port of the scheduler (default: 8786)"
-    add("--port", type=parse_port, default=8786, metavar="N", help=text)
-    text = "port of Dask's dashboard (default: 8787)"
-    add("--dashboard-port", type=parse_port, default=8787, metavar="N", help=text)
-    text = "with another --host: nobody who reaches it is to be kept out"
-    add("--trust-network", action="store_true", help=text)
+    },
+    "scheduler@app": {"metavar": "ADDRESS", "help": f"offer to compute runs {_SCHEDULER}machine alone)"},
+    "workers": {**_COUNT, "default": 2, "help": "worker processes (default: 2)"},
+    "threads@cluster": {
+        **_COUNT, "help": "runs that a worker computes at once (default: the cores of this machine are shared between "
+        "the workers)",
+    },
+    "host": {**_ADDRESS, "help": "address to listen on (default: 127.0.0.1, for this machine only)"},
+    "port": {**_PORT, "default": 8786, "help": "port of the scheduler (default: 8786)"},
+    "dashboard-port": {**_PORT, "default": 8787, "help": "port of Dask's dashboard (default: 8787)"},
+    "trust-network": {
+        "action": "store_true", "help": "with another --host: nobody who reaches it is to be kept out",
+    },
+    "method": {
+        "help": f"one of {', '.join(dict.fromkeys(row.name for row in METHODS))} (default: acvb0; of tables fab)",
+    },
+    "seed": {**_SEED, "help": "of the inference (default: 0)"},
+    "restarts": {
+        **_COUNT, "default": 1,
+        "help": "runs from N seeds that count up from --seed and race: the half with the worse lower bound (without "
+        "one, as in streams, the worse leave-one-out likelihood; of latent features, which need --heldout for it, the "
+        "worse held-out likelihood) is given up at 20 sweeps, half of the rest at 40, and so on; the winner is "
+        "reported (default: 1)",
+    },
+    "start": {
+        "metavar": "MODEL", "help": "topics: continue from those of an earlier run: its folder, or the model.npz in "
+        "it; words are matched by name, new ones are added by methods that stream",
+    },
+    "methods": {
+        "type": parse_names, "metavar": "A,B,…",
+        "help": "methods, with commas between (default: acvb0,cvb0,vb; of tables fab,em,vb)",
+    },
+    "seeds": {
+        "type": parse_seeds, "default": [0], "metavar": "N",
+        "help": "number of seeds, counted from 0, or the seeds themselves, with commas between (default: 1)",
+    },
+    "splits": {
+        **_COUNT, "default": 10, "help": "runs of each method, each with a split and a seed of its own that all "
+        "methods share (default: 10)",
+    },
+    "seed@experiment": {
+        **_SEED, "help": "of the first split and the runs on it; the next split has the next one (default: 0)",
+    },
+    "restarts@experiment": {
+        **_COUNT, "default": 1, "help": "runs that race for each run of the experiment, as for `acvb fit` (default: 1)",
+    },
+    "score": {
+        "default": "heldout_log_likelihood", "metavar": "NAME",
+        "help": "held-out score that decides (default: heldout_log_likelihood)",
+    },
+    "method@tune": {
+        "default": "scvb0",
+        "help": f"one of {', '.join(row.name for row in METHODS if row.tuned)} (default: scvb0)",
+    },
+    "seed@tune": {**_SEED, "help": "of the runs and of the choice of trials (default: 0)"},
+    "trials": {
+        **_COUNT, "default": 30,
+        "help": "runs, each of one epoch unless --epochs says otherwise: first the defaults, then settings spread "
+        "evenly, then the most promising ones; a setting that is typed is held (default: 30)",
+    },
+    "completion": {
+        "action": "store_true",
+        "help": "also score how well four fifths of each document's words predict the rest",
+    },
+    "out@transform": {"metavar": "CSV", "help": "file to write the table to (default: standard output)"},
+    "links": {
+        "type": int, "metavar": "N", "help": "relation: also write the N unknown and the N unlinked pairs that are "
+        "most likely links (links.csv), and the N most surprising links (surprising.csv)",
+    },
+    "check-memory": {
+        "action": argparse.BooleanOptionalAction, "default": True,
+        "help": "refuse to start a run that needs more memory than is free (default: yes)",
+    },
+    "heldout-seed": {**_SEED, "help": "of the held-out split (default: 0)"},
+    "out": {
+        "metavar": "DIR", "help": "folder to write the results to: run.json, history.csv, the tables of the model, "
+        "posterior.npz; of topics also model.npz, to continue from",
+    },
+    "threads": {
+        **_COUNT, "help": "threads of this machine that compute a run of topics; the result is the same (default: "
+        "ACVB_THREADS, else one a core)",
+    },
+    "scheduler": {"metavar": "ADDRESS", "help": f"compute {_SCHEDULER}machine)"},
+    "quiet": {"action": "store_true", "help": "no progress on stderr"},
+}
+# fmt: on
 
 
 def _add_fit(fit: Parser) -> None:
     add_reading(fit)
-    names = ", ".join(dict.fromkeys(row.name for row in METHODS))
-    fit.add_argument("--method", help=f"one of {names} (default: acvb0; of tables fab)")
-    fit.add_argument("--seed", type=int, default=0, help="of the inference (default: 0)")
-    fit.add_argument(
-        "--restarts",
-        type=parse_count,
-        default=1,
-        metavar="N",
-        help="runs from N seeds that count up from --seed and race: the half with the worse lower bound (without one, "
-        "as in streams, the worse leave-one-out likelihood; of latent features, which need --heldout for it, "
-        "the worse held-out likelihood) is given up at 20 sweeps, half of the rest at 40, and so on; the winner is "
-        "reported (default: 1)",
-    )
-    fit.add_argument(
-        "--start",
-        metavar="MODEL",
-        help="topics: continue from those of an earlier run: its folder, or the model.npz in it; words are matched by "
-        "name, new ones are added by methods that stream",
-    )
+    add_flags(fit, "method", "seed", "restarts", "start")
     _add_run(fit)
-    _add_links(fit)
+    add_flags(fit, "links")
 
 
 def _add_compare(compare: Parser) -> None:
     add_reading(compare)
-    text = "methods, with commas between (default: acvb0,cvb0,vb; of tables fab,em,vb)"
-    compare.add_argument("--methods", type=parse_names, metavar="A,B,…", help=text)
-    text = "number of seeds, counted from 0, or the seeds themselves, with commas between (default: 1)"
-    compare.add_argument("--seeds", type=parse_seeds, default=[0], metavar="N", help=text)
+    add_flags(compare, "methods", "seeds")
     _add_run(compare)
-    _add_links(compare)
+    add_flags(compare, "links")
 
 
 def _add_experiment(experiment: Parser) -> None:
     add_reading(experiment)
-    add = experiment.add_argument
-    text = "methods, with commas between (default: acvb0,cvb0,vb; of tables fab,em,vb)"
-    add("--methods", type=parse_names, metavar="A,B,…", help=text)
-    text = "runs of each method, each with a split and a seed of its own that all methods share (default: 10)"
-    add("--splits", type=parse_count, default=10, metavar="N", help=text)
-    text = "of the first split and the runs on it; the next split has the next one (default: 0)"
-    add("--seed", type=int, default=0, help=text)
-    text = "runs that race for each run of the experiment, as for `acvb fit` (default: 1)"
-    add("--restarts", type=parse_count, default=1, metavar="N", help=text)
-    text = "held-out score that decides (default: heldout_log_likelihood)"
-    add("--score", default="heldout_log_likelihood", metavar="NAME", help=text)
+    add_flags(experiment, "methods", "splits", "seed@experiment", "restarts@experiment", "score")
     title = "settings of the methods; several values of one, with commas between, are varied"
     _add_run(experiment, heldout="0.1, unless --heldout-documents is given", settings=title)
     experiment.set_defaults(several=True, heldout=None)
@@ -322,39 +348,23 @@ def _add_experiment(experiment: Parser) -> None:
 
 def _add_tune(tune: Parser) -> None:
     add_reading(tune)
-    names = ", ".join(row.name for row in METHODS if row.tuned)
-    tune.add_argument("--method", default="scvb0", help=f"one of {names} (default: scvb0)")
-    text = "of the runs and of the choice of trials (default: 0)"
-    tune.add_argument("--seed", type=int, default=0, help=text)
-    tune.add_argument(
-        "--trials",
-        type=parse_count,
-        default=30,
-        metavar="N",
-        help="runs, each of one epoch unless --epochs says otherwise: first the defaults, then settings spread evenly, "
-        "then the most promising ones; a setting that is typed is held (default: 30)",
-    )
+    add_flags(tune, "method@tune", "seed@tune", "trials")
     _add_run(tune, "0.02, unless --heldout is given")
-    _add_links(tune)
+    add_flags(tune, "links")
 
 
 def _add_read(read: Parser) -> None:
     add_corpus(read, "", "it may be larger than the memory", texts=True)
     text = "where to keep it; `acvb fit FOLDER` continues from there"
     read.add_argument("folder", metavar="FOLDER", help=text)
-    read.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    add_flags(read, "quiet")
 
 
 def _add_transform(transform: Parser) -> None:
     text = f"folder that `acvb fit --model {MODEL_FOR['corpus']} … --out` wrote, or the model.npz in it; texts are cut "
-    text += "as its were"
-    transform.add_argument("folder", metavar="RUN", help=text)
+    transform.add_argument("folder", metavar="RUN", help=f"{text}as its were")
     add_corpus(transform, "documents: ", "or sample:NAME", texts=False)
-    text = "also score how well four fifths of each document's words predict the rest"
-    transform.add_argument("--completion", action="store_true", help=text)
-    transform.add_argument(
-        "--out", metavar="CSV", help="file to write the table to (default: standard output)"
-    )
+    add_flags(transform, "completion", "out@transform")
 
 
 def _add_run(
@@ -366,39 +376,13 @@ def _add_run(
     default = f"a sample's own, else {of_relations}, as --domains says; {streaming} for a corpus on disk; "
     add = to.add_argument
     add("--model", help=f"{models} (default: {default}that of the method, where only one has it)")
-    add(
-        "--heldout",
-        type=parse_number,
-        default=0.0,
-        metavar="SHARE",
-        help="share of the observed entries, of each document's words, or of a table's known cells, to hold out and "
-        f"score; at most {MAX_ENTRIES:,} entries or cells (default: {heldout})",
-    )
-    add(
-        "--heldout-documents",
-        type=parse_number,
-        metavar="SHARE",
-        help="corpus: share of whole documents to hold out instead; four fifths of the words of each are seen, "
-        f"the others are to be predicted (default: {documents})",
-    )
-    text = "refuse to start a run that needs more memory than is free (default: yes)"
-    add("--check-memory", action=argparse.BooleanOptionalAction, default=True, help=text)
-    add("--heldout-seed", type=int, default=0, help="of the held-out split (default: 0)")
-    text = "folder to write the results to: run.json, history.csv, the tables of the model, posterior.npz; "
-    add("--out", metavar="DIR", help=f"{text}of topics also model.npz, to continue from")
-    text = "threads of this machine that compute a run of topics; the result is the same (default: ACVB_THREADS, else "
-    add("--threads", type=parse_count, metavar="N", help=f"{text}one a core)")
-    text = "compute on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786 (default: ACVB_SCHEDULER, "
-    add("--scheduler", metavar="ADDRESS", help=f"{text}else this machine)")
-    add("--quiet", action="store_true", help="no progress on stderr")
+    text = "share of the observed entries, of each document's words, or of a table's known cells, to hold out and "
+    text += f"score; at most {MAX_ENTRIES:,} entries or cells (default: {heldout})"
+    add("--heldout", default=0.0, help=text, **_SHARE)
+    text = "corpus: share of whole documents to hold out instead; four fifths of the words of each are seen, the "
+    add("--heldout-documents", help=f"{text}others are to be predicted (default: {documents})", **_SHARE)
+    add_flags(to, "check-memory", "heldout-seed", "out", "threads", "scheduler", "quiet")
     add_method_settings(group_adder(to, settings))
-
-
-def _add_links(to: Parser) -> None:
-    text = "relation: also write the N unknown and the N unlinked pairs that are most likely links (links.csv), and "
-    to.add_argument(
-        "--links", type=int, metavar="N", help=f"{text}the N most surprising links (surprising.csv)"
-    )
 
 
 #: Name of a command -> what adds its flags.
@@ -409,8 +393,10 @@ ADDERS: dict[str, Callable[[Parser], None]] = {
     "tune": _add_tune,
     "read": _add_read,
     "transform": _add_transform,
-    "cluster": _add_cluster,
-    "app": _add_app,
+    "cluster": lambda to: add_flags(
+        to, "workers", "threads@cluster", "host", "port", "dashboard-port", "trust-network"
+    ),
+    "app": lambda to: add_flags(to, "port@app", "host@app", "allow", "scheduler@app"),
 }
 #: A reading function.
 _READER = re.compile(rf"\bload_({'|'.join(MODEL_FOR)})\b")
