@@ -6,12 +6,7 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache, partial
@@ -34,11 +29,11 @@ from playwright.sync_api import (
 
 from acvb_core.store.runs import RunStore
 from tests.browser.steps import WAIT_MS, address_of, rows_that_say, run_example, settled, stop_run, visit
+from tests.server.running import SECONDS, start_server
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "test-output"
 CALL_REPORT = pytest.StashKey[pytest.TestReport]()
-START_SECONDS = 180.0
 #: What the server's libraries log where a page is left while its connection is being made.
 _LEFT = re.compile(
     r"Exception in ASGI application\n(?:(?!Exception in ASGI application|acvb_core/).)*?"
@@ -113,54 +108,18 @@ def pytest_runtest_makereport(
     return report
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_until_healthy(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            pytest.fail(f"the app ended with code {process.returncode}:\n{log.read_text()}")
-        try:
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
-                if answer.read() == b"ok":
-                    return
-        except (OSError, urllib.error.URLError):
-            pass
-        time.sleep(0.05)
-    pytest.fail(f"the app did not answer within {START_SECONDS:.0f} s:\n{log.read_text()}")
-
-
 @contextmanager
 def running_app(folder: Path, warms_up: bool = False) -> Iterator[str]:
-    """Run the app with `folder` as its home until the block ends, and give its address.
+    """Run the app with `folder` for its files until the block ends, and give its address.
 
-    Unless it warms up, it reads a kernel only when a run needs it.
     Fails when the app ends by itself, or writes a traceback or the key of a workspace to its log.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    log = folder / "server.log"
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    path = [os.environ.get("PYTHONPATH", ""), *([] if warms_up else [str(ROOT / "tests" / "server")])]
-    with log.open("ab") as out:
-        process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env={**os.environ, "ACVB_HOME": str(folder / "home"), "PYTHONPATH": os.pathsep.join(path)},
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+    server = start_server(folder, is_watched=False, warms_up=warms_up)
+    process, log = server.process, server.log
     ended_early = False
     try:
-        wait_until_healthy(url, process, log)
-        yield url
+        yield f"http://127.0.0.1:{server.port}"
         ended_early = process.poll() is not None
     except BaseException as error:
         error.add_note(f"The app wrote:\n{log.read_text()}")
@@ -168,7 +127,7 @@ def running_app(folder: Path, warms_up: bool = False) -> Iterator[str]:
     finally:
         process.terminate()
         try:
-            process.wait(START_SECONDS)  # it saves what runs
+            process.wait(SECONDS)  # it saves what runs
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

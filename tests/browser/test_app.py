@@ -26,7 +26,6 @@ from tests.browser.steps import (
     run_example,
     run_rows,
     screenshot,
-    select_run,
     settled,
     start_runs,
     stop_run,
@@ -37,9 +36,6 @@ from tests.browser.steps import (
 
 PALE = """() => [...document.querySelectorAll('.st-key-curves .scatterlayer .trace')]
   .filter((curve) => curve.style.filter.includes('opacity')).length"""
-#: The least opacity of a curve.
-FAINTEST = """() => Math.min(...[...document.querySelectorAll('.st-key-curves .scatterlayer .trace')]
-  .map((curve) => Number(/opacity\\((.*)\\)/.exec(curve.style.filter)?.[1] ?? 1)))"""
 LAST_X = """() => {
   const plot = document.querySelector('.st-key-curves .js-plotly-plot');
   return Math.max(...plot._fullData.filter((t) => t.xaxis === 'x').map((t) => t.x[t.x.length - 1] ?? 0));
@@ -279,26 +275,6 @@ def test_reload_and_direct_address_of_a_page(open_page: OpenPage, comparison: st
         page.reload()
         expect(rows_that_say(page, "converged")).to_have_count(3)
         wait_for(page, f"({POINTS})() > 5")
-
-
-def test_curves_are_paler_only_while_another_run_is_pointed_at_or_selected(
-    open_page: OpenPage, comparison: str
-) -> None:
-    with open_page() as page:
-        page.goto(comparison)
-        visit(page, "Run")
-        wait_for(page, f"({POINTS})() > 5")
-        settled(page)
-        name = page.locator(".st-key-curves .legend .traces").first
-        # The pointer may only be on its way over the name.
-        over = "name.dispatchEvent(new Event('pointerover', { bubbles: true }))"
-        assert name.evaluate(f"(name) => {{ {over}; return ({FAINTEST})(); }}") == 1
-        wait_for(page, f"() => ({FAINTEST})() === 0.4")
-        name.dispatch_event("pointerout", {"relatedTarget": None})  # the pointer leaves the window
-        wait_for(page, f"() => ({FAINTEST})() === 1")
-        for faintest in (0.4, 1):  # a run that is selected, and taken back
-            select_run(page, "VB ·")
-            wait_for(page, f"() => ({FAINTEST})() === {faintest}")
 
 
 def test_blocks_and_compare_show_the_runs_and_files_can_be_taken(

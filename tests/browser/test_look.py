@@ -174,17 +174,3 @@ def test_no_page_is_long_and_the_curves_of_fifteen_runs_are_on_the_first_screen(
                 top = wait_for(page, CURVES_TOP)
                 assert top < 500, top
         assert max(long.values()) <= 2_500, long
-
-
-def test_a_deleted_experiment_is_off_the_page(open_page: OpenPage, address: str) -> None:
-    with open_page() as page:
-        page.goto(address)
-        visit(page, "Experiments")
-        shown = page.locator("[class*='st-key-experiment_'].stVerticalBlock").filter(
-            has_text="southern women"
-        )
-        expect(shown.first).to_be_visible()
-        settled(page)
-        shown.get_by_role("button", name="Delete").click()
-        page.get_by_test_id("stPopoverBody").get_by_role("button", name="Delete").click()
-        expect(shown).to_have_count(0)

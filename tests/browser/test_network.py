@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import random
-import re
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -12,17 +11,14 @@ from playwright.sync_api import Page, expect
 from tests.browser.steps import (
     POINTS,
     WAIT_MS,
-    OpenPage,
     bring,
     cells,
     choose,
     choose_methods,
-    no_page_is_wider,
     no_wider_than_its_window,
     plot,
     press,
     rows_that_say,
-    run_example,
     run_rows,
     screenshot,
     settled,
@@ -142,39 +138,3 @@ def test_a_graph_file_is_sorted_drawn_and_its_missing_links_are_taken_away(
     assert inside > 15
     page.get_by_role("tab", name="Most surprising links").click()
     expect(table(page, "Block probability").last).to_be_visible()
-
-
-def until_nothing_runs(page: Page) -> None:
-    expect(page.get_by_test_id("stSidebar").get_by_text("Nothing is running")).to_be_visible(timeout=WAIT_MS)
-    settled(page)
-
-
-def test_one_clustering_and_two_are_held_against_each_other_on_pages_that_fit_their_window(
-    open_page: OpenPage, server: str
-) -> None:
-    with open_page(1280, 900) as page:
-        page.goto(server)
-        run_example(page, "Find the clusters of a network")
-        page.get_by_text("New runs").click()
-        settled(page)  # a press while the form is drawn anew is lost
-        press(page, "Two clusterings, rows and columns apart")
-        expect(
-            page.get_by_role("spinbutton", name=re.compile("^Starting number of column clusters"))
-        ).to_be_visible()
-        start_three(page)
-        until_nothing_runs(page)
-        expect(rows_that_say(page, "two clusterings")).to_have_count(3)
-        expect(rows_that_say(page, "one clustering")).not_to_have_count(0)
-        page.set_viewport_size({"width": 1440, "height": 900})  # as wide as the table with all its scores
-        visit(page, "Compare")
-        expect(page.get_by_text("held-out scores are of the same pairs")).to_be_visible()
-        assert len(cells(table(page, "AUC"))) == 6
-        press(page, "Blocks")
-        plot(page, "compare_matrix_0")
-        page.set_viewport_size({"width": 1280, "height": 900})
-        visit(page, "Run")
-        page.get_by_text("New runs").click()
-        start_three(page)
-        expect(rows_that_say(page, "seed 0 (2)")).to_have_count(3)
-        until_nothing_runs(page)
-        no_page_is_wider(page, ("Run", "Compare"), ((900, 800),))

@@ -25,8 +25,6 @@ from tests.browser.steps import (
     wait_for,
 )
 
-WIDTHS = """key => [...document.querySelectorAll(`.st-key-${key} .js-plotly-plot`)]
-  .map((plot) => [Math.floor(plot._fullLayout.width), plot.closest(`.st-key-${key}`).clientWidth])"""
 NAMES = """() => [...document.querySelectorAll('.st-key-agreement_ari .js-plotly-plot .xtick text')]
   .map((name) => name.textContent)"""
 #: What a browser says when another of its tabs is chosen, and when this one is chosen again.
@@ -34,32 +32,6 @@ LEAVE_OR_COME_BACK = """(hidden) => {
   Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
   document.dispatchEvent(new Event('visibilitychange'));
 }"""
-
-
-def open_tab(page: Page, name: str) -> None:
-    tab = page.get_by_role("tab", name=name, exact=True)
-    tab.click()
-    expect(tab).to_have_attribute("aria-selected", "true")
-    settled(page)
-
-
-def test_a_figure_is_drawn_anew_when_its_tab_is_opened_again(open_page: OpenPage, example: Example) -> None:
-    with open_page(1440, 900) as page:
-        page.goto(example("Find the clusters of a network"))
-        visit(page, "Compare")
-        press(page, "Agreement")
-        plot(page, "agreement_ari")
-        settled(page)
-        ((before, _),) = page.evaluate(WIDTHS, "agreement_ari")
-        assert page.evaluate(WIDTHS, "agreement_nmi") == []  # what is not in sight is not drawn
-        open_tab(page, "Mutual information")
-        ((drawn, room),) = page.evaluate(WIDTHS, "agreement_nmi")
-        assert drawn == before
-        page.set_viewport_size({"width": 1024, "height": 900})
-        open_tab(page, "Rand index")
-        ((drawn, room),) = page.evaluate(WIDTHS, "agreement_ari")
-        assert 0.9 * room < drawn <= room < before  # for the window as it is now
-        expect(page.locator(".st-key-agreement_ari .js-plotly-plot")).to_be_visible()
 
 
 def test_figures_follow_another_tab_when_their_own_is_seen_again(
@@ -104,53 +76,6 @@ def uses(page: Page, title: str) -> None:
     """See that the Data page, and the sidebar of any page, show these data."""
     expect(page.get_by_role("combobox", name="Data", exact=True)).to_have_value(title)
     settled(page)
-
-
-def test_each_tab_keeps_its_data(page: Page, open_page: OpenPage, server: str) -> None:
-    """Two tabs of one browser: reload, Back, a copied link and Start are about the data that the tab shows."""
-    women, karate = "Southern women", "Karate club"
-    use_sample(page, women)
-    first = page.url
-    other = page.context.new_page()
-    other.goto(server)
-    use_sample(other, karate, "Network")
-    assert re.findall("ws=[0-9a-f]+", other.url) == re.findall("ws=[0-9a-f]+", first)
-    visit(page, "Run")
-    uses(page, women)
-    page.reload()
-    uses(page, women)
-    start_runs(page, "Start ACVB0")
-    expect(run_rows(page)).to_have_count(1)
-    expect(page.get_by_test_id("stSidebar").get_by_text("18 × 14")).to_be_visible()
-    visit(other, "Run")
-    uses(other, karate)
-    expect(run_rows(other)).to_have_count(0)
-
-    choose(other, "Data", women)
-    expect(run_rows(other)).to_have_count(1)
-    other.go_back()
-    uses(other, karate)
-    expect(run_rows(other)).to_have_count(0)
-    other.go_forward()
-    uses(other, women)
-    visit(other, "Guide")
-    uses(other, women)
-    other.goto(first)
-    uses(other, women)
-    other.close()
-
-    page.get_by_role("link", name="Home").click()
-    expect(page.get_by_role("heading", level=1, name="ACVB")).to_be_visible()
-    settled(page)
-    page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
-    expect(page.get_by_test_id("stCode")).to_have_count(2)
-    view, _ = page.get_by_test_id("stCode").locator("code").all_inner_texts()
-    page.keyboard.press("Escape")
-    visit(page, "Data")
-    choose(page, "Data", karate)
-    with open_page() as mailed:
-        mailed.goto(view)
-        uses(mailed, women)
 
 
 def run_shown(page: Page) -> str:

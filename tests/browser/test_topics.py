@@ -231,37 +231,6 @@ def test_documents_are_opened_tinted_and_taken(page: Page, sample: str, tmp_path
     assert sum(prepared["mdsDat"]["Freq"]) == pytest.approx(100)
 
 
-def test_topics_of_two_runs_are_paired_and_several_numbers_tried(page: Page, sample: str) -> None:
-    page.goto(sample)
-    visit(page, "Compare")
-    press(page, "Topics")
-    figure = plot(page, "topic_similarity")
-    assert figure.evaluate("plot => [plot._fullData[0].x.length, plot._fullData[0].y.length]") == [K, K]
-    text = page.get_by_text(re.compile(rf"All matched|\d+ of {K} pairs are the same topic")).inner_text()
-    assert "All matched" in text or int(re.findall(rf"(\d+) of {K} pairs", text)[0]) >= K // 2
-    page.get_by_role("tab", name="Pairs in words").click()
-    similarity = [float(line[0]) for line in cells(table(page, "Pairs with"))]
-    assert similarity == sorted(similarity)
-
-    visit(page, "How many topics?")
-    write(page, "Numbers of topics", "3, 6")
-    fill(page, "Seeds", "1")
-    fill(page, "Maximum sweeps", "20")
-    start_runs(page, "Start 2 runs")
-    expect(page.get_by_role("button", name="See the topics")).to_be_visible(timeout=WAIT_MS)
-    figure = plot(page, "grid_figure")
-    titles = figure.evaluate("plot => plot._fullLayout.annotations.map((note) => note.text)")
-    for title in ("Leave-one-out perplexity", "Held-out perplexity", "Coherence"):
-        assert sum(title in text for text in titles) == 1, titles
-    tried = cells(table(page, "CPU s"))
-    assert [line[0] for line in tried] == ["3", "6"]
-    assert all(line[3] == "20" for line in tried)
-    assert float(tried[1][5].replace(",", "")) < float(tried[0][5].replace(",", ""))
-    page.get_by_role("button", name="See the topics").click()
-    expect(page.get_by_role("combobox", name="Run", exact=True)).to_have_value(re.compile("6 topics"))
-    expect(page.locator(".st-key-topic_cards .card")).to_have_count(6)
-
-
 def figure_of(page: Page, name: str) -> str:
     """What stands below one of the Data page's headings."""
     return page.get_by_test_id("stMetric").filter(has_text=name).get_by_test_id("stMetricValue").inner_text()
@@ -342,36 +311,3 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     expect(page.get_by_text("All matched.")).to_be_visible()
     assert plot(page, "topic_similarity").evaluate("plot => plot._fullData[0].y.length") == 3
     expect(page.locator("img[src='x']")).to_have_count(0)
-
-
-def refused(page: Page, file: Path) -> tuple[dict[str, str], str]:
-    """What the error about a file says of the place, and all that it says in words."""
-    shown = page.locator(".st-key-problem")
-    place = page.locator(".st-key-problem_place")
-    expect(place).to_contain_text(file.name)
-    lines = [line for line in place.inner_text().splitlines() if line.strip()]
-    return dict(line.split(": ", 1) for line in lines), shown.inner_text()
-
-
-def test_a_broken_file_is_refused_with_place_and_remedy(page: Page, tmp_path: Path) -> None:
-    counts = tmp_path / "counts.csv"
-    counts.write_text("doc,word,count\na,cat,2\na,dog,three\nb,cat,1\n")
-    bring(page, counts, "word counts")
-    page.get_by_role("button", name="Load", exact=True).click()
-    place, said = refused(page, counts)
-    assert place == {"File": "counts.csv", "Line": "3", "Column": "3", "Found": "three"}
-    assert "The count is not a number." in said
-    assert "Or choose another count column." in said
-    expect(page.get_by_test_id("stSidebar").get_by_text("No data chosen yet")).to_be_visible()
-
-    latin = tmp_path / "latin.csv"
-    lines = ["title,body\n", *(f"t{i},The café by the {['sea', 'harbour'][i % 2]}\n" for i in range(9))]
-    latin.write_bytes("".join(lines).encode("cp1252"))
-    page.locator(".st-key-upload input[type=file]").set_input_files(latin)
-    expect(page.get_by_text("Do these words look right?")).to_be_visible()
-    expect(page.locator(".st-key-encoding_question").get_by_text("café")).to_be_visible()
-    expect(page.get_by_role("combobox", name="Encoding", exact=True)).to_have_value("cp1252")
-    expect(page.get_by_role("button", name="Load", exact=True)).to_be_enabled()
-    expect(page.locator(".st-key-problem")).to_have_count(0)
-    page.get_by_role("button", name="Load", exact=True).click()
-    expect(page.get_by_test_id("stSidebar").get_by_text("9 documents")).to_be_visible()

@@ -5,34 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page
 
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
-from acvb_core.samples.planted_relations import planted_network
 from acvb_core.store.runs import RunStore
 from tests.browser.conftest import running_app, watched_page
 from tests.browser.steps import (
     OpenPage,
     names_of_pages,
     no_wider_than_its_window,
-    plot,
-    press,
-    settled,
-    visit,
 )
 from tests.pages.lda import topics
 from tests.pages.lfm import tables
 
 #: What opens a part of a page, as long as it is closed.
-CLOSED = ", ".join(
-    (
-        "details:not([open]) > summary",
-        "[role=tab][aria-selected=false]",
-        "[role=radio][aria-checked=false]",
-        "[data-testid=stPopoverButton][aria-expanded=false]",
-    )
+CLOSED = (
+    "details:not([open]) > summary, [role=tab][aria-selected=false], [role=radio][aria-checked=false], "
+    "[data-testid=stPopoverButton][aria-expanded=false]"
 )
 #: Names what opens a part: the same one keeps its name as the page is drawn again.
 NAME = """(opener) => {
@@ -41,22 +32,8 @@ NAME = """(opener) => {
 }"""
 #: Kinds of data, and the pages that only their runs fill.
 MODELS = {
-    "relation": ("Blocks",),
-    "network": ("Blocks",),
-    "texts": ("Topics", "How many topics?"),
-    "table": ("Features",),
-}
-LINKS = (3_000, 40_000)
-
-
-def large_network(n_links: int) -> Result:
-    """Two sweeps on a network of four planted clusters with about so many links."""
-    n = 400 if n_links < 10_000 else 2_000
-    inside = 0.7 * n_links / (n * n / 8)
-    chances = [[inside if i == j else inside / 7 for j in range(4)] for i in range(4)]
-    relation = planted_network(dict.fromkeys("abcd", n // 4), chances, 1).relation
-    assert abs(relation.n_links / n_links - 1) < 0.05
-    return fit(relation, "vb", model="network", k_rows=4, init="random", max_sweeps=2)
+    "relation": ("Blocks",), "network": ("Blocks",), "texts": ("Topics", "How many topics?"), "table": ("Features",),
+}  # fmt: skip
 
 
 def results_of(model: str) -> list[Result]:
@@ -72,11 +49,11 @@ def results_of(model: str) -> list[Result]:
 
 @pytest.fixture(scope="module")
 def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Addresses of workspaces by what they hold: two runs on a sample of one kind, or one on a large network."""
+    """Addresses of workspaces by the kind of their data, with two runs on a sample each."""
     folder = tmp_path_factory.mktemp("walk")
     store, keys = RunStore(folder / "home"), {}
-    for number, name in enumerate([*MODELS, *map(str, LINKS)]):
-        results = results_of(name) if name in MODELS else [large_network(int(name))]
+    for number, name in enumerate(MODELS):
+        results = results_of(name)
         keys[name] = f"{number:032x}"
         for at, result in enumerate(results):
             store.save(keys[name], f"{10 * number + at:012x}", 1e9 + at, result)
@@ -102,9 +79,8 @@ def open_everything(page: Page) -> set[str]:
     """
     opened: set[str] = set()
     while (opener := next_closed(page, opened)) is not None:
-        floats = (
-            opener.get_attribute("data-testid") == "stPopoverButton"
-        )  # asked first: it is no longer closed then
+        # Asked first: afterwards it is no longer closed.
+        floats = opener.get_attribute("data-testid") == "stPopoverButton"
         opener.click()
         no_wider_than_its_window(page, page.url)
         if floats:
@@ -130,19 +106,6 @@ def test_every_part_of_every_page_is_drawn(
                 opened |= open_everything(page)
         assert len(opened) >= (40 if model == "relation" else 8)
         assert model != "network" or any("Single nodes" in name for name in opened)
-
-
-@pytest.mark.parametrize("n_links", LINKS)
-def test_the_nodes_of_a_large_network_are_drawn(
-    open_page: OpenPage, addresses: dict[str, str], n_links: int
-) -> None:
-    with open_page() as page:
-        page.goto(addresses[str(n_links)])
-        visit(page, "Blocks")
-        press(page, "Network")
-        press(page, "Single nodes")
-        expect(plot(page, "network_nodes").locator(".scatterlayer .point").first).to_be_visible()
-        settled(page)
 
 
 def test_the_watch_fails_on_what_went_wrong(browser: Browser, server: str) -> None:

@@ -9,43 +9,12 @@ from http.cookies import SimpleCookie
 from socket import create_connection
 from urllib.parse import urlsplit
 
-from google.protobuf.message import Message
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 SECONDS = 300.0
-#: To `Browser.send_all_kinds`.
-NEEDED_ANSWERS = ["backend_operation_response", "file_urls_response", "heartbeat_ack", "heartbeat_ack"]
-
-
-def name_message(message: BackMsg) -> str:
-    """Return the kind of a message, with what a request of an operation asks for."""
-    kind = message.WhichOneof("type")
-    asked = message.backend_operation_request.WhichOneof("payload")
-    return ".".join(part for part in (kind, asked) if part)
-
-
-def write_messages() -> dict[str, bytes]:
-    """Return a message of every kind that Streamlit knows, by its name."""
-
-    def fill(message: Message, name: str) -> None:
-        kind = message.DESCRIPTOR.fields_by_name[name]
-        if kind.message_type is None:
-            setattr(message, name, True)
-        else:
-            getattr(message, name).SetInParent()
-
-    messages = []
-    for name in [kind.name for kind in BackMsg.DESCRIPTOR.fields]:
-        messages.append(BackMsg())
-        fill(messages[-1], name)
-    operations = BackMsg().backend_operation_request.DESCRIPTOR.oneofs_by_name["payload"].fields
-    for name in [operation.name for operation in operations]:
-        messages.append(BackMsg())
-        fill(messages[-1].backend_operation_request, name)
-    return {name_message(message): message.SerializeToString() for message in messages}
 
 
 class Session:
@@ -124,28 +93,6 @@ class Browser:
             for button in (None, press) if press else (None,):
                 run_app(socket, session, button)
         return session
-
-    def send_all_kinds(self, query: str = "") -> tuple[list[str], Session]:
-        """Send a message of every kind but reruns within a session; return the kinds of the answers, and the session.
-
-        A second heartbeat is the last message. The app is run before and after.
-        """
-        session, kinds = Session(), list[str]()
-        frames = write_messages()
-        del frames["rerun_script"]
-        with self.connect() as socket:
-            run_app(socket, session, query=query)
-            for frame in (*frames.values(), frames["app_heartbeat"]):
-                socket.send(frame)
-            while kinds.count("heartbeat_ack") < 2 or "backend_operation_response" not in kinds:
-                message = receive(socket)
-                if message.WhichOneof("type") != "session_status_changed" or str(
-                    message.session_status_changed
-                ):
-                    kinds.append(str(message.WhichOneof("type")))
-            session.sent = ""
-            run_app(socket, session, query=query)
-        return sorted(kinds), session
 
     @contextmanager
     def connect(self) -> Iterator[ClientConnection]:

@@ -5,36 +5,45 @@ from __future__ import annotations
 import json
 import threading
 import time
-from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 
 CLIENT, SECRET, CODE = "acvb", "secret of the client", "code-of-ada"
-SUBJECT = "ada"
 
 
 class Provider(ThreadingHTTPServer):
     """The provider; `issuer` is its address."""
 
     daemon_threads = True
+    nonce = ""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
         self.issuer = f"http://127.0.0.1:{self.server_port}"
         self.key = RSAKey.generate_key(2048, {"kid": "1", "use": "sig", "alg": "RS256"})
-        self.nonce = ""
 
-    def write_id_token(self) -> str:
+    def describe(self) -> dict[str, Any]:
+        """Return its metadata, by which a client finds the other addresses."""
+        ends = {"authorization_endpoint": "authorize", "token_endpoint": "token", "jwks_uri": "keys"}
+        addresses = {name: f"{self.issuer}/{end}" for name, end in ends.items()}
+        kinds = {
+            "id_token_signing_alg_values_supported": ["RS256"],
+            "code_challenge_methods_supported": ["S256"],
+        }
+        return {"issuer": self.issuer, **addresses, **kinds}
+
+    def write_token(self) -> dict[str, Any]:
         now = int(time.time())
-        claims = {"iss": self.issuer, "sub": SUBJECT, "aud": CLIENT, "iat": now, "exp": now + 600}
+        claims = {"iss": self.issuer, "sub": "ada", "aud": CLIENT, "iat": now, "exp": now + 600}
         claims |= {"nonce": self.nonce, "email": "ada@example.org"}
-        return jwt.encode({"alg": "RS256", "kid": "1"}, claims, self.key)
+        signed = jwt.encode({"alg": "RS256", "kid": "1"}, claims, self.key)
+        return {"access_token": "a", "token_type": "Bearer", "expires_in": 600, "id_token": signed}
 
 
 class _Answers(BaseHTTPRequestHandler):
@@ -42,44 +51,29 @@ class _Answers(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         address = urlsplit(self.path)
-        asked = {name: values[0] for name, values in parse_qs(address.query).items()}
-        issuer = self.server.issuer
-        if address.path == "/.well-known/openid-configuration":
-            self._answer(
-                {
-                    "issuer": issuer,
-                    "authorization_endpoint": f"{issuer}/authorize",
-                    "token_endpoint": f"{issuer}/token",
-                    "jwks_uri": f"{issuer}/keys",
-                    "id_token_signing_alg_values_supported": ["RS256"],
-                    "code_challenge_methods_supported": ["S256"],
-                }
-            )
-        elif address.path == "/keys":
-            self._answer({"keys": [self.server.key.as_dict(private=False)]})
-        elif address.path == "/authorize" and asked["client_id"] == CLIENT:
+        if address.path == "/authorize":
+            asked = dict(parse_qsl(address.query))
             self.server.nonce = asked["nonce"]
-            self.send_response(302)
             back = urlencode({"code": CODE, "state": asked["state"]})
-            self.send_header("Location", f"{asked['redirect_uri']}?{back}")
-            self.end_headers()
+            self._answer(302, {}, Location=f"{asked['redirect_uri']}?{back}")
+        elif address.path == "/keys":
+            self._answer(200, {"keys": [self.server.key.as_dict(private=False)]})
         else:
-            self.send_error(404)
+            self._answer(200, self.server.describe())
 
     def do_POST(self) -> None:
-        asked = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
-        client = b64decode(self.headers["Authorization"].removeprefix("Basic ")).decode()
-        if self.path != "/token" or asked["code"] != [CODE] or client != f"{CLIENT}:{SECRET}":
-            self.send_error(400)
-            return
-        token = {"access_token": "a", "token_type": "Bearer", "expires_in": 600}
-        self._answer(token | {"id_token": self.server.write_id_token()})
+        asked = dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
+        self._answer(200 if asked["code"] == CODE else 400, self.server.write_token())
 
-    def _answer(self, content: dict[str, Any]) -> None:
+    def _answer(self, status: int, content: dict[str, Any], **headers: str) -> None:
         body = json.dumps(content).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
+        self.send_response(status)
+        for name, value in {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(body)),
+            **headers,
+        }.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
 
@@ -90,8 +84,7 @@ class _Answers(BaseHTTPRequestHandler):
 @contextmanager
 def start_provider() -> Iterator[Provider]:
     """Run a provider in this process."""
-    provider = Provider()
-    threading.Thread(target=provider.serve_forever, daemon=True).start()
-    yield provider
-    provider.shutdown()
-    provider.server_close()
+    with Provider() as provider:
+        threading.Thread(target=provider.serve_forever, daemon=True).start()
+        yield provider
+        provider.shutdown()

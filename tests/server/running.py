@@ -23,12 +23,9 @@ SECONDS = 300.0
 PROXY = "https://proxy.example"
 
 WEBSOCKET = {
-    "Connection": "Upgrade",
-    "Upgrade": "websocket",
-    "Sec-WebSocket-Version": "13",
-    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
-    "Sec-WebSocket-Protocol": "streamlit",
-}
+    "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Protocol": "streamlit",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,24 +39,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs.
-
-    Attributes
-    ----------
-    port : int
-    process : subprocess.Popen
-    outside_calls : Path
-        Calls to other machines, one a line.
-    imports : Path
-        Files of the pages that are imported, one a line.
-    log : Path
-        What the server printed.
-    """
+    """A server that runs; `outside_calls` lists its calls to other machines, `log` is what it printed."""
 
     port: int
     process: subprocess.Popen[bytes]
     outside_calls: Path
-    imports: Path
     log: Path
 
     def ask(
@@ -83,32 +67,34 @@ class Server:
         return self.process.wait(SECONDS)
 
 
-def start_server(folder: Path, *options: str) -> Server:
-    """Start the app as the README says, with `folder` for its files, and wait until it answers."""
+def start_server(folder: Path, *options: str, is_watched: bool = True, warms_up: bool = False) -> Server:
+    """Start the app as the README says, with `folder` for its files, and wait until it answers.
+
+    Unless it warms up, it reads a kernel only when a run needs it.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    outside_calls, imports, log = folder / "outside", folder / "imports", folder / "log"
+    outside_calls, log = folder / "outside", folder / "log"
     outside_calls.touch()
-    imports.touch()
+    environment = os.environ | {"ACVB_HOME": str(folder / "home")}
+    if not warms_up:
+        environment["PYTHONPATH"] = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+    if is_watched:
+        environment["OUTSIDE_CALLS"] = str(outside_calls)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    with log.open("wb") as out:
+    with log.open("ab") as out:
         process = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), *options],
             cwd=ROOT,
-            env={
-                **os.environ,
-                "ACVB_HOME": str(folder / "home"),
-                "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
-                "OUTSIDE_CALLS": str(outside_calls),
-                "IMPORTS": str(imports),
-            },
+            env=environment,
             preexec_fn=partial(resource.setrlimit, resource.RLIMIT_NOFILE, (256, hard)),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
-    server = Server(port, process, outside_calls, imports, log)
+    server = Server(port, process, outside_calls, log)
     deadline = time.monotonic() + SECONDS
     while True:
         try:

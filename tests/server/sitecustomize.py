@@ -1,6 +1,6 @@
 """Python imports this file by its name when it starts: an app is told to make no kernel ready before a run needs it.
 
-Where it is told of files, calls to other machines and imports go into them.
+If it is told of a file, calls to other machines are listed there.
 """
 
 from __future__ import annotations
@@ -36,12 +36,6 @@ def note_exit() -> None:
         os.write(1, b"and can be interrupted\n")
 
 
-def note_import(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "exec" and "/pages/ui/" in (name := getattr(arguments[0], "co_filename", "")):
-        with open(os.environ["IMPORTS"], "a") as log:
-            log.write(f"{name}\n")
-
-
 def run_unless_it_warms_up(thread: threading.Thread, run: Any = threading.Thread.run) -> None:
     """Run a thread; but reading all kernels takes a core for ten seconds, and a run reads those that it needs."""
     if thread.name != "acvb-warmup":
@@ -51,5 +45,4 @@ def run_unless_it_warms_up(thread: threading.Thread, run: Any = threading.Thread
 threading.Thread.run = run_unless_it_warms_up  # type: ignore[method-assign]
 if "OUTSIDE_CALLS" in os.environ:
     sys.addaudithook(note_outside_call)
-    sys.addaudithook(note_import)
     atexit.register(note_exit)

@@ -13,15 +13,38 @@ from streamlit.runtime import memory_media_file_storage
 from streamlit.runtime.app_session import AppSession
 
 from pages.ui.shared.serving import AccessGuard
-from tests.server.browser import name_message, write_messages
+from tests.loops import for_each
 
 NEEDED = {
-    "rerun_script",
-    "stop_script",
-    "file_urls_request",
-    "app_heartbeat",
-    "backend_operation_request.deferred_file",
-}
+    "rerun_script", "stop_script", "file_urls_request", "app_heartbeat", "backend_operation_request.deferred_file",
+}  # fmt: skip
+REFUSED = {
+    "clear_cache", "set_run_on_save", "load_git_info", "debug_disconnect_websocket", "debug_shutdown_runtime",
+    "backend_operation_request", "backend_operation_request.install_skills",
+    "backend_operation_request.dismiss_skills_nudge", "backend_operation_request.dataframe_chunk",
+}  # fmt: skip
+
+
+def name_message(message: BackMsg) -> str:
+    """Return the kind of a message, with what a request of an operation asks for."""
+    asked = message.backend_operation_request.WhichOneof("payload")
+    return ".".join(part for part in (message.WhichOneof("type"), asked) if part)
+
+
+def write_messages() -> dict[str, bytes]:
+    """Return a message of every kind that Streamlit knows, by its name."""
+    messages = []
+    operations = BackMsg().backend_operation_request.DESCRIPTOR.oneofs_by_name["payload"].fields
+    for kind in (*BackMsg.DESCRIPTOR.fields, *operations):
+        messages.append(BackMsg())
+        whole = messages[-1].backend_operation_request if kind in operations else messages[-1]
+        if kind.message_type is None:
+            setattr(whole, kind.name, True)
+        else:
+            getattr(whole, kind.name).SetInParent()
+    return {name_message(message): message.SerializeToString() for message in messages}
+
+
 MESSAGES = write_messages()
 
 
@@ -61,46 +84,24 @@ def exchange(*frames: bytes | str) -> tuple[list[str], list[Event]]:
 
 def test_the_messages_of_this_version_are_known() -> None:
     """A new version of Streamlit may have more: look at what they do, and whether the app needs them."""
-    assert set(MESSAGES) - NEEDED == {
-        "clear_cache",
-        "set_run_on_save",
-        "load_git_info",
-        "debug_disconnect_websocket",
-        "debug_shutdown_runtime",
-        "backend_operation_request",
-        "backend_operation_request.install_skills",
-        "backend_operation_request.dismiss_skills_nudge",
-        "backend_operation_request.dataframe_chunk",
-    }
-    assert set(MESSAGES) >= NEEDED
+    assert set(MESSAGES) == NEEDED | REFUSED
 
 
-@pytest.mark.parametrize("kind", MESSAGES)
+@for_each("kind", list(MESSAGES))
 def test_only_messages_that_the_app_needs_reach_it(kind: str) -> None:
     """The session continues after a refused one."""
     reached, _ = exchange(MESSAGES[kind], MESSAGES["app_heartbeat"])
     assert reached == [*([kind] if kind in NEEDED else []), "app_heartbeat"]
 
 
-@pytest.mark.parametrize("frame", [b"", b"\xc2\x3e\x01x"], ids=["of no kind", "of a later version"])
-def test_messages_of_unknown_kinds_do_not_reach_the_app(frame: bytes) -> None:
-    assert exchange(frame, MESSAGES["app_heartbeat"])[0] == ["app_heartbeat"]
-
-
-def test_of_two_messages_in_one_frame_the_last_counts() -> None:
-    """Streamlit reads it in the same way."""
+def test_frames_that_are_not_one_known_message_do_not_reach_the_app() -> None:
+    """Some end the session. If a frame has two messages, the last counts, as it does for Streamlit."""
+    for unknown in (b"", b"\xc2\x3e\x01x"):
+        assert exchange(unknown, MESSAGES["app_heartbeat"])[0] == ["app_heartbeat"], unknown
     assert exchange(MESSAGES["app_heartbeat"] + MESSAGES["clear_cache"])[0] == []
-
-
-@pytest.mark.parametrize(
-    ("frame", "code"),
-    [(b"\xff\xff", 1002), ("clear_cache", 1002), (bytes(26 << 20), 1009)],
-    ids=["bytes", "text", "too long"],
-)
-def test_frames_that_are_no_messages_end_the_session(frame: bytes | str, code: int) -> None:
-    reached, sent = exchange(frame, MESSAGES["app_heartbeat"])
-    assert reached == []
-    assert sent == [{"type": "websocket.close", "code": code}]
+    for frame, code in ((b"\xff\xff", 1002), ("clear_cache", 1002), (bytes(26 << 20), 1009)):
+        closed = [{"type": "websocket.close", "code": code}]
+        assert exchange(frame, MESSAGES["app_heartbeat"]) == ([], closed), frame[:20]
 
 
 def test_a_refused_kind_is_logged_once(
