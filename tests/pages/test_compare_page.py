@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,10 +14,8 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
-from pages.ui.running.compare_page import find_model
-from pages.ui.shared import model_pages, services
+from pages.ui.shared import services
 from pages.ui.shared.format import describe_state, shorten_names
-from pages.ui.shared.model_pages import all_model_pages
 from pages.ui.shared.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open, show_part
 
@@ -40,13 +35,6 @@ def survey() -> list[Result]:
 
 def said(app: AppTest) -> str:
     return " ".join(str(element.value) for element in [*app.caption, *app.warning, *app.info, *app.markdown])
-
-
-def test_two_runs_are_needed(open_app: Open, survey: list[Result]) -> None:
-    app = opened(open_app, survey[0])
-    assert not app.exception
-    assert app.subheader[0].value == "Nothing to compare yet"
-    assert "there is one" in said(app)
 
 
 def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> None:
@@ -98,36 +86,12 @@ def test_runs_are_combined(open_app: Open, survey: list[Result]) -> None:
     assert any(f"below 0.5 for {unsure} of {len(table)} objects" in element.value for element in app.text)
 
 
-def test_runs_with_other_held_out_data_are_not_combined(open_app: Open, survey: list[Result]) -> None:
-    app = opened(open_app, survey[1], fit(survey[0].prepared.data, "vb", heldout=0.2))
-    assert "Combined" not in [element.value for element in app.subheader]
-
-
-def test_different_splits_are_named(open_app: Open, survey: list[Result]) -> None:
-    other = fit(survey[0].prepared.data, "vb", heldout=0.2)
-    app = opened(open_app, survey[1], other)
-    assert not app.exception
-    assert "held out different entries" in said(app)
-    assert "Shaded" not in said(app)
-
-
 def test_different_data_are_named_and_not_compared(open_app: Open, survey: list[Result]) -> None:
     app = opened(open_app, survey[1], fit(load_sample("southern_women").relation, "vb"))
     assert not app.exception
     assert "different data" in said(app)
     parts = next(group for group in app.get("button_group") if group.key == "compare_part")
     assert list(parts.options) == ["Scores", "Curves", "Blocks"]
-
-
-def test_domain_and_pair_can_be_switched(open_app: Open, survey: list[Result]) -> None:
-    app = show_part(opened(open_app, *survey), "Where objects go")
-    app.selectbox(key="pair_other").set_value(2).run()
-    assert not app.exception
-    for group in app.get("button_group"):
-        if group.key == "compare_domain":
-            group.set_value("cols")
-    app.run()
-    assert not app.exception
 
 
 def test_runs_on_two_data_sets_of_one_name_are_told_apart(open_app: Open) -> None:
@@ -157,15 +121,6 @@ def test_a_name_that_the_user_gave_stays_whole(open_app: Open, survey: list[Resu
     ]  # fmt: skip
 
 
-def test_runs_that_end_later_are_added(open_app: Open, survey: list[Result]) -> None:
-    app = opened(open_app, *survey[:2])
-    app.switch_page("pages/home.py").run()
-    job = services.job_manager().add(WORKSPACE, survey[2].prepared)
-    assert job.wait(180)
-    app.switch_page("pages/compare.py").run()
-    assert app.multiselect(key="compare_runs_irm").value == [f"{0:012x}", f"{1:012x}", job.id]
-
-
 def test_a_choice_of_runs_is_kept_on_the_same_data_only(open_app: Open, survey: list[Result]) -> None:
     app = opened(open_app, *survey)
     wanted = [f"{0:012x}", f"{2:012x}"]
@@ -181,30 +136,3 @@ def test_a_choice_of_runs_is_kept_on_the_same_data_only(open_app: Open, survey: 
     app.switch_page("pages/home.py").run()
     app.switch_page("pages/compare.py").run()
     assert not set(wanted) & set(app.multiselect(key="compare_runs_irm").value)
-
-
-def test_runs_of_a_second_model_with_a_page_of_its_own_can_be_compared(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    karate, other = load_sample("karate").relation, load_sample("survey").relation
-
-    def job(model: str, data: Relation = karate) -> SimpleNamespace:
-        settings = SimpleNamespace(model=model)
-        return SimpleNamespace(outline=SimpleNamespace(spec=settings, fingerprint=data.fingerprint))
-
-    in_use = SimpleNamespace(model="network", data=karate)
-
-    def find(*jobs: SimpleNamespace, dataset: Any = in_use) -> str:
-        workspace: Any = SimpleNamespace(jobs=list(jobs), dataset=dataset)
-        return find_model(workspace)
-
-    assert find() == "network"
-    assert find(job("network"), job("irm")) == "network"  # one page shows both
-    assert find(job("irm"), dataset=None) == "irm"
-    pages = all_model_pages()
-    answer = pages["irm"].answer._replace(path="pages/other.py")
-    changed = {**pages, "irm": replace(pages["irm"], answer=answer)}
-    monkeypatch.setattr(model_pages, "all_model_pages", lambda: changed)
-    assert find(job("network"), job("irm")) == "irm"
-    assert find(job("irm"), job("network")) == "network"
-    assert find(job("irm", other)) == "network"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import logging
 from dataclasses import replace
 from pathlib import Path
@@ -18,45 +17,20 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.engine.experiments.plan import plan_experiment
-from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.fitting import fit
 from acvb_core.samples.catalogue import load_sample
-from acvb_core.views.theme import TEXT, dark_colour
 from pages.ui.shared import services
 from pages.ui.shared.failures import contain_failure, show_crash
 from pages.ui.shared.model_pages import ModelPages
-from tests.pages.lda.topics import fitted
-from tests.pages.session import WORKSPACE, Open, box, bring, opened, texts
-
-HERE = "pages.ui.shared.failures"
+from tests.loops import for_each
+from tests.pages.session import WORKSPACE, Open, box, bring, texts
 
 
 def broken(*_: Any, **__: Any) -> Any:
     raise ParameterError("no figure for <b>you</b>.")
 
 
-def check_contained(app: Any, caplog: pytest.LogCaptureFixture, *still_there: str) -> None:
-    """Assert that one part failed, plainly, and that what follows is there."""
-    assert not app.exception
-    said = texts(app)
-    assert said.count("no figure for <b>you</b>. The rest of the page is complete.") == 1
-    for text in still_there:
-        assert text in said
-    failures = [record for record in caplog.records if record.name == HERE]
-    assert failures
-    assert all(record.exc_info for record in failures)
-    caplog.clear()
-
-
-def test_topics_without_the_list_of_all(
-    open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("pages.ui.lda.topics_page.show_all_topics", broken)
-    check_contained(opened(open_app, "topics", fitted()), caplog, "Topic 1")
-
-
-@pytest.mark.parametrize("seconds", [float("inf"), float("nan"), -1.0, 1e300])
+@for_each("seconds", [float("inf"), float("nan"), -1.0])
 def test_a_run_with_times_that_cannot_be_takes_no_page_down(
     open_app: Open, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
@@ -95,21 +69,6 @@ def test_one_row_that_fails_leaves_the_others(
         caplog.clear()
 
 
-def test_one_experiment_that_fails_leaves_the_others(
-    open_app: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    plan = plan_experiment(
-        load_sample("southern_women").relation, ["vb", "cvb0"], k=[2], splits=2, max_sweeps=2
-    )
-    for name in ("one", "two"):
-        assert services.experiments().add(WORKSPACE, plan, name).wait(600)
-    calls, real = itertools.count(), Experiment.summary
-    monkeypatch.setattr(Experiment, "summary", lambda *a: real(*a) if next(calls) else broken())
-    app = open_app("experiments")
-    check_contained(app, caplog)
-    assert [title.value.split(" · ")[0] for title in app.subheader] == ["two", "one"]
-
-
 def test_every_figure_passes_the_wrapper() -> None:
     """No page draws a chart by itself: a failure would take the page down, and a dark page would not suit it."""
     pages = Path(__file__).resolve().parents[2] / "pages"
@@ -119,26 +78,7 @@ def test_every_figure_passes_the_wrapper() -> None:
     assert drawing == {"ui/shared/charts.py", "ui/running/live.py"}
 
 
-def test_figures_suit_a_dark_page(open_app: Open) -> None:
-    def text_colour(theme: str) -> str:
-        app = AppTest.from_file(str(Path(__file__).resolve().parents[2] / "app.py"), default_timeout=600)
-        app.query_params["ws"] = WORKSPACE
-        app.context = {"theme": theme}
-        app.run()
-        app.switch_page("pages/data.py").run()
-        assert not app.exception
-        return str(
-            json.loads(app.get("plotly_chart")[0].proto.spec)["layout"]["template"]["layout"]["font"]["color"]
-        )
-
-    st.cache_data.clear()  # an earlier test may have drawn it
-    app = open_app("data")
-    app.selectbox(key="sample").select("southern_women").run()
-    app.button(key="use_sample").click().run()
-    assert (text_colour("light"), text_colour("dark")) == (TEXT, dark_colour(TEXT))
-
-
-@pytest.mark.parametrize("signal", [StopException(), RerunException(RerunData())])
+@for_each("signal", [StopException(), RerunException(RerunData())])
 def test_what_streamlit_raises_passes(signal: BaseException) -> None:
     with pytest.raises(type(signal)), contain_failure():
         raise signal
@@ -247,65 +187,3 @@ def test_a_file_that_fails_can_be_removed(open_app: Open, monkeypatch: pytest.Mo
     monkeypatch.undo()
     app.file_uploader[0].upload("links.csv", content.encode()).run()
     assert not app.button(key="load").disabled
-
-
-def test_a_part_that_is_drawn_alone_fails_alone(
-    at_home: AppTest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("pages.ui.shared.sidebar._show_loading", fail)
-    app = run_whole(at_home)
-    assert not app.exception
-    assert texts(app).count("This part of the page could not be drawn") == 1
-    assert "Recent runs" in texts(app)
-    caplog.clear()
-
-
-def draw_two_parts() -> None:
-    import streamlit as st
-
-    @st.fragment
-    def part() -> None:
-        if st.button("Fail"):
-            raise ValueError("secret")
-
-    part()
-    st.text("The rest")
-
-
-@pytest.mark.usefixtures("_crashes_shown")
-def test_a_fragment_that_nothing_contains_fails_in_its_place() -> None:
-    app = AppTest.from_function(draw_two_parts).run()
-    press_label(app, "Fail")
-    assert not app.exception
-    assert "expect: ValueError" in texts(app)
-    assert "secret" not in texts(app)
-
-
-def test_a_choice_that_fails_leaves_the_page_as_it_was(
-    at_home: AppTest, open_app: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = open_app("data")
-    data.selectbox(key="sample").select("southern_women").run()
-    data.button(key="use_sample").click().run()
-    app = run_whole(at_home)
-    monkeypatch.setattr("pages.ui.shared.workspace.Workspace.use_data", fail)
-    box(app, "Data").select_index(0)
-    run_whole(app)
-    check_box(run_whole(app), "_use_choice", "This could not be done")
-    assert "Recent runs" in texts(app)
-    press_label(app, "Close")
-    assert "did not expect" not in texts(app)
-    assert "Recent runs" in texts(app)
-
-
-def test_a_box_that_cannot_be_drawn_is_said_in_a_sentence(
-    at_home: AppTest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("pages.ui.shared.home_page.current_workspace", fail)
-    monkeypatch.setattr("pages.ui.shared.failures.write_report", fail)
-    app = at_home.run()
-    assert not app.exception
-    assert [error.value for error in app.error] == [
-        "Part of this page could not be drawn. The terminal says more."
-    ]
-    caplog.clear()

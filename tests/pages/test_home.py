@@ -4,11 +4,9 @@ import re
 
 import pytest
 
-from acvb_core.engine.fitting import fit
-from acvb_core.samples.catalogue import load_sample
-from pages.ui.shared import empty, services
+from pages.ui.shared import empty
 from pages.ui.shared import format as say
-from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, press, texts, until
+from tests.pages.session import Open, jobs_of, press, texts, until
 
 
 def test_empty_home_shows_a_result_and_where_to_begin(open_app: Open) -> None:
@@ -48,66 +46,26 @@ def test_sample_comparison_runs_three_methods_at_one_press(
     assert app.selectbox(key="blocks_run").value == jobs[1].id
 
 
-def test_the_picture_is_that_of_the_newest_run(open_app: Open) -> None:
-    result = fit(load_sample("survey").relation, "vb", max_sweeps=3)
-    services.store().save(WORKSPACE, "0" * 12, 1e9, result)
-    app = open_app()
-    assert len(app.get("plotly_chart")) == 2
-    assert "The newest run, on survey" in [element.value for element in app.text]
-    assert "the novel" not in texts(app)
-
-
-def test_upload_your_data_opens_the_upload(open_app: Open) -> None:
-    app = press(open_app(), "begin_upload")
-    assert app.title[0].value == "Data"
-    assert app.get("file_uploader")
-
-
-def test_two_browsers_have_workspaces_of_their_own(open_app: Open) -> None:
-    one = press(open_app(), "sample_comparison")
-    other = open_app(workspace=OTHER)
-    assert len(jobs_of(one)) == 3
-    assert jobs_of(other) == []
-    assert "No data chosen yet" in texts(other)
-    new = open_app(workspace=None)
-    assert new.session_state["ws"] not in (WORKSPACE, OTHER)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.04, "0.04 s"),
-        (0.84, "0.8 s"),
-        (9.96, "10.0 s"),
-        (59.4, "59 s"),
-        (60, "1 min 0 s"),
-        (3725, "1 h 2 min"),
-        (1e6, "277 h 46 min"),
-    ],
-)
-def test_durations(seconds: float, text: str) -> None:
-    assert say.duration(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("past", "text"),
-    [
-        (3, "just now"),
-        (65, "1 minute ago"),
-        (7300, "2 hours ago"),
-        (2 * 86400, "2 days ago"),
-        (60 * 86400, "1970-01-02"),
-    ],
-)
-def test_how_long_ago(past: float, text: str) -> None:
-    assert say.ago(100_000.0, 100_000.0 + past) == text
-
-
-def test_rates_and_sizes() -> None:
-    assert [say.rate(r) for r in (None, 0.2, 9.96, 1234.0)] == [
-        "–",
-        "12.0 sweeps/min",
-        "10.0 sweeps/s",
-        "1,234 sweeps/s",
-    ]
+def test_durations_rates_and_sizes_are_written_for_people() -> None:
+    durations = {
+        0.04: "0.04 s",
+        0.84: "0.8 s",
+        9.96: "10.0 s",
+        59.4: "59 s",
+        60: "1 min 0 s",
+        3725: "1 h 2 min",
+    }
+    assert {seconds: say.duration(seconds) for seconds in durations} == durations
+    past = {
+        3: "just now",
+        65: "1 minute ago",
+        7300: "2 hours ago",
+        2 * 86400: "2 days ago",
+        60 * 86400: "1970-01-02",
+    }
+    assert {seconds: say.ago(100_000.0, 100_000.0 + seconds) for seconds in past} == past
+    rates = {None: "–", 0.2: "12.0 sweeps/min", 9.96: "10.0 sweeps/s", 1234.0: "1,234 sweeps/s"}
+    assert {rate: say.rate(rate) for rate in rates} == rates
     assert [say.size(n) for n in (999, 2_500_000, 3.2e9)] == ["1 kB", "2.5 MB", "3.2 GB"]
+    places = {1: "1st", 2: "2nd", 3: "3rd", 11: "11th", 112: "112th", 21: "21st"}
+    assert {number: say.ordinal(number) for number in places} == places

@@ -17,12 +17,11 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Network, Relation
 from acvb_core.data.report import ReadReport
 from acvb_core.data.table import Table
-from acvb_core.engine.experiments.plan import plan_experiment
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import MOST_CHARACTERS, RunLabel, clean_name
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Dataset, Workspace
-from tests.pages.session import SECONDS, WORKSPACE, Open, bring, press, texts
+from tests.pages.session import WORKSPACE, Open, bring, press
 from tests.views.reading import texts_of
 
 #: What HTML, Markdown, LaTeX, Streamlit's signs and Plotly's templates would change.
@@ -150,32 +149,6 @@ def test_no_name_is_taken_for_markup(
             assert misread(app) == [], page
 
 
-def test_the_name_of_an_experiment_is_no_markup(open_app: Open) -> None:
-    data = relation()
-    job = services.experiments().add(
-        WORKSPACE, plan_experiment(data, ["vb"], splits=2, heldout=0.1), data.name
-    )
-    job.stop()
-    app = open_app("experiments")
-    assert misread(app) == []
-    assert "evil.example" in app.subheader[0].value
-
-
-def test_what_an_experiment_says_of_failed_runs_is_no_markup(open_app: Open) -> None:
-    """Its lines may come from an archive."""
-    plan = plan_experiment(relation(), ["vb"], splits=2, heldout=0.1)
-    job = services.experiments().add(WORKSPACE, plan, "links")
-    assert job.wait(SECONDS)
-    kept = services.experiments().folder(job.id)
-    (kept.folder / kept.lines_file).unlink()
-    kept.append({**plan.identify_run(0), "verdict": "FAILED", "error": " ".join(MARKUP)})
-    kept.append({**plan.identify_run(1), "heldout_log_likelihood": -0.5, "cpu_seconds": 1.0, "error": ""})
-    services.experiments.clear()
-    app = open_app("experiments")
-    assert MARKUP[2] in texts(app)
-    assert misread(app) == []
-
-
 def test_an_uploaded_file_is_no_markup(open_app: Open) -> None:
     lines = [",".join(f'"{name}"' for name in pair) for pair in pairwise([*MARKUP[1:3], *MARKUP])]
     app = bring(
@@ -186,17 +159,14 @@ def test_an_uploaded_file_is_no_markup(open_app: Open) -> None:
     assert misread(app) == []
 
 
-@pytest.mark.parametrize(
-    ("given", "shown"),
-    [
-        ("_it_ __init__ (_x_)", "it init ( x )"),
-        ("my_data_set 2__3", "my_data_set 2__3"),
-        ("<b>b</b> **b** $x$ `c` ~~d~~ [l](http://e)", "b b b b x c d l (http e)"),
-        (":smile: #1\n# head | cell", "smile 1 head cell"),
-        ("\u202eturned\x00", "turned"),
-        ("L" * 10_000, "L" * MOST_CHARACTERS),
-        ("<>", ""),
-    ],
-)
-def test_nothing_in_the_name_of_a_run_is_markup(given: str, shown: str) -> None:
-    assert clean_name(given) == shown
+def test_nothing_in_the_name_of_a_run_is_markup() -> None:
+    names = {
+        "_it_ __init__ (_x_)": "it init ( x )",
+        "my_data_set 2__3": "my_data_set 2__3",
+        "<b>b</b> **b** $x$ `c` ~~d~~ [l](http://e)": "b b b b x c d l (http e)",
+        ":smile: #1\n# head | cell": "smile 1 head cell",
+        "\u202eturned\x00": "turned",
+        "L" * 10_000: "L" * MOST_CHARACTERS,
+        "<>": "",
+    }
+    assert {given: clean_name(given) for given in names} == names

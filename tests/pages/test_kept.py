@@ -5,12 +5,9 @@ from __future__ import annotations
 import errno
 import gc
 import os
-import subprocess
-import sys
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -24,7 +21,6 @@ from acvb_core.engine.prepared import prepare_run
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
-from pages.ui.workspace.kept_data import DataShelf, shelf_of
 from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, keys, press, select_rows, texts, until
 
 
@@ -61,10 +57,6 @@ def restart(open_app: Open, page: str = "run") -> AppTest:
     for name in ("job_manager", "data_shelves", "store"):
         getattr(services, name).clear()
     return open_app(page)
-
-
-def labels(app: AppTest) -> dict[str, str]:
-    return {str(button.key): button.label for button in app.button}
 
 
 def test_a_run_that_was_not_saved_says_why_and_can_be_saved_again(
@@ -113,17 +105,6 @@ def test_data_that_were_not_saved_say_why_and_can_be_saved_again(
     assert Workspace(again.session_state["ws"]).dataset is not None
 
 
-def test_stored_data_that_cannot_be_read_say_why(with_sample: AppTest, open_app: Open) -> None:
-    for path in (services.home() / "relations").iterdir():
-        path.write_bytes(b"")
-    app = restart(open_app, "home")
-    said = texts(app)
-    assert "not read" in said
-    assert "is damaged and cannot be read" in said
-    press(open_app("data"), "use_sample")
-    assert "not read" not in texts(open_app())
-
-
 def test_a_deleted_run_comes_back_with_undo(with_sample: AppTest, open_app: Open) -> None:
     app = with_sample
     one, two = run_all(app, 2)
@@ -146,16 +127,6 @@ def test_a_deleted_run_comes_back_with_undo(with_sample: AppTest, open_app: Open
     assert "Deleted" not in texts(open_app("run", OTHER))
 
 
-def test_deleted_runs_can_be_deleted_for_good(with_sample: AppTest) -> None:
-    app = with_sample
-    (job,) = run_all(app)
-    press(app, f"remove_{job.id}")
-    app.run()
-    press(app, "delete_for_good")
-    assert "Deleted" not in texts(app)
-    assert not list((services.home() / "deleted").iterdir())
-
-
 def test_a_damaged_run_says_why_and_hides_no_other(with_sample: AppTest, open_app: Open) -> None:
     bad, good = run_all(with_sample, 2)
     path = services.home() / "runs" / f"{bad.id}.npz"
@@ -171,29 +142,6 @@ def test_a_damaged_run_says_why_and_hides_no_other(with_sample: AppTest, open_ap
     path.write_bytes(whole)
     press(app, f"again_{bad.id}")
     assert len(jobs_of(app)) == 2
-
-
-def test_a_repaired_list_is_told_and_nothing_is_gone(with_sample: AppTest, open_app: Open) -> None:
-    (job,) = run_all(with_sample)
-    for path in services.home().glob("runs.sqlite3*"):
-        path.unlink()
-    (services.home() / "runs.sqlite3").write_bytes(b"no database" * 900)
-    for page in ("run", "home"):
-        app = restart(open_app, page) if page == "run" else open_app(page)
-        assert "The list of runs was damaged" in texts(app)
-        assert [found.id for found in jobs_of(app)] == [job.id]
-
-
-def test_a_folder_that_cannot_be_written_to_is_told(
-    with_sample: AppTest, open_app: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (job,) = run_all(with_sample)
-    monkeypatch.setattr(Path, "touch", no_room)
-    app = restart(open_app)
-    assert "Nothing can be saved" in texts(app)
-    press(app, f"remove_{job.id}")
-    assert "That could not be done" in "".join(error.value for error in app.error)
-    assert len(jobs_of(app)) == 1
 
 
 def test_a_folder_that_cannot_be_used_is_told(
@@ -225,37 +173,17 @@ def test_other_users_of_the_machine_cannot_read_the_folder(with_sample: AppTest,
     assert {path for path, mode in modes.items() if mode & 0o077} == {other}
 
 
-@pytest.mark.parametrize(
-    ("function", "answer", "why"),
-    [
-        ("geteuid", os.geteuid() + 1, "The folder of the runs belongs to another user of this machine"),
-        (
-            "chmod",
-            None,
-            "Other users of this machine can read the folder of the runs, and this cannot be changed",
-        ),
-    ],
-)
-def test_a_folder_that_others_can_read_is_refused(
-    open_app: Open, monkeypatch: pytest.MonkeyPatch, function: str, answer: Any, why: str
-) -> None:
+def test_a_folder_that_others_can_read_is_refused(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     services.home().mkdir(exist_ok=True)
     services.home().chmod(0o755)
-    with monkeypatch.context() as machine:
-        machine.setattr(os, function, lambda *_, **__: answer)
-        app = open_app()
-    assert "ACVB_HOME" in app.error[0].value
-    assert why in texts(app)
-
-
-def find_block(block: Any, key: str) -> Any:
-    """The block of a page that holds the button with a key."""
-    for child in block.children.values():
-        if getattr(child, "key", None) == key:
-            return block
-        if hasattr(child, "children") and (found := find_block(child, key)) is not None:
-            return found
-    return None
+    cannot_close = "Other users of this machine can read the folder of the runs, and this cannot be changed"
+    owner = "The folder of the runs belongs to another user of this machine"
+    for function, answer, why in (("geteuid", os.geteuid() + 1, owner), ("chmod", None, cannot_close)):
+        with monkeypatch.context() as machine:
+            machine.setattr(os, function, lambda *_, answer=answer, **__: answer)
+            app = open_app()
+        assert "ACVB_HOME" in app.error[0].value
+        assert why in texts(app)
 
 
 def test_interrupted_runs_say_so_and_are_continued(with_sample: AppTest, open_app: Open) -> None:
@@ -285,36 +213,6 @@ def test_interrupted_runs_say_so_and_are_continued(with_sample: AppTest, open_ap
     assert "continue_all" not in keys(app)
 
 
-def test_a_run_that_cannot_go_on_says_why(with_sample: AppTest, open_app: Open) -> None:
-    (job,) = run_all(with_sample)
-    path = services.store().folder / "runs" / f"{job.id}.npz"
-    whole = bytearray(path.read_bytes())
-    whole[whole.index(b"state_0.npy") + 300] ^= 255
-    app = restart(open_app)
-    path.write_bytes(whole)
-    press(app, f"extend_{job.id}")
-    assert "That could not be done:" in [error.value for error in app.error]
-    assert f"runs/{job.id}.npz" in texts(app)
-    assert str(services.home()) not in texts(app)
-
-
-def test_a_folder_that_another_server_uses_is_refused(open_app: Open) -> None:
-    hold = (
-        "import sys, time; from pathlib import Path; from acvb_core.store.files import StoreLock; "
-        "kept = StoreLock(Path(sys.argv[1])); print(flush=True); time.sleep(600)"
-    )
-    command = [sys.executable, "-c", hold, str(services.home())]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as other:
-        assert other.stdout is not None
-        other.stdout.readline()
-        app = open_app()
-        other.kill()
-    assert "The folder for runs cannot be used. Choose another one with ACVB_HOME." in [
-        e.value for e in app.error
-    ]
-    assert f"another server (process {other.pid})" in texts(app)
-
-
 def test_data_that_can_be_read_again_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that could not be saved stay, for they are nowhere else."""
     workspace, held = Workspace(WORKSPACE), list[weakref.ref[Any]]()
@@ -337,25 +235,6 @@ def test_data_that_can_be_read_again_do_not_fill_the_memory(monkeypatch: pytest.
         workspace.use_data(prints[number])
         assert workspace.dataset is not None
         assert workspace.dataset.name == f"file {number}"
-
-
-def test_data_loaded_in_one_tab_are_not_forgotten_by_another_that_opens(
-    with_sample: AppTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    workspace = Workspace(with_sample.session_state["ws"])
-    loaded = workspace.dataset
-    assert loaded is not None
-    services.data_shelves().clear()
-    other = Thread(target=workspace.set_dataset, args=(loaded,))
-
-    def find_nothing_yet(shelf: DataShelf, fingerprint: str) -> None:
-        other.start()  # while this tab reads the store
-        other.join(0.2)
-
-    monkeypatch.setattr(DataShelf, "_read", find_nothing_yet)
-    assert shelf_of(workspace.key).last is None
-    other.join()
-    assert Workspace(workspace.key).dataset is loaded
 
 
 def test_data_without_runs_outlive_the_app_until_they_are_removed(open_app: Open) -> None:
@@ -383,11 +262,3 @@ def test_data_without_runs_outlive_the_app_until_they_are_removed(open_app: Open
     for app in (open_app("data"), restart(open_app, "data")):
         assert "No data chosen yet" in texts(app)
         assert services.used_bytes(WORKSPACE) == 0
-
-
-def test_data_of_runs_go_with_the_last_of_them(with_sample: AppTest, open_app: Open) -> None:
-    (job,) = run_all(with_sample)
-    key = f"remove_data_{job.prepared.fingerprint}"
-    assert key not in keys(open_app("data"))
-    press(with_sample, f"remove_{job.id}")
-    assert key in keys(open_app("data"))

@@ -1,29 +1,16 @@
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import replace
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.engine import prepared
-from acvb_core.engine.executor import Executor
 from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job, Status
-from acvb_core.engine.prepared import prepare_run
-from acvb_core.engine.race import race as engine_race
 from acvb_core.registry import methods_of
-from acvb_core.samples.catalogue import load_sample
-from acvb_core.views.convergence import live_figure
-from pages.ui.running import live, setup
+from pages.ui.running import setup
 from pages.ui.running.forms import build_fields, select_values
-from pages.ui.running.setup import methods_key
-from pages.ui.shared import picking, services
 from pages.ui.shared.absent import once
-from pages.ui.shared.model_pages import all_model_pages
-from pages.ui.shared.workspace import Workspace
-from pages.ui.workspace.dataset import Dataset
-from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, keys, of_data, press, texts, until
+from tests.loops import for_each
+from tests.pages.session import jobs_of, keys, of_data, press, texts, until
 
 
 def enter(app: AppTest, **values: object) -> AppTest:
@@ -58,12 +45,7 @@ def test_form_recommends_one_method_and_says_when_to_use_each_other(with_sample:
     assert all(len(line.split("**: ")[1]) > 20 for line in lines)
 
 
-@pytest.mark.parametrize("model", list(all_model_pages()))
-def test_every_method_has_a_line_on_when_to_use_it(model: str) -> None:
-    assert set(all_model_pages()[model].uses) == {row.name for row in methods_of(model)}
-
-
-@pytest.mark.parametrize("chosen", [[m] for m in methods_of("irm")] + [list(methods_of("irm"))])
+@for_each("chosen", [[m] for m in methods_of("irm")] + [list(methods_of("irm"))])
 def test_form_holds_every_parameter_of_the_registry(chosen: list) -> None:
     form = build_fields(chosen)
     assert len({field.key for field in form}) == len(form)
@@ -83,13 +65,8 @@ def test_what_is_entered_reaches_the_run(with_sample: AppTest) -> None:
     jobs = jobs_of(app)
     assert [job.prepared.spec.seed for job in jobs] == [11, 12]
     values = jobs[0].prepared.spec.values
-    assert [values[name] for name in ("k_rows", "k_cols", "max_sweeps", "alpha", "variance")] == [
-        7,
-        5,
-        3,
-        2.5,
-        "exact",
-    ]
+    entered = {"k_rows": 7, "k_cols": 5, "max_sweeps": 3, "alpha": 2.5, "variance": "exact"}
+    assert {name: values[name] for name in entered} == entered
     assert jobs[0].prepared.spec.heldout == 0.1
 
 
@@ -110,49 +87,6 @@ def test_a_method_runs_as_its_paper_prints_it(with_sample: AppTest) -> None:
     assert (values["init"], values["merge"]) == ("random", False)
 
 
-def test_before_start_it_says_what_a_run_costs_and_promises(with_sample: AppTest) -> None:
-    enter(with_sample, tol=1e-4)
-    said = texts(with_sample)
-    assert "will end within 5,000 sweeps" in said
-    assert any("20,000 averaged sweeps" in (caption.help or "") for caption in with_sample.caption)
-    assert "of memory" in said
-    with_sample.pills(key=of_data(with_sample, "methods_irm")).set_value(["vb"]).run()
-    assert "will end within" not in texts(with_sample)
-    with_sample.pills(key=of_data(with_sample, "methods_irm")).set_value([]).run()
-    assert "Choose at least one method" in texts(with_sample)
-
-
-@pytest.mark.parametrize("sample", ["southern_women", "karate", "bars", "fertility"])
-def test_the_form_builds_no_algorithm_and_asks_once_what_each_method_costs(
-    open_app: Open, monkeypatch: pytest.MonkeyPatch, sample: str
-) -> None:
-    dataset = Dataset.of_sample(sample)
-    Workspace(WORKSPACE).set_dataset(dataset)
-    methods = [row.name for row in methods_of(dataset.model)]
-    app = open_app("run")
-    key = methods_key(dataset.model, dataset)
-    done: Counter[str] = Counter()
-    find, memory = prepared.Binding.find, prepared.memory_needed
-
-    def count_builds(binding: prepared.Binding, part: str) -> object:
-        done[part] += part not in binding._built
-        return find(binding, part)
-
-    def count_estimates(*given: object) -> int:
-        done["memory"] += 1
-        return memory(*given)
-
-    monkeypatch.setattr(prepared.Binding, "find", count_builds)
-    monkeypatch.setattr(prepared, "memory_needed", count_estimates)
-    app.pills(key=key).set_value(methods).run()
-    assert not app.exception
-    assert "of memory" in texts(app)
-    n = len(methods)
-    most = 2 * n if any("track" in row.values({}) for row in methods_of(dataset.model)) else n
-    assert (done["algorithm"], done["model"], done["split"]) == (0, 0, n)
-    assert n <= done["memory"] <= most, "a second time for what could be saved"
-
-
 def test_the_same_run_twice_is_said_before_it_starts(with_sample: AppTest) -> None:
     app = with_sample
     app.pills(key=of_data(app, "methods_irm")).set_value(["cvb0"]).run()
@@ -167,15 +101,6 @@ def test_the_same_run_twice_is_said_before_it_starts(with_sample: AppTest) -> No
     enter(app, max_sweeps=3)
     app.number_input(key=of_data(app, "first_seed")).set_value(1).run()
     assert "the same settings and seed" not in texts(app)
-
-
-def test_too_little_memory_is_warned_of_first(with_sample: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(setup, "available_memory", lambda: 1000)
-    with_sample.run()
-    assert "is free" in texts(with_sample)
-    assert with_sample.button(key="start").disabled
-    with_sample.checkbox(key=of_data(with_sample, "nevertheless")).check().run()
-    assert not with_sample.button(key="start").disabled
 
 
 def test_a_run_goes_ahead_without_room_only_where_the_user_wants_it(
@@ -229,66 +154,11 @@ def test_pause_resume_stop_extend_and_remove(with_sample: AppTest) -> None:
     assert "Press Start" in texts(app.run())
 
 
-def test_a_reload_and_a_restart_find_the_runs(
-    with_sample: AppTest, open_app: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # On so small a relation VB may come to a standstill before it is told to stop.
-    monkeypatch.setattr("acvb_core.engine.run.judge", lambda *_, last_sweep, **__: None)
-    app = endless(with_sample, "vb")
-    (job,) = jobs_of(app)
-    assert f"pause_{job.id}" in keys(open_app("run"))
-    until(app, lambda: len(job.inspect().history) > 0)
-
-    press(app, f"stop_{job.id}")
-    assert services.job_manager().close(30)
-    services.job_manager.clear()
-    services.data_shelves.clear()
-    services.store.clear()
-    again = open_app("run")
-    (found,) = jobs_of(again)
-    assert found.id == job.id
-    assert found is not job
-    assert found.inspect().verdict is Verdict.STOPPED
-    assert f"remove_{job.id}" in keys(again)
-    assert open_app("run", OTHER).title[0].value == "Run"
-    assert jobs_of(open_app("run", OTHER)) == []
-
-
-def test_runs_on_other_data_are_kept_apart(with_sample: AppTest) -> None:
-    app = with_sample
-    enter(app, max_sweeps=3)
-    press(app, "start")
-    until(app, lambda: not any(job.inspect().status.active for job in jobs_of(app)))
-    app.switch_page("pages/data.py").run()
-    app.selectbox(key="sample").select("karate").run()
-    press(app, "use_sample")
-    app.switch_page("pages/run.py").run()
-    first = jobs_of(app)[0]
-    assert f"remove_{first.id}" not in keys(app)
-    app.toggle(key="every").set_value(True).run()
-    assert f"remove_{first.id}" in keys(app)
-
-
-def test_input_outlives_leaving_the_page(with_sample: AppTest) -> None:
-    app = with_sample
-    app.pills(key=of_data(app, "methods_irm")).set_value(["cvb", "vb"]).run()
-    enter(app, k_rows=33, tol=1e-7)
-    app.switch_page("pages/guide.py").run()
-    app.switch_page("pages/run.py").run()
-    assert app.pills(key=of_data(app, "methods_irm")).value == ["cvb", "vb"]
-    entered = {str(field.key): field.value for field in app.number_input}
-    assert {value for key, value in entered.items() if "k_rows" in key} == {33}
-    assert {value for key, value in entered.items() if "_tol_" in key} == {1e-7}
-
-
-@pytest.mark.parametrize(
-    ("methods", "seeds", "label"),
+@for_each(
+    "methods, seeds, label",
     [
-        (["vb"], 1, "Start VB"),
-        (["acvb0", "vb", "gibbs"], 1, "Start ACVB0, VB, Gibbs"),
         (["acvb0"], 3, "Start 3 runs of ACVB0"),
-        (["acvb0", "vb"], 2, "Start 4 runs of ACVB0, VB"),
-        (["acvb0", "cvb0", "vb", "gibbs"], 1, "Start 4 methods: ACVB0, CVB0, VB, …"),
+        (["acvb0", "vb", "gibbs"], 1, "Start ACVB0, VB, Gibbs"),
         (["acvb0", "cvb0", "vb", "gibbs"], 2, "Start 8 runs of 4 methods: ACVB0, CVB0, VB, …"),
     ],
 )
@@ -328,73 +198,6 @@ def test_restarts_race_and_the_page_says_who_won(with_sample: AppTest) -> None:
     assert other.label.name == "CVB0 · K 6 × 6 · seeds 4 to 7"
     assert f"**{other.label.name}**: seed" in said
     assert not app.exception
-
-
-def test_a_race_can_be_stopped_and_its_leader_goes_on(
-    with_sample: AppTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = with_sample
-    (job,) = race(app, 100, max_sweeps=100_000)
-    until(app, lambda: job.race_report is not None and job.race_report.sweeps > 20)
-    press(app, f"pause_{job.id}")
-    app.run()
-    race_report = job.race_report
-    assert race_report.rung == 20, "a hundred starts take longer than a click"
-    assert f"racing by the lower bound: 100 → …, leader seed {race_report.leader}" in texts(app)
-    press(app, f"stop_{job.id}")
-    until(app, lambda: job.inspect().verdict is not None)
-    app.run()
-    assert "the race of 100 starts was stopped" in texts(app)
-    # On so small a relation the leader may come to a standstill before it is told to stop.
-    monkeypatch.setattr("acvb_core.engine.run.judge", lambda *_, last_sweep, **__: None)
-    press(app, f"extend_{job.id}")
-    until(app, lambda: job.inspect().snapshot.sweep > 20)
-    press(app, f"stop_{job.id}")
-    assert job.wait(180)
-
-
-def test_a_race_by_held_out_data_is_called_so() -> None:
-    prepared = prepare_run(
-        load_sample("southern_women").relation, "vb", {"max_sweeps": 20}, heldout=0.1, restarts=2
-    )
-    prepared = replace(prepared, model_row=replace(prepared.model_row, raced_by="heldout"))
-    job = Job(prepared, Executor(1), job_id="run")
-    assert live.describe_race(job.inspect()) == "2 starts will race by the held-out log likelihood."
-    said = []
-    for update in engine_race(prepared):
-        job._publish(Status.RUNNING, snapshot=update.snapshot, race_report=update.race_report)
-        said.append(live.describe_race(job.inspect()))
-    assert {text.split(":")[0] for text in said[:-1]} == {"racing by the held-out log likelihood"}
-    winner = (
-        f"seed {update.race_report.leader} won the race of 2 starts by the held-out log likelihood (2 → 1)"
-    )
-    assert said[-1].startswith(winner)
-    assert said[-1].endswith(" in all. Its held-out score chose it, and is too good on average.")
-
-
-def test_readers_cope_with_a_change_of_the_lead() -> None:
-    values = {"init": "random", "k_rows": 9, "k_cols": 9, "tol": 1e-12, "max_sweeps": 60}
-    prepared = prepare_run(load_sample("southern_women").relation, "cvb0", values, heldout=0.1, restarts=6)
-    job = Job(prepared, Executor(1), job_id="run")
-    assert live.describe_race(job.inspect()) == "6 starts will race by the lower bound."
-    leaders, said = [], set()
-    for update in engine_race(prepared):
-        job.publish_update(update)
-        leaders.append(update.race_report.leader)
-        said.add(live.describe_race(job.inspect()).split(",")[0])
-        result = picking.read_answer(job)
-        assert result.prepared.spec.seed == update.race_report.leader
-        assert len(result.history) == update.snapshot.sweep
-        assert result.race["sweeps"].sum() == update.race_report.sweeps
-        (curve,) = live.build_curves([job], {"run": "x"})
-        bound = next(t for t in live_figure([curve])["data"] if t["uid"] == "run-bound-main")
-        assert bound["y"].tolist() == update.history.column("lower_bound").tolist()
-    assert len(set(leaders)) > 1, "the lead changes"
-    assert {
-        "racing by the lower bound: 6 → …",
-        "racing by the lower bound: 6 → 3 → …",
-        "racing by the lower bound: 6 → 3 → 2 → …",
-    } <= said
 
 
 def test_a_press_that_is_handled_twice_counts_once() -> None:

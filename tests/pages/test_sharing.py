@@ -32,8 +32,6 @@ from tests.pages.session import (
     jobs_of,
     keys,
     press,
-    select_rows,
-    share_links,
     texts,
 )
 
@@ -137,16 +135,6 @@ def test_a_viewer_looks_at_other_data_and_the_owner_keeps_those_in_use(
     assert app.query_params["view"] in (VIEW, [VIEW])
 
 
-def test_a_viewer_opens_and_compares_runs(open_app: Open, shared: list[str]) -> None:
-    app = open_app("run", None, view=VIEW)
-    for row in range(len(app.dataframe[0].value)):
-        if f"open_{PRIVATE}3" not in keys(app):
-            select_rows(app, row)
-    press(app, f"open_{PRIVATE}3")
-    assert app.title[0].value == "Topics"
-    assert "Rename" not in everything(app)
-
-
 def test_what_would_change_a_workspace_refuses_a_viewer(shared: list[str]) -> None:
     viewed = Workspace(WORKSPACE, view_only=True)
     given = {"add": [None], "set_dataset": [None], "remove_data": [""], "check_owner": [], "save_dataset": []}
@@ -215,15 +203,6 @@ def test_an_unknown_view_only_link_leads_to_a_workspace_of_ones_own(open_app: Op
     assert "view" not in app.query_params
 
 
-def test_the_owner_is_given_both_links(open_app: Open, one_run: None) -> None:
-    app = open_app("blocks")
-    links = share_links(app, "blocks")
-    assert [link.partition("/")[2] for link in links] == [
-        f"blocks?{key}&run={PRIVATE}0" for key in (f"view={VIEW}", f"ws={WORKSPACE}")
-    ]
-    assert not share_links(open_app("home", OTHER)), "there is nothing to share yet"
-
-
 def test_another_browser_sees_nothing_whatever_ids_it_knows(open_app: Open, shared: list[str]) -> None:
     for page in PAGES:
         for app in (open_app(page, OTHER, run=shared[0]), open_app(page, None, run=f"{PRIVATE}0")):
@@ -279,18 +258,3 @@ def test_a_full_workspace_takes_no_more(
     assert workspace.explain_no_room() == ""
     press(app := open_app("data"), "use_sample")
     assert workspace.dataset is not None
-
-
-def test_a_file_must_fit_beside_what_is_kept(
-    open_app: Open, one_run: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    workspace = Workspace(WORKSPACE)
-    used = services.store().used_bytes(WORKSPACE)
-    monkeypatch.setattr(services, "workspace_limit", lambda: used + 100)
-    assert workspace.explain_no_room(100) == ""
-    assert "this file has" in workspace.explain_no_room(101)
-    assert Workspace(OTHER).explain_no_room(101) == "", "what others keep does not count"
-    app = bring(open_app("data"), "links.csv", "a,b\n" * 25)
-    assert not app.button(key="load").disabled
-    app = bring(open_app("data"), "links.csv", "a,b\n" * 26)
-    assert app.button(key="load").disabled

@@ -13,6 +13,7 @@ from streamlit.runtime.secrets import Secrets
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.access.sign_in import announce_sign_in
+from tests.loops import for_each
 from tests.pages.session import OTHER, SECONDS, texts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +42,7 @@ def labels(app: AppTest) -> list[str]:
     return [str(button.label) for button in app.button]
 
 
-@pytest.mark.parametrize("page", ["", "run", "runs", "data"])
+@for_each("page", ["", "run", "runs", "data"])
 def test_who_has_not_signed_in_sees_a_button_and_nothing_else(page: str) -> None:
     app = visit(NOBODY, page, ws=OTHER)
     assert labels(app) == ["Sign in to continue"]
@@ -82,24 +83,14 @@ def use_secrets(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> Pat
     return file
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
-        "[auth\n",
-        "auth = 'x'\n",
-        "auth = []\n",
-        "[[auth]]\nclient_id = 'x'\n",
-        "[Auth]\n",
-        "[AUTH]\n",
-        '["auth "]\n',
-        "[auht]\n",
-        "[oauth]\n",
-        "[sign_in]\ncookie_secret = 'x'\n",
-        "[auth_google]\nserver_metadata_url = 'x'\n",
-        "[Authentication.google]\nserver_metadata_url = 'x'\n",
+        "[auth\n", "auth = 'x'\n", "auth = []\n", "[[auth]]\nclient_id = 'x'\n", "[AUTH]\n", '["auth "]\n', "[auht]\n",
+        "[oauth]\n", "[sign_in]\ncookie_secret = 'x'\n", "[Authentication.google]\nserver_metadata_url = 'x'\n",
         "redirect_uri = 'x'\n",
     ],
-)
+)  # fmt: skip
 def test_secrets_that_seem_to_ask_for_a_sign_in_let_nobody_in(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
 ) -> None:

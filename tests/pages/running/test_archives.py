@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +27,34 @@ from tests.pages.session import SECONDS, WORKSPACE, Open, jobs_of, keys, press, 
 
 
 @pytest.fixture
-def exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
-    """The file of a workspace with two runs; the app begins from scratch in another home."""
+def take_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bytes]:
+    """Write the file of a workspace, and have the app begin from scratch in another home."""
+
+    def take(*given: Any) -> bytes:
+        with _write_file(*given) as file:
+            archive = file.read()
+        services.once_per_process.clear_all()
+        st.cache_resource.clear()
+        monkeypatch.setenv("ACVB_HOME", str(tmp_path / "another"))
+        return archive
+
+    return take
+
+
+@pytest.fixture
+def exported(take_away: Callable[..., bytes]) -> bytes:
+    """The file of a workspace with two runs."""
     data = Relation.build(np.random.default_rng(5).random((12, 8)) < 0.3, name="links")
     book = services.job_manager()
     for seed in (0, 1):
         values = {"k_rows": 2, "k_cols": 2, "max_sweeps": 2}
         assert book.add(WORKSPACE, prepare_run(data, "vb", values, seed=seed)).wait(SECONDS)
     assert book.close(SECONDS)
-    with _write_file(book.jobs(WORKSPACE)) as file:
-        archive = file.read()
-    services.once_per_process.clear_all()
-    st.cache_resource.clear()
-    monkeypatch.setenv("ACVB_HOME", str(tmp_path / "another"))
-    return archive
+    return take_away(book.jobs(WORKSPACE))
+
+
+def successes(app: AppTest) -> list[str]:
+    return [success.value for success in app.success]
 
 
 def bring(app: AppTest, content: bytes) -> AppTest:
@@ -54,14 +69,12 @@ def test_a_workspace_is_imported_by_another_installation(open_app: Open, exporte
     app = open_app("runs")
     assert jobs_of(app) == []
     bring(app, exported)
-    assert [success.value for success in app.success] == ["2 runs imported."]
+    assert successes(app) == ["2 runs imported."]
     assert len(app.dataframe[0].value) == 2
     labels: list[Any] = [button.label for button in app.get("download_button")]
     assert "Download workspace" in labels
     bring(app, exported)
-    assert [success.value for success in app.success] == [
-        "0 runs imported. 2 runs are here already, or deleted today."
-    ]
+    assert successes(app) == ["0 runs imported. 2 runs are here already, or deleted today."]
     assert len(jobs_of(app)) == 2
     app.run()
     assert not app.success
@@ -89,30 +102,16 @@ def test_an_import_can_be_stopped_and_the_rest_imported_later(
     app.button(key="import_stop").click()
     threading.Timer(0.3, goes_on.set).start()
     app.run()
-    assert [success.value for success in app.success] == [
+    assert successes(app) == [
         "1 run imported. Stopped before the end of the file: import it again to have the rest."
     ]
     assert len(jobs_of(app)) == 1
     assert "import_stop" not in keys(app)
     bring(app, exported)
-    assert [success.value for success in app.success] == [
-        "1 run imported. 1 run is here already, or deleted today."
-    ]
+    assert successes(app) == ["1 run imported. 1 run is here already, or deleted today."]
 
 
-def test_a_plan_that_another_tab_deletes_now_leaves_the_page_whole(
-    open_app: Open, exported: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    links = Relation.build(np.random.default_rng(5).random((12, 8)) < 0.3, name="links")
-    plan = plan_experiment(links, ["cvb0", "vb"], k=[2], splits=2, max_sweeps=2)
-    assert services.experiments().add(WORKSPACE, plan, "links").wait(SECONDS)
-    monkeypatch.setattr(services.experiments(), "_kept", {})
-    assert open_app("runs").title[0].value == "Runs"
-
-
-def test_experiments_and_searches_are_in_the_file(
-    open_app: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_experiments_and_searches_are_in_the_file(open_app: Open, take_away: Callable[..., bytes]) -> None:
     links = Relation.build(np.random.default_rng(5).random((12, 8)) < 0.3, name="links")
     texts_data = load_sample("bars").corpus
     plan = plan_experiment(links, ["cvb0", "vb"], k=[2], splits=2, max_sweeps=2)
@@ -125,19 +124,11 @@ def test_experiments_and_searches_are_in_the_file(
     app = open_app("runs")
     assert "Download workspace" in [button.label for button in app.get("download_button")]
     assert "The file leaves out texts that are kept on disk" in texts(app)
-    with _write_file([], [(services.experiments(), experiment), (services.searches(), search)]) as file:
-        archive = file.read()
-    services.once_per_process.clear_all()
-    st.cache_resource.clear()
-    monkeypatch.setenv("ACVB_HOME", str(tmp_path / "another"))
+    archive = take_away([], [(services.experiments(), experiment), (services.searches(), search)])
     app = bring(open_app("runs"), archive)
-    assert [success.value for success in app.success] == [
-        "0 runs imported. 1 experiment imported. 1 search imported."
-    ]
+    assert successes(app) == ["0 runs imported. 1 experiment imported. 1 search imported."]
     bring(app, archive)
-    assert [success.value for success in app.success] == [
-        "0 runs imported. 1 experiment is here already. 1 search is here already."
-    ]
+    assert successes(app) == ["0 runs imported. 1 experiment is here already. 1 search is here already."]
     assert "links" in open_app("experiments").subheader[0].value
     assert len(services.searches().jobs(WORKSPACE)) == 1
     # Who has a view-only link may take the file as well.
@@ -146,9 +137,7 @@ def test_experiments_and_searches_are_in_the_file(
     assert not viewer.file_uploader
 
 
-def test_data_without_runs_are_in_the_file(
-    open_app: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_data_without_runs_are_in_the_file(open_app: Open, take_away: Callable[..., bytes]) -> None:
     for sample in ("survey", "southern_women"):  # the one is put aside, the other in use
         app = open_app("data")
         app.selectbox(key="sample").select(sample).run()
@@ -158,13 +147,9 @@ def test_data_without_runs_are_in_the_file(
     names, report = here.data_names, here.dataset.report.lines() if here.dataset else []
     assert len(names) == 2
     owners = [shelf_of(WORKSPACE).find_owner(fingerprint) for fingerprint in here.removable_data]
-    with _write_file([], (), owners) as file:
-        archive = file.read()
-    services.once_per_process.clear_all()
-    st.cache_resource.clear()
-    monkeypatch.setenv("ACVB_HOME", str(tmp_path / "another"))
+    archive = take_away([], (), owners)
     app = bring(open_app("runs"), archive)
-    assert [success.value for success in app.success] == ["0 runs imported. 2 data sets imported."]
+    assert successes(app) == ["0 runs imported. 2 data sets imported."]
     assert here.data_names == names
     assert here.dataset is None, "the user chooses"
     women = next(key for key, name in names.items() if "women" in name)
@@ -172,42 +157,19 @@ def test_data_without_runs_are_in_the_file(
     assert here.dataset is not None
     assert (here.dataset.heldout, here.dataset.report.lines()) == (0.25, report)
     bring(app, archive)
-    assert [success.value for success in app.success] == ["0 runs imported. 2 data sets are here already."]
+    assert successes(app) == ["0 runs imported. 2 data sets are here already."]
     labels: list[Any] = [button.label for button in app.get("download_button")]
     assert "Download workspace" in labels
 
 
-@pytest.mark.parametrize(
-    "settings", [{"heldout": 7}, {"heldout": "nan"}, {"heldout": "all"}, {"heldout_seed": -1}]
-)
+@pytest.mark.parametrize("settings", [{"heldout": 7}, {"heldout": "nan"}, {"heldout_seed": -1}])
 def test_data_with_damaged_settings_are_named_and_not_taken(
-    open_app: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+    open_app: Open, take_away: Callable[..., bytes], settings: dict[str, Any]
 ) -> None:
     links = Relation.build(np.random.default_rng(5).random((12, 8)) < 0.3, name="links")
     services.store().save_dataset(WORKSPACE, links, ["a line"], {"name": "my links"} | settings)
-    with _write_file([], (), [WORKSPACE]) as file:
-        archive = file.read()
-    services.once_per_process.clear_all()
-    st.cache_resource.clear()
-    monkeypatch.setenv("ACVB_HOME", str(tmp_path / "another"))
+    archive = take_away([], (), [WORKSPACE])
     app = bring(open_app("runs"), archive)
     assert "1 could not be imported:" in [warning.value for warning in app.warning]
     assert "my links: " in texts(app)
     assert not Workspace(WORKSPACE).data_names
-
-
-def test_a_file_that_is_no_archive_is_refused_in_a_sentence(open_app: Open, exported: bytes) -> None:
-    app = bring(open_app("runs"), exported[:-100])
-    assert [error.value for error in app.error] == ["The file was not imported."]
-    assert "runs.zip cannot be read as an archive of runs" in texts(app)
-    assert jobs_of(app) == []
-
-
-def test_a_full_workspace_takes_no_archive(
-    open_app: Open, exported: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(services, "workspace_limit", lambda: len(exported) - 1)
-    app = bring(open_app("runs"), exported)
-    assert [error.value for error in app.error] == ["The file was not imported."]
-    assert "This workspace keeps" in texts(app)
-    assert jobs_of(app) == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from acvb_core import __version__
@@ -15,7 +13,7 @@ from acvb_core.store.studies import ExperimentFolder, StudyStore
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
-from tests.pages.session import SECONDS, WORKSPACE, Open, of_data, press, texts, until
+from tests.pages.session import SECONDS, WORKSPACE, Open, in_use, of_data, press, texts, until
 
 PAGE = "experiments"
 
@@ -62,27 +60,8 @@ def test_from_the_form_to_the_starred_table(open_app: Open, women: None) -> None
     assert services.store().load_dataset(f"experiment {job_id}") is None
 
 
-def test_a_stopped_experiment_continues(open_app: Open, women: None) -> None:
-    app = open_app(PAGE)
-    app.multiselect(key=of_data(app, "experiment_methods_irm")).set_value(["gibbs"]).run()
-    app.number_input(key=of_data(app, "experiment_splits")).set_value(4).run()
-    press(app, "experiment_start")
-    job = experiments()[0]
-    until(app, lambda: len(job.inspect().study.rows) >= 1)
-    press(app, f"experiment_{job.id}_stop")
-    until(app, lambda: not job.inspect().status.active)
-    made = len(job.inspect().study.rows)
-    app.run()
-    if made < 4:
-        assert f"{made} of 4 runs" in str([one.proto for one in app.get("progress")])
-        press(app, f"experiment_{job.id}_go_on")
-    until(app, lambda: job.inspect().is_complete)
-    assert [row["run"] for row in job.inspect().study.rows] == [1, 2, 3, 4]
-
-
 def test_an_experiment_that_was_cut_off_says_so(open_app: Open, women: None) -> None:
-    dataset = Workspace(WORKSPACE).dataset
-    assert dataset is not None
+    dataset = in_use()
     plan = plan_experiment(dataset.data, ["cvb0"], splits=3, heldout=0.1, max_sweeps=2)
     job = services.experiments().add(WORKSPACE, plan, "women")
     assert job.wait(SECONDS)
@@ -108,32 +87,3 @@ def test_the_reason_stands_beside_the_start(
     app.text_input(key=of_data(app, "experiment_k")).set_value(k).run()
     assert reason in texts(app)
     assert app.button(key="experiment_start").disabled
-
-
-def test_a_wrong_number_of_clusters_is_named(open_app: Open, women: None) -> None:
-    app = open_app(PAGE)
-    app.text_input(key=of_data(app, "experiment_k")).set_value("0").run()
-    press(app, "experiment_start")
-    assert "k_rows is 0; it must be" in texts(app)
-    assert not experiments()
-
-
-def test_a_damaged_experiment_leaves_the_others(open_app: Open, women: None) -> None:
-    folder = services.store().folder / "experiments" / "broken"
-    folder.mkdir(parents=True)
-    (folder / "about.json").write_text(f'{{"workspace": "{WORKSPACE}"}}')
-    app = open_app(PAGE)
-    assert "An experiment could not be read" in texts(app)
-    press(app, "experiment_drop_broken")
-    assert not folder.exists()
-    assert "could not be read" not in texts(app)
-
-
-def test_a_share_that_holds_nothing_out_is_refused_before_any_run(open_app: Open) -> None:
-    """A thousandth of 252 pairs is none."""
-    dataset = Dataset.of_sample("southern_women")
-    Workspace(WORKSPACE).set_dataset(replace(dataset, heldout=0.001))
-    app = open_app(PAGE)
-    press(app, "experiment_start")
-    assert "Nothing is held out, so methods cannot be compared; hold out a larger share." in texts(app)
-    assert not experiments()

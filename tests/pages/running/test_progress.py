@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from acvb_core.engine.executor import Status
-from acvb_core.engine.job import Job
 from pages.ui.shared import services
-from pages.ui.shared.format import ordinal
 from tests.engine.fakes import small_run
 from tests.engine.jobs import gated
 from tests.pages.session import OTHER, SECONDS, WORKSPACE, Open, press, select_rows, until
@@ -42,17 +39,6 @@ def test_a_run_says_about_how_long_it_will_take(open_app: Open) -> None:
     assert "Time left" not in app.dataframe[0].value
 
 
-def test_compiling_is_said(open_app: Open) -> None:
-    prepared, gate = gated(small_run("vb", max_sweeps=5))
-    job: Job = services.job_manager().add(WORKSPACE, prepared)
-    assert gate.waiting.wait(180)
-    job._publish(Status.COMPILING)
-    app = open_app("run")
-    assert progress(app) == ["Compiling: takes seconds, only once"]
-    assert list(app.dataframe[0].value["Status"]) == ["compiling, once"]
-    gate.tickets.release(5)
-
-
 def test_a_run_that_waits_says_where_it_is_in_line(open_app: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACVB_RUNS", "1")
     prepared, gate = gated(small_run("vb", max_sweeps=5))
@@ -74,13 +60,6 @@ def test_a_run_that_waits_says_where_it_is_in_line(open_app: Open, monkeypatch: 
     assert "Waiting: 1st in line" in progress(app)
     gate.tickets.release(5)
     assert foreign.wait(180)
-
-
-@pytest.mark.parametrize(
-    ("number", "text"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (21, "21st")]
-)
-def test_a_position_is_an_ordinal(number: int, text: str) -> None:
-    assert ordinal(number) == text
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "many", "2.5"])

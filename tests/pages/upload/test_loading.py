@@ -76,16 +76,6 @@ def test_loading_goes_on_when_its_page_is_left(open_app: Open, slow: SlowReader)
     assert "go_to_run" in [button.key for button in app.button], "the page knows that the file is loaded"
 
 
-def test_the_page_waits_again_for_a_loading_that_goes_on(open_app: Open, slow: SlowReader) -> None:
-    app = bring(open_app("data"), "links.csv", LINKS)
-    slow.leave_page(app)
-    threading.Timer(0.5, slow.may_go_on.set).start()
-    app.run()
-    assert not app.exception
-    assert Workspace(WORKSPACE).dataset is not None
-    assert "go_to_run" in [button.key for button in app.button]
-
-
 def test_why_a_file_was_not_loaded_is_said_to_who_left_the_page(open_app: Open, slow: SlowReader) -> None:
     app = bring(open_app("data"), "links.csv", LINKS)
     slow.error = DataError("line 7 is broken", source="links.csv", remedy="Mend it.")
@@ -100,18 +90,3 @@ def test_why_a_file_was_not_loaded_is_said_to_who_left_the_page(open_app: Open, 
     slow.error = None
     press(app, "load")
     assert Workspace(WORKSPACE).dataset is not None
-
-
-def test_other_data_that_were_chosen_meanwhile_stay_in_use(open_app: Open, slow: SlowReader) -> None:
-    app = bring(open_app("data"), "links.csv", LINKS)
-    slow.leave_page(app)
-    other = open_app("data")
-    other.selectbox(key="sample").select("southern_women").run()
-    press(other, "use_sample")
-    slow.may_go_on.set()
-    workspace = Workspace(WORKSPACE)
-    until(other, lambda: len(workspace.data_names) == 2)
-    assert sorted(workspace.data_names.values()) == ["Southern women", "links"]
-    for tab, name in ((other, "Southern women"), (app, "links")):
-        tab.switch_page("pages/data.py").run()
-        assert f"\n{name}\n" in texts(tab), "each tab has its own data in use"
