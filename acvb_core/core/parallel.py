@@ -91,11 +91,6 @@ def _default() -> int:
     return int(given or 0) or cores
 
 
-def count_threads() -> int:
-    """Return how many threads this one's run may have now, itself included."""
-    return _share(_limit(), threading.get_ident())
-
-
 def _share(limit: int, leader: int) -> int:
     runs = len(_computing) + (leader not in _computing)
     return max(1, limit // runs)

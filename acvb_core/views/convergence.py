@@ -18,11 +18,11 @@ from acvb_core.engine.run import Schedule
 from acvb_core.registry import MODELS, model_row
 from acvb_core.views.parts import (
     decimate,
+    later_ends,
     level_line,
     panel_axes,
     panel_title,
     scatter,
-    start_length,
     tick_format,
     view_range,
     whole_ticks,
@@ -321,13 +321,9 @@ class _RunTraces:
         return trace
 
     def _sweeps_with_moves(self, panel: Panel, values: Floats) -> NDArray[np.int64]:
-        """Return where clusters were merged or split, or features dropped, as far as the panel shows it.
-
-        The bound shows all of it. A number of clusters is marked where it changed: with two kinds of objects, the
-        move may have been one of the others'.
-        """
+        """Return where clusters were merged or split, or features dropped, as far as the panel shows it."""
         moved = np.flatnonzero(self.moves.any(axis=1))
-        if panel.measure.step:
+        if panel.measure.step:  # with two kinds of objects, the move may have been one of the others'
             return moved[(moved > 0) & (values[moved] != values[moved - 1])]
         return moved if panel.measure.key == "bound" else _NO_SWEEPS
 
@@ -366,11 +362,10 @@ def move_sign(merged: int, split: int, dropped: int, recoded: int, turned: int, 
 
     A cross where there were troubles alone: a worker was lost, or the states of shards could not be saved.
     """
-    if any(troubles) and not (merged or split or dropped or recoded or turned):
+    fewer = merged or dropped
+    if any(troubles) and not (fewer or split or recoded or turned):
         return "x"
-    if split or not (merged or dropped):
-        return "triangle-up" if split and not (merged or dropped) else "diamond"
-    return "triangle-down"
+    return "diamond" if bool(fewer) == bool(split) else "triangle-up" if split else "triangle-down"
 
 
 def move_text(noun: str, counts: NDArray[np.int64]) -> str:
@@ -459,10 +454,6 @@ def panels_for(runs: Sequence[RunCurve], model: str) -> list[Panel]:
     return _place_measures(measures)
 
 
-def _is_known(runs: Sequence[RunCurve], column: str) -> bool:
-    return any(bool(np.isfinite(run.column(column)).any()) for run in runs)
-
-
 def _place_measures(measures: Sequence[Measure]) -> list[Panel]:
     """Place measures two a row; of an odd number, two small last ones share a place, else the last is wide."""
     n = len(measures)
@@ -525,7 +516,10 @@ def panel_layout(panels: Sequence[Panel], runs: Sequence[RunCurve], x: XAxis, ui
                 level_line(panel.number, level, f"tolerance {level:g}{whose}") for level in tolerances
             ]
         elif panel.measure.step:
-            y_axis |= {"rangemode": "tozero", "tickformat": "d", "nticks": 5} | _count_ticks(panel, runs)
+            counts = [run.column(panel.measure.column) for run in runs]
+            highest = (float(n.max(initial=0.0, where=np.isfinite(n))) for n in counts)
+            y_axis |= {"rangemode": "tozero", "tickformat": "d", "nticks": 5}
+            y_axis |= whole_ticks(max(highest, default=math.inf))
         else:
             levels = _baselines(runs) if panel.measure.key == "heldout" else {}
             y_axis |= _first_view(panel, runs, list(levels))
@@ -533,7 +527,8 @@ def panel_layout(panels: Sequence[Panel], runs: Sequence[RunCurve], x: XAxis, ui
             layout["shapes"] += [
                 level_line(panel.number, at, name, position="end") for at, name in levels.items()
             ]
-        if not _is_known(runs, panel.measure.column or panel.measure.key):
+        column = panel.measure.column or panel.measure.key
+        if not any(np.isfinite(run.column(column)).any() for run in runs):
             y_axis["showticklabels"] = False
             layout["annotations"] += _announce_score(panel, runs) if panel.measure.key == "heldout" else []
         layout[f"xaxis{panel.number}"], layout[f"yaxis{panel.number}"] = x_axis, y_axis
@@ -562,26 +557,11 @@ def _announce_score(panel: Panel, runs: Sequence[RunCurve]) -> list[Part]:
     return [place | {"text": text}]
 
 
-def _count_ticks(panel: Panel, runs: Sequence[RunCurve]) -> Part:
-    """Return the ticks of a panel of whole numbers."""
-    counts = [run.column(panel.measure.column) for run in runs]
-    highest = (float(n.max(initial=0.0, where=np.isfinite(n))) for n in counts)
-    return whole_ticks(max(highest, default=math.inf))
-
-
 def _first_view(panel: Panel, runs: Sequence[RunCurve], levels: Sequence[float]) -> Part:
-    """Return where the view that Plotly chooses ends, and how the numbers are written; all of some levels are in it.
-
-    The first sweeps of a run, which may lie far below the rest, do not decide the view; zooming out shows them.
-    """
-    columns = [run.column(panel.measure.column) for run in runs]
-    finite = [values[np.isfinite(values)] for values in columns]
-    later = [values[start_length(len(values)) :] for values in columns]
-    later = [values[np.isfinite(values)] for values in later]
-    shown = [rest if len(rest) else every for rest, every in zip(later, finite, strict=True) if len(every)]
-    if not shown:
+    """Return where the view that Plotly chooses ends, with some levels in it, and how the numbers are written."""
+    ends = later_ends([run.column(panel.measure.column) for run in runs])
+    if not ends:
         return {}
-    ends = [float(end) for values in shown for end in (values.min(), values.max())]
     low, high = min([*ends, *levels]), max([*ends, *levels])
     width = high - low
     low, high = view_range(low, high)

@@ -185,9 +185,18 @@ def whole_ticks(high: float) -> Part:
     return {"tick0": 0, "dtick": 1} if high <= 5 else {}
 
 
-def start_length(n: int) -> int:
-    """Return how many of the first of a run's `n` sweeps the first view may leave out: a tenth, five at least."""
-    return min(max(5, math.ceil(0.1 * n)), n // 2)
+def later_ends(curves: Iterable[NDArray[np.float64]]) -> list[float]:
+    """Return the lowest and the highest value of each curve without its first sweeps, which may lie far below.
+
+    A tenth of the sweeps is left out, five at least and half at most; all if only they have values.
+    """
+    ends: list[float] = []
+    for values in curves:
+        n = len(values)
+        later = values[min(max(5, math.ceil(0.1 * n)), n // 2) :]
+        shown = next((part[np.isfinite(part)] for part in (later, values) if np.isfinite(part).any()), None)
+        ends += [] if shown is None else [float(shown.min()), float(shown.max())]
+    return ends
 
 
 def view_range(low: float, high: float) -> tuple[float, float]:

@@ -212,20 +212,18 @@ class Meibp:
 
     def without(self, k: int) -> Meibp:
         """Return the state without a feature, whose mean share of each column goes into the baselines."""
-        keep = np.ones(self.n_features, dtype=np.bool_)
-        keep[k] = False
         first, _ = moments(self.parent[k], self.spread[k])
         bias = self.bias + float(self.z[:, k].mean()) * first
-        return self._only(keep, bias)
+        return replace(self._only(np.arange(self.n_features) != k), bias=bias)
 
     def alive(self) -> Meibp:
         """Return the state without the features that no object has."""
         keep = np.asarray(self.z.any(axis=0), dtype=np.bool_)
-        return self if keep.all() else self._only(keep, self.bias)
+        return self if keep.all() else self._only(keep)
 
-    def _only(self, keep: NDArray[np.bool_], bias: Floats) -> Meibp:
+    def _only(self, keep: NDArray[np.bool_]) -> Meibp:
         z = np.ascontiguousarray(self.z[:, keep])
-        return replace(self, z=z, parent=self.parent[keep], spread=self.spread[keep], bias=bias)
+        return replace(self, z=z, parent=self.parent[keep], spread=self.spread[keep])
 
 
 def log_prior(size: Floats, n: int, alpha: float, most: int) -> float:
@@ -326,9 +324,7 @@ def learn_rest(cells: StandardisedTable, state: Meibp, most: int, one: bool = Fa
     state = replace(state, bias=state.bias + error.sum(axis=0) / cells.per_column)
     errors = squared_errors(cells, state, first, second)
     errors += PSEUDO * cells.per_column * state.scales
-    noise = errors / cells.per_column
-    if one:
-        noise = np.full(len(errors), errors.sum() / cells.n)
+    noise = np.full(len(errors), errors.sum() / cells.n) if one else errors / cells.per_column
     scale = float(state.scales.mean())
     prior = float((first**2 + second).mean()) if state.n_features else scale
     size = state.z.sum(axis=0, dtype=np.float64)
@@ -348,15 +344,6 @@ def best_alpha(size: Floats, n: int, alpha: float, most: int) -> float:
 
     best = minimize_scalar(loss, bounds=tuple(map(math.log, ALPHAS)), method="bounded").x
     return math.exp(best) if loss(best) < loss(math.log(alpha)) else alpha
-
-
-def improve_state(
-    cells: StandardisedTable, state: Meibp, most: int, one: bool, poll: Poll
-) -> tuple[Meibp, int]:
-    """Return the state after one round of all steps, none of which lowers the bound."""
-    state, changed = choose_all(cells, state, most, poll)
-    state = learn_weights(cells, state, poll)
-    return learn_rest(cells, state, most, one), changed
 
 
 #: A new feature, or dropping one, is tried once the bound rises by less than this for each object in a sweep.
@@ -478,7 +465,10 @@ class SubmodularIbp(UnaveragedMethod):
         )
 
     def _improve(self, answer: Meibp, poll: Poll) -> tuple[Meibp, int]:
-        return improve_state(self.cells, answer, self.most, self.noise == "one", poll)
+        """Return the answer after one round of all steps, which never lowers the bound, and the entries changed."""
+        answer, changed = choose_all(self.cells, answer, self.most, poll)
+        answer = learn_weights(self.cells, answer, poll)
+        return learn_rest(self.cells, answer, self.most, self.noise == "one"), changed
 
     def _evaluate(self, answer: Meibp) -> MeibpState:
         return MeibpState(answer, lower_bound(self.cells, answer, self.most))
@@ -506,19 +496,14 @@ class SubmodularIbp(UnaveragedMethod):
         return other if other.bound > state.bound else replace(state, deaths=state.deaths + 1)
 
     def _add_features(self, state: MeibpState, rng: np.random.Generator, poll: Poll) -> MeibpState | None:
-        """Return a better state with more features, up to `DEPTH` steps away; None without any.
-
-        The first of several features that belong together may not be worth it by itself.
-        """
-        now = state
-        for _ in range(DEPTH):
-            grown = [
-                self._evaluate(self._improve(each, poll)[0]) for each in self._candidates(now.answer, rng)
-            ]
-            if not grown:
-                return None
-            now = max(grown, key=lambda each: each.bound)
-            if now.bound > state.bound:
+        """Return a better state with more features, up to `DEPTH` steps away; None without any."""
+        now: MeibpState | None = state
+        for _ in range(
+            DEPTH
+        ):  # the first of several features that belong together may not be worth it by itself
+            tried = (self._improve(each, poll)[0] for each in self._candidates(now.answer, rng))
+            now = max(map(self._evaluate, tried), key=lambda each: each.bound, default=None)
+            if now is None or now.bound > state.bound:
                 return now
         return None
 

@@ -9,12 +9,12 @@ from acvb_core.engine.history import History
 from acvb_core.models.lfm.figures.pictures import feature_word
 from acvb_core.views.parts import (
     decimate,
+    later_ends,
     level_line,
     nothing_figure,
     panel_axes,
     panel_title,
     scatter,
-    start_length,
     tick_format,
     view_range,
     whole_ticks,
@@ -113,11 +113,6 @@ def _events(history: History, n: int, sweep: Floats, alive: Floats, colour: str)
 
 def _extent(curves: list[Floats]) -> Part:
     """Return the range of the likelihoods' axis, without the first sweeps, which may lie far below."""
-    parts = []
-    for values in curves:
-        later = values[start_length(len(values)) :]
-        later = later[np.isfinite(later)]
-        parts.append(later if len(later) else values[np.isfinite(values)])
-    low, high = min(float(p.min()) for p in parts), max(float(p.max()) for p in parts)
-    low, high = view_range(low, high)
+    ends = later_ends(curves)
+    low, high = view_range(min(ends), max(ends))
     return {"range": [low, high], "tickformat": tick_format(low, high)}
