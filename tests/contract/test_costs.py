@@ -119,16 +119,6 @@ def measure_memory(row: MethodSpec, values: dict[str, Any], heldout: float) -> f
     return peak_of(lambda: deque(run(prepared), maxlen=0)) / prepared.memory_bytes
 
 
-@every_method
-def test_little_memory_is_used_before_the_check(row: MethodSpec) -> None:
-    """A run is put together before it is known whether there is memory for it: that must take no more than the data."""
-    data, choices, _ = wide(row.model)
-    values = next(known(row, values) for values in choices if known(row, values) == values)
-    size = sum(array.nbytes for array in CASES[row.model].arrays(data))
-    prepare_run(data, row.name, values, model=row.model)  # what runs on the same data share
-    assert peak_of(lambda: prepare_run(data, row.name, values, model=row.model)) < 3 * size
-
-
 def peak_of(do: Callable[[], object]) -> int:
     """Return the bytes that something takes at its peak."""
     tracemalloc.start()

@@ -13,7 +13,7 @@ import pytest
 from acvb_core.core.spec import MethodSpec
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.online.stream import Prior, StreamState
-from acvb_core.registry import method_row, methods_of
+from acvb_core.registry import method_row
 from tests.loops import for_each
 
 from .cases import bits_of, built, course, data_of, methods_for
@@ -59,16 +59,6 @@ def test_the_topics_dropped_are_the_small_ones(row: MethodSpec) -> None:
         counts = np.zeros((corpus.n_documents, len(order)))
         np.add.at(counts, documents, rows.weights[:, None] * left)
         np.testing.assert_allclose(twins[0].current(state)["documents"], counts, rtol=1e-5, atol=1e-5)
-
-
-@every_method
-def test_every_topic_is_kept_if_so_asked(row: MethodSpec) -> None:
-    """Also those that hold next to nothing or, by rounding, less. Each method meets every third corpus."""
-    for name in list(CORPORA)[methods_of("lda").index(row) % 3 :: 3]:
-        algorithm = built(row, CORPORA[name], k=40, shrink=0.0)
-        for state, info in course(algorithm, 60):
-            assert algorithm.posterior(state).n_clusters() == {"topics": 40}, name
-            assert info is None or info.cluster_permutation is None, name
 
 
 @for_each("track", [True, False])
