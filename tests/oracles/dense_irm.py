@@ -155,25 +155,18 @@ def update_alpha(q: Array, alpha: float) -> float:
     return len(sticks[0]) / -float(expected_logs(sticks)[1].sum())
 
 
-def update_ab_tied(data: DenseData, q1: Array, q2: Array, a: float, b: float) -> tuple[float, float]:
-    """One fixed-point step for a, b shared by all blocks; both use the old a and b.
+def update_ab(
+    data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock, tied: bool
+) -> tuple[PerBlock, PerBlock]:
+    """One fixed-point step for a and b, from the old values (IRM14 eqs. 111-112; not ``tied``: no finite fixed point).
 
-    a <- a sum_kl [psi(a + n) - psi(a)] / sum_kl [psi(a + b + T) - psi(a + b)], b likewise with the zeros.
+    a <- a sum_kl [psi(a + n) - psi(a)] / sum_kl [psi(a + b + T) - psi(a + b)], b likewise with the zeros. ``tied``:
+    shared by all blocks; otherwise without the sums, one (a_kl, b_kl) a block.
     """
     n, total, _, _ = counts(data, q1, q2)
-    scale = float(np.sum(digamma(a + b + total) - digamma(a + b)))
-    new_a = a * float(np.sum(digamma(a + n) - digamma(a))) / scale
-    return new_a, b * float(np.sum(digamma(b + total - n) - digamma(b))) / scale
-
-
-def update_ab_per_block(
-    data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock
-) -> tuple[Array, Array]:
-    """IRM14 eqs. 111-112: the same step with one (a_kl, b_kl) a block. It has no finite fixed point."""
-    n, total, _, _ = counts(data, q1, q2)
-    a, b = np.broadcast_to(a, n.shape), np.broadcast_to(b, n.shape)
-    scale = digamma(a + b + total) - digamma(a + b)
-    return a * (digamma(a + n) - digamma(a)) / scale, b * (digamma(b + total - n) - digamma(b)) / scale
+    rises = [digamma(c + m) - digamma(c + 0 * m) for c, m in ((a, n), (b, total - n), (np.add(a, b), total))]
+    for_a, for_b, scale = (float(np.sum(rise)) if tied else rise for rise in rises)
+    return a * for_a / scale, b * for_b / scale
 
 
 def log_joint(
@@ -340,14 +333,6 @@ def vb_update(data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock, a
     log_likelihood = data.ones @ q2 @ log_ones.T + data.zeros @ q2 @ log_zeros.T
     log_q = expected_log_pi(stick_posterior(q1, alpha)) + log_likelihood
     return np.array([normalise(row)[0] for row in log_q])
-
-
-def vb_sweep(
-    data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock, alpha1: float, alpha2: float
-) -> tuple[Array, Array]:
-    """One VB pass: domain 1, then domain 2, each after a fresh M step."""
-    q1 = vb_update(data, q1, q2, a, b, alpha1)
-    return q1, vb_update(data.T, q2, q1, np.transpose(a), np.transpose(b), alpha2)
 
 
 def predict(data: DenseData, q1: Array, q2: Array, a: PerBlock, b: PerBlock) -> Array:

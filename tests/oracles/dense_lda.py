@@ -119,16 +119,9 @@ def log_joint(tokens: Tokens, z: Integers, alpha: Array, beta: float) -> float:
 
 
 def gibbs_conditional(tokens: Tokens, z: Integers, i: int, alpha: Array, beta: float) -> Array:
-    """p(z_i = k | z without i, x) (K,) (TNW07 eq. 8); z[i] itself is not looked at."""
-    d, w = tokens.documents[i], tokens.words[i]
-    weights = np.zeros(len(alpha))
-    for k in range(len(alpha)):
-        others = z == k
-        others[i] = False
-        n_dk = np.sum(others & (tokens.documents == d))
-        n_wk = np.sum(others & (tokens.words == w))
-        weights[k] = (alpha[k] + n_dk) * (beta + n_wk) / (tokens.shape[1] * beta + others.sum())
-    return weights / weights.sum()
+    """p(z_i = k | z without i, x) (K,), from ratios of joints; z[i] itself is not looked at."""
+    tried = [np.where(np.arange(len(z)) == i, k, z) for k in range(len(alpha))]
+    return _normalise(np.array([log_joint(tokens, one, alpha, beta) for one in tried]))
 
 
 def poisson_binomial(probabilities: Array) -> Array:

@@ -61,11 +61,6 @@ class NetworkData(NamedTuple):
         """1.0 where there is an entry."""
         return self.entries.astype(np.float64)
 
-    @property
-    def T(self) -> NetworkData:  # noqa: N802 - the name NumPy uses
-        """The same network with every link turned round."""
-        return NetworkData(self.x.T, self.observed.T, self.directed)
-
     def without(self, i: int) -> NetworkData:
         """The network without object ``i``."""
         kept = np.delete(np.arange(len(self.x)), i)
@@ -93,24 +88,17 @@ def network(x: Array, observed: NDArray[np.bool_], directed: bool, self_links: b
     return NetworkData(np.where(observed, x, np.nan), observed, directed)
 
 
-def pair_share(first: Array, second: Array, directed: bool) -> Array:
-    """(K, K) probability that a pair of two objects lies in each block: in either order when undirected.
-
-    Within one block the two orders of an unordered pair are the same event, which counts once.
-    """
-    share = np.outer(first, second)
-    return share if directed else share + share.T - np.diag(np.diag(share))
-
-
 def expected_count(indicator: Array, q: Array, directed: bool) -> Array:
     """E of the number of marked entries in each block under a factorised q, as (K, K).
 
-    A link of an object to itself lies in block (k, k) with probability q_ik, not q_ik^2.
+    A link of an object to itself lies in block (k, k) with probability q_ik, not q_ik^2. Within one block the two
+    orders of an unordered pair are the same event, which counts once.
     """
-    count = np.zeros((q.shape[1], q.shape[1]))
-    for i, j in np.argwhere(indicator):
-        count += np.diag(q[i]) if i == j else pair_share(q[i], q[j], directed)
-    return count
+    own = np.diag(indicator)
+    between = q.T @ (indicator - np.diag(own)) @ q
+    if not directed:
+        between = between + between.T - np.diag(np.diag(between))
+    return between + np.diag(own @ q)
 
 
 def counts(data: NetworkData, q: Array) -> tuple[Array, Array, Array]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import digamma, gammaln
+from scipy.special import digamma
 
 from acvb_core.data.corpus import Corpus
 from tests.oracles.dense_irm import Array
@@ -96,12 +96,6 @@ def loo_slope(counts: Array, p: Array, q: Array, n_d: Array, alpha: Array) -> Ar
         for _ in range(int(c)):
             slope += one / ((n_d - own + alpha) @ one) - 1 / (counts.sum() - 1 + alpha.sum())
     return slope
-
-
-def expected_log_prior(alpha: Array, gamma: Array) -> float:
-    """E log p(theta | alpha) under Dirichlet(gamma): all of a document's lower bound that alpha is in."""
-    log_theta = digamma(gamma) - digamma(gamma.sum())
-    return float(gammaln(alpha.sum()) - gammaln(alpha).sum() + ((alpha - 1) * log_theta).sum())
 
 
 def bound_slope(alpha: Array, gamma: Array) -> Array:

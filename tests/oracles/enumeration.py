@@ -17,7 +17,6 @@ from tests.oracles.dense_irm import (
     Labels,
     PerBlock,
     entropy,
-    log_joint,
     log_likelihood_of_labels,
     stick_log_prior,
 )
@@ -66,29 +65,17 @@ def partitions(n: int) -> list[Partition]:
     return sorted({canonical_partition(z) for z in product(range(n), repeat=n)})
 
 
-def partition_posterior(
-    data: DenseData, a: float, b: float, alpha1: float, alpha2: float
-) -> dict[tuple[Partition, Partition], float]:
-    """Exact posterior over pairs of partitions under CRP priors, the target of collapsed Gibbs."""
-    pairs = list(product(partitions(data.x.shape[0]), partitions(data.x.shape[1])))
-    logs = np.array([log_joint(data, np.array(p), np.array(r), a, b, alpha1, alpha2) for p, r in pairs])
-    return dict(zip(pairs, np.exp(logs - logsumexp(logs)).tolist(), strict=True))
-
-
-def count_law(indicator: Array, p: Array, r: Array) -> tuple[Array, Array]:
-    """Every value of sum_ij indicator_ij s_i t_j and its probability; s_i, t_j ~ Bernoulli(p_i), (r_j)."""
-    s, t = label_vectors(len(p), 2), label_vectors(len(r), 2)
-    weight_s = np.where(s == 1, p, 1 - p).prod(axis=1)
-    weight_t = np.where(t == 1, r, 1 - r).prod(axis=1)
-    return s @ indicator @ t.T, np.outer(weight_s, weight_t)
-
-
 def count_moments(indicator: Array, q1: Array, q2: Array) -> tuple[Array, Array]:
     """Exact mean and variance (K1, K2) of sum_ij indicator_ij [z1_i = k][z2_j = l]."""
-    shape = (q1.shape[1], q2.shape[1])
-    mean, variance = np.zeros(shape), np.zeros(shape)
-    for k, cluster in np.ndindex(shape):
-        values, weights = count_law(indicator, q1[:, k], q2[:, cluster])
+    mean, variance = np.zeros((2, q1.shape[1], q2.shape[1]))
+    for k, cluster in np.ndindex(mean.shape):
+        p, r = q1[:, k], q2[:, cluster]
+        s, t = (
+            label_vectors(len(p), 2),
+            label_vectors(len(r), 2),
+        )  # who is in k, and who in the column cluster
+        weights = np.outer(np.where(s == 1, p, 1 - p).prod(axis=1), np.where(t == 1, r, 1 - r).prod(axis=1))
+        values = s @ indicator @ t.T
         mean[k, cluster] = np.sum(weights * values)
         variance[k, cluster] = np.sum(weights * (values - mean[k, cluster]) ** 2)
     return mean, variance

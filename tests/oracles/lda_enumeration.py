@@ -55,13 +55,6 @@ def token_marginals(table: LdaTable, size: int) -> Array:
     return np.stack([posterior(table) @ (table.labels == k) for k in range(size)], axis=1)
 
 
-def conditional_of_token(table: LdaTable, z: Integers, i: int, size: int) -> Array:
-    """p(z_i = k | z without i, x) (K,), read off the table."""
-    same = (np.delete(table.labels, i, axis=1) == np.delete(z, i)).all(axis=1)
-    logs = np.array([logsumexp(table.log_joint[same & (table.labels[:, i] == k)]) for k in range(size)])
-    return np.exp(logs - logsumexp(logs))
-
-
 def counts_of_labels(tokens: Tokens, z: Integers, size: int) -> Statistics:
     """n_dk, n_wk and n_k of one assignment."""
     ones = np.ones(len(z), dtype=np.int64)

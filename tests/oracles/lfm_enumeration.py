@@ -56,18 +56,3 @@ def bound(x: Array, state: Features, mode: str, tilde: Array) -> float:
     if mode == "dof":
         values -= state.size / 2 * np.log(state.precision * column_sds(x) ** 2).sum()
     return float(q @ values)
-
-
-def regression(x: Array, objects: Array, d: int) -> tuple[Array, float, float]:
-    """w_d, b_d and S_d of the regression of column d on every (n, z) with weight q_n(z), by least squares."""
-    vectors = settings(objects.shape[1])
-    design, target, weight = [], [], []
-    for n in np.flatnonzero(seen(x)[:, d]):
-        for z in vectors:
-            design.append(np.append(z, 1.0))
-            target.append(x[n, d])
-            weight.append(law(objects[n], z))
-    root = np.sqrt(weight)
-    solution = np.linalg.lstsq(np.array(design) * root[:, None], np.array(target) * root, rcond=None)[0]
-    squares = float(weight @ (np.array(target) - np.array(design) @ solution) ** 2)
-    return solution[:-1], float(solution[-1]), squares

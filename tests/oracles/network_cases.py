@@ -38,10 +38,6 @@ class NetworkCase(NamedTuple):
         """(a, b, alpha)."""
         return self.a, self.b, self.alpha
 
-    def permuted(self, order: np.ndarray) -> NetworkCase:
-        """The same problem with object ``order[i]`` in place of object ``i``."""
-        return self._replace(data=self.data.permuted(order), q=self.q[order])
-
 
 def random_network(
     rng: np.random.Generator, n: int, kind: str, missing: float = 0.2, density: float = 0.4

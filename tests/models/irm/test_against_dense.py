@@ -17,8 +17,7 @@ from tests.oracles.cases import random_case
 from tests.oracles.dense_irm import (
     lower_bound,
     predict,
-    update_ab_per_block,
-    update_ab_tied,
+    update_ab,
     update_alpha,
     update_cvb0,
     vb_update,
@@ -96,10 +95,7 @@ def test_hyper_parameter_steps(options: dict) -> None:
             update_alpha(case.q1, case.alpha1), rel=1e-12
         )
     hyper = state.hyper
-    if hyper.per_block:
-        wanted = update_ab_per_block(case.data, case.q1, case.q2, case.a, case.b)
-    else:
-        wanted = update_ab_tied(case.data, case.q1, case.q2, case.a, case.b)
+    wanted = update_ab(case.data, case.q1, case.q2, case.a, case.b, tied=not hyper.per_block)
     update = update_per_block if hyper.per_block else update_tied
     found = update(hyper.a, hyper.b, state.ones, state.entries)
     for one, other in zip(found, wanted, strict=True):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
 from scipy.special import logsumexp
-from scipy.stats import beta as beta_law
 
 from tests.loops import for_each
 from tests.oracles import enumeration as exact
@@ -22,11 +20,8 @@ from tests.oracles.dense_irm import (
     lower_bound,
     predict,
     stick_log_prior,
-    update_ab_tied,
-    update_alpha,
     update_cvb0,
     update_cvb2,
-    vb_sweep,
 )
 
 CVB_UPDATES = {
@@ -44,24 +39,11 @@ def table_of(case: Case) -> exact.JointTable:
     return exact.joint_table(case.data, case.sizes, *case.hyper)
 
 
-@for_each("size", [1, 2, 3, 7])
-def test_truncated_prior_sums_to_one(size):
-    rng = np.random.default_rng(size)
-    for _ in range(50):
-        m, alpha = rng.gamma(0.5, 5.0, size), rng.uniform(0.01, 20.0)
-        assert np.exp(log_prior_terms(m, alpha)).sum() == pytest.approx(1.0, abs=1e-13)
-
-
-def test_stick_prior_is_the_integral_over_the_sticks_and_the_product_of_its_conditionals():
+def test_stick_prior_is_the_product_of_its_conditionals():
     z, alpha, size = np.array([0, 2, 1, 0, 2, 2]), 0.7, 4
-
-    def integrand(v, k):
-        return v ** np.sum(z == k) * (1 - v) ** np.sum(z > k) * beta_law.pdf(v, 1, alpha)
-
-    by_quadrature = sum(np.log(quad(integrand, 0, 1, args=(k,))[0]) for k in range(size - 1))
     by_chain = sum(log_prior_terms(np.bincount(z[:i], minlength=size), alpha)[z[i]] for i in range(len(z)))
-    assert stick_log_prior(z, alpha, size) == pytest.approx(by_quadrature, abs=1e-7)
     assert stick_log_prior(z, alpha, size) == pytest.approx(by_chain, abs=1e-12)
+    assert np.exp(log_prior_terms(np.array([3.2, 0.0, 1.7]), alpha)).sum() == pytest.approx(1.0, abs=1e-13)
 
 
 @for_each("seed", range(4))
@@ -115,26 +97,6 @@ def test_updates_are_exact_when_all_else_is_hard(update, options):
             assert log_normaliser == pytest.approx(log_predictive, abs=1e-11)
 
 
-def bound_of(case: Case) -> float:
-    return lower_bound(case.data, case.q1, case.q2, *case.hyper)
-
-
-def test_vb_bound_never_falls_with_hyper_parameters_in_between():
-    for seed in range(15):
-        case = random_case(seed, shape=(9, 8), sizes=(4, 3), missing=0.2)
-        bounds = [bound_of(case)]
-        for _ in range(8):
-            case = case._replace(alpha1=update_alpha(case.q1, case.alpha1))
-            bounds.append(bound_of(case))
-            a, b = update_ab_tied(case.data, case.q1, case.q2, case.a, case.b)
-            case = case._replace(a=a, b=b)
-            bounds.append(bound_of(case))
-            q1, q2 = vb_sweep(case.data, case.q1, case.q2, *case.hyper)
-            case = case._replace(q1=q1, q2=q2)
-            bounds.append(bound_of(case))
-        assert np.diff(bounds).min() >= -1e-9 * abs(bounds[0])
-
-
 def test_prediction_of_a_missing_entry_is_exact_when_assignments_are_hard():
     case = random_case(5, shape=(4, 4), sizes=(2, 3), missing=0.4, hard=True, per_block=True)
     z1, z2 = case.q1.argmax(axis=1), case.q2.argmax(axis=1)
@@ -146,15 +108,3 @@ def test_prediction_of_a_missing_entry_is_exact_when_assignments_are_hard():
         x[i, j], observed[i, j] = 1.0, True
         with_it = log_likelihood_of_labels(DenseData(x, observed), z1, z2, case.a, case.b)
         assert rate[i, j] == pytest.approx(np.exp(with_it - now), abs=1e-12)
-
-
-def test_partition_posterior_is_a_law_over_all_pairs_and_follows_the_joint():
-    case = random_case(7, shape=(3, 4))
-    law = exact.partition_posterior(case.data, *case.hyper)
-    assert len(law) == 5 * 15
-    assert sum(law.values()) == pytest.approx(1.0, abs=1e-12)
-    one, other = ((0, 1, 0), (0, 0, 1, 2)), ((0, 0, 0), (0, 1, 1, 0))
-    logs = [log_joint(case.data, np.array(z1), np.array(z2), *case.hyper) for z1, z2 in (one, other)]
-    assert np.log(law[one] / law[other]) == pytest.approx(logs[0] - logs[1], abs=1e-11)
-    renamed = log_joint(case.data, np.array([5, 2, 5]), np.array([1, 1, 0, 4]), *case.hyper)
-    assert renamed == pytest.approx(logs[0], abs=1e-12)
