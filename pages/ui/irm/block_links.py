@@ -8,11 +8,10 @@ import streamlit as st
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.scores import count_samples, likely_links, surprising_links
-from acvb_core.store.export import csv_text
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import FileOffer, Key, show_download
+from pages.ui.shared.picking import Key, choose_way, offer_table, show_download
 
 MOST_PAIRS = 10_000
 USUAL = 20
@@ -38,19 +37,14 @@ def show_link_prediction(key: Key, result: Result) -> None:
             help="How many pairs each table lists.",
         )  # fmt: skip
         if n_unknown:
-            among = st.segmented_control(
-                "Search missing links among", list(AMONG), format_func=AMONG.__getitem__, default="unlinked",
-                required=True, key="link_among", persist_state="session",
-                help=f"The data say nothing about {say.count(n_unknown, 'pair')}: whether they are linked is "
-                "unknown.",
+            among = choose_way(
+                "Search missing links among", AMONG, "link_among", persist_state="session",
+                help=f"The data do not say whether {say.count(n_unknown, 'pair')} are linked.",
             )  # fmt: skip
         if n_samples:
             choices = {True: f"Mean of {n_samples} samples", False: "Clusters shown"}
-            averaged = st.segmented_control(
-                "Predict by", list(choices), format_func=choices.__getitem__, required=True, key=f"link_by_{key[0]}",
-                default=True,
-                help="The samples are other clusterings that fit about as well, from the start of the run.",
-            )  # fmt: skip
+            text = "The samples are other clusterings that fit about as well, from the start of the run."
+            averaged = choose_way("Predict by", choices, f"link_by_{key[0]}", help=text)
     if n_samples:
         st.caption(_compare_predictions(result))
     likely, surprising = st.tabs([LIKELY, SURPRISING])
@@ -105,16 +99,9 @@ def may_look_at_all(key: Key, result: Result, n_samples: int) -> bool:
 @st.cache_resource(show_spinner="Scoring all pairs", max_entries=8)
 def rank_likely_links(key: Key, number: int, among: str, averaged: bool, _result: Result) -> pd.DataFrame:
     """Return the pairs without an observed link that are most likely to be links."""
-    posterior = _result.posterior
+    posterior, data = _result.posterior, _result.prepared.data
     strengths = _result.prepared.model.strengths(posterior)  # type: ignore[attr-defined]
-    return likely_links(
-        _result.prepared.data,
-        posterior,
-        strengths,
-        number,
-        among=among,  # type: ignore[arg-type]
-        averaged=averaged,
-    )
+    return likely_links(data, posterior, strengths, number, among=among, averaged=averaged)  # type: ignore[arg-type]
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
@@ -157,7 +144,7 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
         },
     )
     label = f"{say.count(len(table), 'pair')} as CSV"
-    show_download(result, FileOffer(label, f"{key}-links.csv", "text/csv", lambda: csv_text(table)))
+    show_download(result, offer_table(label, f"{key}-links.csv", lambda: table))
 
 
 def name_ends(relation: Relation) -> tuple[str, str]:

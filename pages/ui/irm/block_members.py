@@ -14,6 +14,7 @@ from acvb_core.models.irm.scores import count_samples, range_of_clusters
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import choose_way
 from pages.ui.shared.words import CHAIN_HELP
 
 #: Objects that are named.
@@ -125,11 +126,10 @@ def show_certainty(result: Result, arrangement: Arrangement) -> None:
     )
     with st.container(key="company"):
         for domain, (_, side) in sides.items():
-            alt = (
-                "How often two objects share a cluster over the samples, with the objects sorted by cluster."
+            alt = "How often two objects share a cluster over the samples, the objects sorted by cluster."
+            show_figure(
+                partial(company_figure, result.posterior, domain, side), f"blocks_company_{domain}", alt
             )
-            draw = partial(company_figure, result.posterior, domain, side)
-            show_figure(draw, f"blocks_company_{domain}", alt)
     st.caption(
         "Colour: how often two objects share a cluster over the samples. Lines: the clusters of this run."
     )
@@ -158,23 +158,11 @@ def show_members(result: Result) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="member_filters"):
         domain = "rows"
         if len(domains) > 1:
-            domain = st.segmented_control(
-                "Objects",
-                list(domains),
-                format_func=domains.__getitem__,
-                default="rows",
-                required=True,
-                key="member_domain",
-            )
+            domain = choose_way("Objects", domains, "member_domain")
         wanted = st.text_input("Search", key="member_search", placeholder="part of a name", width=260)
         n_clusters = result.posterior.n_clusters()[domain]
-        clusters = st.multiselect(
-            "Clusters",
-            range(1, n_clusters + 1),
-            key=f"member_clusters_{domain}",
-            placeholder="all",
-            width=320,
-        )
+        numbers, key = range(1, n_clusters + 1), f"member_clusters_{domain}"
+        clusters = st.multiselect("Clusters", numbers, key=key, placeholder="all", width=320)
         table = result.rows if domain == "rows" else result.columns
         sampled = table["probability"].notna().any()
         loose = sampled and st.toggle("Only those without a firm place", key="member_loose")

@@ -11,7 +11,7 @@ from acvb_core.models.irm.figures.node_link import node_link_figure
 from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import Key
+from pages.ui.shared.picking import Key, choose_way
 from pages.ui.shared.refresh import is_narrow
 
 _NARROW_HEIGHT = 380  # pixels
@@ -22,14 +22,7 @@ VIEWS = {"groups": "Clusters", "nodes": "Single nodes"}
 def show_network(key: Key, result: Result) -> None:
     """Draw the graph of the clusters, or of the nodes if they are not too many."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="network_controls"):
-        shown = st.segmented_control(
-            "Show",
-            list(VIEWS),
-            format_func=VIEWS.__getitem__,
-            default="groups",
-            required=True,
-            key="network_shown",
-        )
+        shown = choose_way("Show", VIEWS, "network_shown")
         n_clusters = result.posterior.n_clusters()["rows"]
         chosen = st.selectbox(
             "Highlight",

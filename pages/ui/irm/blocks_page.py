@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pandas as pd
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
@@ -15,8 +18,8 @@ from acvb_core.models.irm.figures.network_layout import why_too_large
 from acvb_core.models.irm.figures.summaries import size_figure, strength_figure
 from acvb_core.registry import model_row
 from acvb_core.store import export
-from acvb_core.store.export import add_known_labels, compare_known_labels, csv_text
-from acvb_core.views.theme import to_html
+from acvb_core.store.export import add_known_labels, compare_known_labels
+from acvb_core.views.theme import Figure, to_html
 from pages.ui.irm.block_links import show_link_prediction
 from pages.ui.irm.block_matrix import current_window, show_matrix, show_unsorted, sort_relation
 from pages.ui.irm.block_members import show_certainty, show_clusters, show_members, write_range
@@ -26,7 +29,7 @@ from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model, pages_of_run
-from pages.ui.shared.picking import FileOffer, Key, answer_key, show_files
+from pages.ui.shared.picking import FileOffer, Key, answer_key, choose_way, offer_table, show_files
 from pages.ui.shared.refresh import is_narrow
 from pages.ui.shared.workspace import Workspace, current_workspace
 
@@ -96,16 +99,7 @@ def _show_picture_and_names(job: Job, key: Key, result: Result) -> None:
     """Draw the sorted matrix, or the graph of a network, with the clusters and who is in them."""
     view = "matrix"
     if "cols" not in result.posterior.n_clusters():
-        view = st.segmented_control(
-            "View",
-            list(VIEWS),
-            format_func=VIEWS.__getitem__,
-            default="matrix",
-            required=True,
-            key="blocks_view",
-            label_visibility="collapsed",
-            persist_state="session",
-        )
+        view = choose_way("View", VIEWS, "blocks_view", label_visibility="collapsed", persist_state="session")
     with st.container(key="blocks_top"):
         with st.container(gap="xsmall", key="blocks_picture"):
             if view == "matrix":
@@ -125,25 +119,16 @@ def _advise_more_clusters(workspace: Workspace, result: Result) -> None:
     full = " and ".join(f"{most:,} {row.domains[domain]}" for domain, most in result.full_domains.items())
     st.caption(f"All {full} that the run may have are in use. A run with more may fit better.")
     more = {row.caps[domain]: 2 * most for domain, most in result.full_domains.items()}
-    numbers = " × ".join(
-        f"{settings.values[cap] if cap not in more else more[cap]:,}" for cap in row.caps.values()
-    )
-    if workspace.view_only or not st.button(
-        f"Run again from {numbers} clusters", icon=":material/replay:", key="blocks_more"
-    ):
+    values = {**settings.values, **more}
+    numbers = " × ".join(f"{values[cap]:,}" for cap in row.caps.values())
+    label = f"Run again from {numbers} clusters"
+    if workspace.view_only or not st.button(label, icon=":material/replay:", key="blocks_more"):
         return
+    same = {
+        name: getattr(settings, name) for name in ("model", "seed", "heldout", "heldout_seed", "restarts")
+    }
     try:
-        prepared = prepare_run(
-            result.prepared.data,
-            settings.method,
-            {**settings.values, **more},
-            model=settings.model,
-            seed=settings.seed,
-            heldout=settings.heldout,
-            heldout_seed=settings.heldout_seed,
-            restarts=settings.restarts,
-        )
-        workspace.add(prepared)
+        workspace.add(prepare_run(result.prepared.data, settings.method, values, **same))
     except AcvbError as error:
         st.error("The run could not be started.", icon=":material/error:")
         st.text(str(error))
@@ -151,84 +136,45 @@ def _advise_more_clusters(workspace: Workspace, result: Result) -> None:
         st.switch_page("pages/run.py")
 
 
-CSV, HTML = "text/csv", "text/html"
-
-
 def list_files(key: Key, result: Result, arrangement: Arrangement, window: Window | None) -> list[FileOffer]:
     """Return the files; the pairs of the link prediction stand below their tables."""
     title = f"{result.prepared.data.name}: {result.label}"
 
-    def soft(domain: str) -> str:
-        return csv_text(responsibilities_frame(result, domain))
+    def soft(domain: str) -> Callable[[], pd.DataFrame]:
+        return lambda: responsibilities_frame(result, domain)
 
-    def page() -> str:
-        return to_html(block_figure(arrangement, window=window, height=900), title)
+    def page(label: str, end: str, draw: Callable[[], Figure]) -> FileOffer:
+        return FileOffer(label, end, "text/html", lambda: to_html(draw(), title))
 
     def picture() -> bytes:
         return block_png(arrangement, window=window)
 
-    def rows() -> str:
-        return csv_text(add_known_labels(result))
-
-    if "cols" in result.posterior.n_clusters():
+    one = "cols" not in result.posterior.n_clusters()
+    if one:
         found = [
-            FileOffer("Row clusters", "rows.csv", CSV, rows),
-            FileOffer("Column clusters", "columns.csv", CSV, lambda: csv_text(result.columns)),
-            FileOffer(
-                "Cluster probabilities of the rows", "responsibilities-rows.csv", CSV, lambda: soft("rows")
-            ),
-            FileOffer(
-                "Cluster probabilities of the columns",
-                "responsibilities-columns.csv",
-                CSV,
-                lambda: soft("cols"),
-            ),
+            offer_table("Nodes and their clusters", "nodes.csv", lambda: add_known_labels(result)),
+            offer_table("Cluster probabilities", "responsibilities.csv", soft("rows")),
+            offer_table("Clusters", "clusters.csv", lambda: cluster_table(arrangement)),
         ]
     else:
         found = [
-            FileOffer("Nodes and their clusters", "nodes.csv", CSV, rows),
-            FileOffer("Cluster probabilities", "responsibilities.csv", CSV, lambda: soft("rows")),
-            FileOffer("Clusters", "clusters.csv", CSV, lambda: csv_text(cluster_table(arrangement))),
+            offer_table("Row clusters", "rows.csv", lambda: add_known_labels(result)),
+            offer_table("Column clusters", "columns.csv", lambda: result.columns),
+            offer_table("Cluster probabilities of the rows", "responsibilities-rows.csv", soft("rows")),
+            offer_table("Cluster probabilities of the columns", "responsibilities-columns.csv", soft("cols")),
         ]
-    found.append(
-        FileOffer("Link probabilities of the blocks", "blocks.csv", CSV, lambda: csv_text(result.blocks))
-    )
+    found.append(offer_table("Link probabilities of the blocks", "blocks.csv", lambda: result.blocks))
     if result.prepared.data.attributes:
-        found.append(
-            FileOffer(
-                "Agreement with known labels",
-                "agreement.csv",
-                CSV,
-                lambda: csv_text(compare_known_labels(result)),
-            )
-        )
+        agreement = "Agreement with known labels"
+        found.append(offer_table(agreement, "agreement.csv", lambda: compare_known_labels(result)))
     found += [
-        FileOffer("Matrix, interactive", "matrix.html", HTML, page),
+        page(
+            "Matrix, interactive", "matrix.html", lambda: block_figure(arrangement, window=window, height=900)
+        ),
         FileOffer("Matrix, picture", "matrix.png", "image/png", picture),
-        *_list_graphs(key, result, title),
-        FileOffer("The run", "run.json", "application/json", lambda: export.run_json(result)),
     ]
-    return found
-
-
-def _list_graphs(key: Key, result: Result, title: str) -> list[FileOffer]:
-    if "cols" in result.posterior.n_clusters():
-        return []
-    found = [
-        FileOffer(
-            "Clusters, interactive",
-            "groups.html",
-            HTML,
-            lambda: to_html(draw_groups(key, None, result), title),
-        )
-    ]
-    if why_too_large(result.prepared.data) is None:
-        found.append(
-            FileOffer(
-                "Nodes, interactive",
-                "nodes.html",
-                HTML,
-                lambda: to_html(draw_nodes(key, None, result), title),
-            )
-        )
-    return found
+    if one:
+        found.append(page("Clusters, interactive", "groups.html", lambda: draw_groups(key, None, result)))
+    if one and why_too_large(result.prepared.data) is None:
+        found.append(page("Nodes, interactive", "nodes.html", lambda: draw_nodes(key, None, result)))
+    return [*found, FileOffer("The run", "run.json", "application/json", lambda: export.run_json(result))]

@@ -17,10 +17,9 @@ from acvb_core.data.report import ReadReport
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import LabelAgreement, attribute_agreement
 from acvb_core.models.irm.figures.summaries import MOST_ANNOTATED, MOST_LABELS, MOST_NARROW, label_figure
-from acvb_core.store.export import csv_text
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import FileOffer, choose_one, show_download
+from pages.ui.shared.picking import choose_one, choose_way, offer_table, show_download
 from pages.ui.shared.refresh import is_narrow
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.upload.form import show_error
@@ -200,9 +199,7 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
     alt = "How many objects of each cluster have each label."
     show_figure(label_figure(shown, attribute, most=most), "label_chart", alt)
     end = f"labels-{names.index(attribute) + 1}.csv"
-    show_download(
-        result, FileOffer("All counts of the labels", end, "text/csv", lambda: csv_text(shown.counts))
-    )
+    show_download(result, offer_table("All counts of the labels", end, lambda: shown.counts))
     if not workspace.view_only:
         with st.expander("More labels from a file", icon=":material/upload:", key="more_labels"):
             upload_labels(workspace, relation, "blocks")
@@ -227,15 +224,7 @@ def choose_clustering(result: Result) -> str:
     if result.prepared.data.network is None or "cols" not in result.posterior.n_clusters():
         return "rows"
     sides = {"rows": "Row clusters", "cols": "Column clusters"}
-    return st.segmented_control(
-        "Clusters",
-        list(sides),
-        format_func=sides.__getitem__,
-        default="rows",
-        required=True,
-        key="label_domain",
-        label_visibility="collapsed",
-    )
+    return str(choose_way("Clusters", sides, "label_domain", label_visibility="collapsed"))
 
 
 def score_agreements(result: Result, domain: str = "rows") -> tuple[Any, dict[str, LabelAgreement]]:

@@ -15,8 +15,7 @@ from acvb_core.views.comparison import similarity_figure
 from acvb_core.views.conclusion import describe_found, order_compared
 from acvb_core.views.parts import plain_name
 from pages.ui.lda.topic_view import TopicView, build_view, read_names
-from pages.ui.shared import format as say
-from pages.ui.shared.answer_page import ComparedRuns, choose_pair
+from pages.ui.shared.answer_page import ComparedRuns, choose_pair, describe_pairs
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
@@ -44,9 +43,8 @@ def compare_topics(runs: ComparedRuns) -> None:
 def align_views(keys: tuple[Key, Key], _one: TopicView, _other: TopicView) -> Alignment:
     """Return the topics of two runs in pairs."""
     one, other = _one.topics, _other.topics
-    return align_topics(
-        one.word_probability, other.word_probability, share=one.share, other_share=other.share
-    )
+    words = one.word_probability, other.word_probability
+    return align_topics(*words, share=one.share, other_share=other.share)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
@@ -61,14 +59,7 @@ def show_alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], run
     pairs = align_views(keys, *pair)
     names = [read_names(view) for view in pair]
     moved = int((1.0 - pairs.distance < ALIKE).sum())
-    lone = [
-        f"{len(topics)} of {run}"
-        for topics, run in zip((pairs.unmatched_one, pairs.unmatched_other), runs, strict=True)
-        if len(topics)
-    ]
-    without = f" Without a partner: {' and '.join(lone)}." if lone else ""
-    n = len(pairs.one)
-    matched = "All matched." if not moved else f"{n - moved} of {say.count(n, 'pair')} are the same topic."
+    matched, without = describe_pairs("topic", pairs, len(pairs.one) - moved, runs)
     st.caption(
         f"The topics of {runs[0]} and {runs[1]} are paired so that all pairs together are as alike as possible. "
         f"{matched} A pair counts as the same topic at a similarity of {ALIKE:g} or more.{without}"
@@ -76,16 +67,9 @@ def show_alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], run
     alike, far, words = st.tabs(["Similarity", "Differences", "Pairs in words"])
     with alike:
         figure = similarity_figure(
-            1.0 - pairs.distances,
-            pairs.one,
-            pairs.other,
-            runs,
-            part="topic",
-            measure="similarity",
-            scale="similarity (1: the same words)",
-            labels=names[0],
-            other_labels=names[1],
-        )
+            1.0 - pairs.distances, pairs.one, pairs.other, runs, part="topic", measure="similarity",
+            scale="similarity (1: the same words)", labels=names[0], other_labels=names[1],
+        )  # fmt: skip
         show_figure(figure, "topic_similarity")
         st.caption(
             "Frames mark the pairs. A blue cell outside a frame: one run splits a topic that the other keeps whole."
@@ -96,12 +80,8 @@ def show_alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], run
             "0: the same words. 1: no word in common (Jensen-Shannon distance). The largest differences come first."
         )
     with words:
-        st.dataframe(
-            list_pairs(pairs, pair),
-            hide_index=True,
-            key="topic_pairs",
-            column_config={"Similarity": _bar(), "Share": _percent(), "Its share": _percent()},
-        )
+        columns = {"Similarity": _bar(), "Share": _percent(), "Its share": _percent()}
+        st.dataframe(list_pairs(pairs, pair), hide_index=True, key="topic_pairs", column_config=columns)
 
 
 def list_pairs(pairs: Alignment, pair: tuple[TopicView, TopicView]) -> pd.DataFrame:
@@ -137,13 +117,9 @@ def show_returning_topics(runs: ComparedRuns, views: Sequence[TopicView]) -> Non
         f"{describe_found(*found, ('topic', 'topics'))} A run has a topic if one of its own has a similarity of "
         f"{ALIKE:g} or more (average {stable.overall:.2f})."
     )
-    st.dataframe(
-        list_returning_topics(stable, views[reference]),
-        hide_index=True,
-        key="topic_stability",
-        height=min(420, 38 + 35 * len(stable.mean)),
-        column_config={"Lowest similarity": _bar(), "Average similarity": _bar(), "Share": _percent()},
-    )
+    table, height = list_returning_topics(stable, views[reference]), min(420, 38 + 35 * len(stable.mean))
+    columns = {"Lowest similarity": _bar(), "Average similarity": _bar(), "Share": _percent()}
+    st.dataframe(table, hide_index=True, key="topic_stability", height=height, column_config=columns)
 
 
 def list_returning_topics(stable: Stability, view: TopicView) -> pd.DataFrame:

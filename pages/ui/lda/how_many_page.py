@@ -10,13 +10,13 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from acvb_core.core.display import write_number
 from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.job import Job
+from acvb_core.engine.prepared import RunSpec
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.figures.topics import MEASURES, best_k, choose_k_figure
 from acvb_core.models.lda.grid import MODEL, grid_row, grid_table, prepare_grid, settings_without_k
@@ -67,11 +67,8 @@ def describe_grid(group: Sequence[Job]) -> str:
     whole = f"{say.percent(settings.heldout_documents)} of the documents held out"
     held = f"{say.percent(settings.heldout)} held out" if settings.heldout else "nothing held out"
     row = method_row(MODEL, settings.method)
-    most = (
-        say.epochs(settings.values["epochs"])
-        if row.streams
-        else f"at most {settings.values['max_sweeps']:,} sweeps"
-    )
+    values = settings.values
+    most = say.epochs(values["epochs"]) if row.streams else f"at most {values['max_sweeps']:,} sweeps"
     return f"{row.label} · {shown} topics · {whole if settings.heldout_documents else held} · {most}"
 
 
@@ -129,33 +126,13 @@ MOST_SEEDS = 10
 
 @dataclass(frozen=True)
 class GridPlan:
-    """Runs that the user asked for.
-
-    Attributes
-    ----------
-    method : str
-    ks : tuple of int
-    seeds : int
-    max_sweeps : int
-        Not used by a method that streams.
-    epochs : float
-        Only used by a method that streams.
-    check_memory : bool
-        A run does not start if it needs more memory than is free.
-    """
+    """Runs that the user asked for."""
 
     method: str
     ks: tuple[int, ...]
     seeds: int
-    max_sweeps: int
-    epochs: float = 1.0
-    check_memory: bool = True
-
-    @property
-    def length(self) -> dict[str, Any]:
-        """The length of a run, as a setting of the method."""
-        streams = method_row(MODEL, self.method).streams
-        return {"epochs": self.epochs} if streams else {"max_sweeps": self.max_sweeps}
+    length: dict[str, Any]  #: the method's setting for the length of a run: most sweeps, or epochs
+    check_memory: bool = True  #: a run does not start if it needs more memory than is free
 
     @property
     def n_runs(self) -> int:
@@ -165,12 +142,9 @@ class GridPlan:
     def memory_bytes(self, corpus: Corpus | DiskCorpus) -> int:
         """Peak memory of the runs that run at the same time, beyond the data."""
         row = method_row(MODEL, self.method)
-        each = [
-            model_row(MODEL).memory(corpus, self.method, row.values({"k": k, **self.length}))
-            for k in self.ks
-            for _ in range(self.seeds)
-        ]
-        return sum(sorted(each, reverse=True)[: places().here.limit])
+        memory = model_row(MODEL).memory
+        each = [memory(corpus, self.method, row.values({"k": k, **self.length})) for k in self.ks]
+        return sum(sorted(each * self.seeds, reverse=True)[: places().here.limit])
 
 
 def max_topics(corpus: Corpus | DiskCorpus) -> int:
@@ -186,25 +160,15 @@ def propose_numbers(corpus: Corpus | DiskCorpus) -> tuple[int, ...]:
 
 
 def parse_numbers(text: str, most: int) -> tuple[int, ...]:
-    """Return the numbers of topics in a text, "5, 10 20".
-
-    Raises
-    ------
-    ParameterError
-        Something in it is not a whole number from 1 to `most`, or there are fewer than two.
-    """
+    """Return the numbers of topics in a text, "5, 10 20"; a ParameterError says which one cannot be tried."""
     numbers = set()
-    for part in re.split(r"[\s,;]+", text.strip()):
-        if not part:
-            continue
+    for part in re.findall(r"[^\s,;]+", text):
         if not re.fullmatch(r"[0-9]{1,9}", part):
-            raise ParameterError(
-                f"{part[:40]!r} is not a whole number. Give numbers with commas between: 5, 10, 20."
-            )
+            text = f"{part[:40]!r} is not a whole number. Give numbers with commas between: 5, 10, 20."
+            raise ParameterError(text)
         if not 1 <= int(part) <= most:
-            raise ParameterError(
-                f"{int(part):,} topics cannot be tried here. Give numbers from 1 to {most:,}."
-            )
+            text = f"{int(part):,} topics cannot be tried here. Give numbers from 1 to {most:,}."
+            raise ParameterError(text)
         numbers.add(int(part))
     if len(numbers) < 2:
         raise ParameterError("Give at least two numbers to choose from: 5, 10, 20.")
@@ -213,25 +177,16 @@ def parse_numbers(text: str, most: int) -> tuple[int, ...]:
 
 def start_runs(workspace: Workspace, dataset: Dataset, plan: GridPlan) -> int:
     """Start the runs of a plan that do not exist yet; return their number."""
-    there = {_identity(job) for job in find_jobs(workspace, dataset)}
-    n_started = 0
-    prepared_runs = prepare_grid(
-        dataset.data, plan.ks, plan.method, plan.seeds, check_memory=plan.check_memory,
-        **{"heldout": 0.0, **dataset.split}, **plan.length,
-    )  # fmt: skip
-    for prepared in prepared_runs:
-        if (
-            settings_without_k(prepared.spec),
-            prepared.spec.values["k"],
-            prepared.spec.seed,
-        ) not in there:
-            workspace.add(prepared)
-            n_started += 1
-    return n_started
+    there = {_identity(job.prepared.spec) for job in find_jobs(workspace, dataset)}
+    how = {"heldout": 0.0, **dataset.split, **plan.length, "check_memory": plan.check_memory}
+    runs = prepare_grid(dataset.data, plan.ks, plan.method, plan.seeds, **how)
+    new = [prepared for prepared in runs if _identity(prepared.spec) not in there]
+    for prepared in new:
+        workspace.add(prepared)
+    return len(new)
 
 
-def _identity(job: Job) -> tuple[Any, ...]:
-    settings = job.prepared.spec
+def _identity(settings: RunSpec) -> tuple[Any, ...]:
     return settings_without_k(settings), settings.values["k"], settings.seed
 
 
@@ -240,38 +195,37 @@ def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpu
     methods = {method.name: method for method in methods_for(corpus, "lda")}
     usual = STREAM if isinstance(corpus, DiskCorpus) else METHOD
     columns = st.columns([2, 3, 1.5, 1.5], vertical_alignment="bottom")
+
+    def keep(name: str) -> dict[str, Any]:
+        return {"key": f"grid_{name}_{dataset.mark}", "persist_state": "session"}
+
     method = columns[0].selectbox(
-        "Method",
-        list(methods),
-        index=list(methods).index(usual),
-        format_func=lambda name: methods[name].label,
-        key=f"grid_method{'' if usual == METHOD else '_disk'}_{dataset.mark}",
-        persist_state="session",
+        "Method", list(methods), index=list(methods).index(usual), format_func=lambda name: methods[name].label,
         help=f"{methods[usual].label} is fast and predicts well.",
-    )
-    text = columns[1].text_input(
-        "Numbers of topics",
-        ", ".join(map(str, propose_numbers(corpus))),
-        key=f"grid_ks_{dataset.mark}",
-        persist_state="session",
-        help=f"Separated by commas, from 1 to {max_topics(corpus):,}.",
-    )
-    seeds = columns[2].number_input(
-        "Seeds", 1, MOST_SEEDS, 2, key=f"grid_seeds_{dataset.mark}", persist_state="session",
-        help="Runs for each number of topics. How much they differ shows which differences between numbers are noise.",
+        **keep("method" if usual == METHOD else "method_disk"),
     )  # fmt: skip
-    sweeps, epochs = _choose_length(columns[3], methods[method].streams, dataset.mark)
+    proposed = ", ".join(map(str, propose_numbers(corpus)))
+    hint = f"Separated by commas, from 1 to {max_topics(corpus):,}."
+    text = columns[1].text_input("Numbers of topics", proposed, help=hint, **keep("ks"))
+    hint = "Runs for each number of topics. How much they differ shows which differences between numbers are noise."
+    seeds = columns[2].number_input("Seeds", 1, MOST_SEEDS, 2, help=hint, **keep("seeds"))
+    length: dict[str, Any]
+    if methods[method].streams:
+        given = columns[3].number_input("Epochs", 1e-3, 1e3, USUAL_EPOCHS, 0.5, format="%g", **keep("epochs"))
+        length = {"epochs": float(given)}
+    else:
+        given = columns[3].number_input("Maximum sweeps", 1, 100_000, USUAL_SWEEPS, 50, **keep("sweeps"))
+        length = {"max_sweeps": int(given)}
     try:
-        plan = GridPlan(method, parse_numbers(text, max_topics(corpus)), int(seeds), sweeps, epochs)
+        plan = GridPlan(method, parse_numbers(text, max_topics(corpus)), int(seeds), length)
     except ParameterError as error:
         plan = None
         st.text(str(error))
     allowed = False
     if plan is not None:
         plan = replace(plan, check_memory=check_memory(plan, corpus))
-        allowed = plan.check_memory or st.checkbox(
-            "Start them anyway", key=f"grid_nevertheless_{dataset.mark}"
-        )
+        anyway = f"grid_nevertheless_{dataset.mark}"
+        allowed = plan.check_memory or st.checkbox("Start them anyway", key=anyway)
     of = "of the documents" if dataset.whole_documents else "of each document's words"
     share = f"{say.percent(dataset.heldout)} {of}" if dataset.heldout else "nothing"
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -295,26 +249,6 @@ def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpu
             st.caption("All of these runs exist already.")
 
 
-def _choose_length(column: DeltaGenerator, streams: bool, mark: str) -> tuple[int, float]:
-    """Draw the field for the length of a run; return the most sweeps, and the epochs of a method that streams."""
-    if streams:
-        epochs = column.number_input(
-            "Epochs",
-            1e-3,
-            1e3,
-            USUAL_EPOCHS,
-            0.5,
-            format="%g",
-            key=f"grid_epochs_{mark}",
-            persist_state="session",
-        )
-        return USUAL_SWEEPS, float(epochs)
-    sweeps = column.number_input(
-        "Maximum sweeps", 1, 100_000, USUAL_SWEEPS, 50, key=f"grid_sweeps_{mark}", persist_state="session"
-    )
-    return int(sweeps), 1.0
-
-
 def check_memory(plan: GridPlan, corpus: Corpus | DiskCorpus) -> bool:
     """Return whether the runs fit into memory; warn if they do not."""
     need, free = plan.memory_bytes(corpus), find_free_memory()
@@ -333,29 +267,17 @@ You choose the number of topics. Try several numbers, each with more than one se
 improving. If they agree on a number, take it. If they disagree, read the topics and decide.
 """
 
-# benchmarks/topic_choice.py measures whether leave-one-out perplexity may choose the number (docs/measured.md).
-LOO_TEXT = (
-    "**Leave-one-out perplexity**: how well each word is predicted from all others. It needs nothing held out. Do not "
-    "choose the number of topics by it: it keeps falling after held-out perplexity has turned, because each word's "
-    "topic was chosen with that word in view. It shows where more topics gain little."
-)
-
-HELDOUT_TEXT = (
-    "**Held-out perplexity**: how well hidden words are predicted; 1,000 means as uncertain as a choice among 1,000 "
-    "words. It often keeps improving with more topics than anybody would want to read."
-)
-
-NPMI_TEXT = (
-    "**Coherence (NPMI)**, normalised pointwise mutual information: how often the ten most probable words of a topic "
-    "occur in the same documents. It comes closest to what people call a clear topic, and usually favours few topics. "
-    "Check the diversity, too: topics that repeat each other can be coherent."
-)
-
+# "Choosing K" in docs/measured.md shows why leave-one-out perplexity cannot choose the number.
 #: By the measure's name in the table of a grid.
 MEASURE_TEXTS: dict[str, str] = {
-    "loo_perplexity": LOO_TEXT,
-    "heldout_perplexity": HELDOUT_TEXT,
-    "npmi": NPMI_TEXT,
+    "loo_perplexity": "**Leave-one-out perplexity**: how well each word is predicted from all others. It needs nothing "
+    "held out. Do not choose the number of topics by it: it keeps falling after held-out perplexity has turned, "
+    "because each word's topic was chosen with that word in view. It shows where more topics gain little.",
+    "heldout_perplexity": "**Held-out perplexity**: how well hidden words are predicted; 1,000 means as uncertain as a "
+    "choice among 1,000 words. It often keeps improving with more topics than anybody would want to read.",
+    "npmi": "**Coherence (NPMI)**, normalised pointwise mutual information: how often the ten most probable words of a "
+    "topic occur in the same documents. It comes closest to what people call a clear topic, and usually favours few "
+    "topics. Check the diversity, too: topics that repeat each other can be coherent.",
 }
 
 #: Columns of the table: heading, format, and 1 if higher is better, -1 if lower, else 0.
@@ -420,9 +342,8 @@ def show_progress(group: list[Job], active: list[Job]) -> None:
     done = len(group) - len(active)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.progress(done / len(group), text=f"{done:,} of {say.count(len(group), 'run')} done", width=420)
-        if not current_workspace().view_only and st.button(
-            "Stop the rest", icon=":material/stop:", key="grid_stop"
-        ):
+        stops = not current_workspace().view_only
+        if stops and st.button("Stop the rest", icon=":material/stop:", key="grid_stop"):
             for job in active:
                 job.stop()
 

@@ -20,6 +20,7 @@ from pages.ui.lda.topic_view import TOPIC, TopicView
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_clickable_figure
 from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import choose_way
 
 TEXT = "topics_text"
 MOST_CHARACTERS = 50_000
@@ -28,7 +29,7 @@ Spans = Sequence[tuple[int, int, int]]
 
 
 def show_share_bars(
-    view: TopicView, names: Names, shares: Floats, *, key: str, choose: Callable[[int], None]
+    view: TopicView, names: Names, shares: Floats, key: str, choose: Callable[[int], None]
 ) -> None:
     """Draw the share of each topic in a text as bars; `choose` is called with the topic (from 1) that is clicked."""
     figure = document_topics_figure(shares, names, n=6)
@@ -66,13 +67,9 @@ def show_try_text(view: TopicView, names: Names, topic: int) -> None:
     with st.container(key="try_panels"):
         with st.container(key="try_given", gap="xsmall"):
             text = st.text_area(
-                "Your text",
-                key=TEXT,
-                height=300,
-                max_chars=MOST_CHARACTERS,
+                "Your text", key=TEXT, height=300, max_chars=MOST_CHARACTERS, persist_state="session",
                 placeholder="Write or paste a text in the language of the corpus.",
-                persist_state="session",
-            )
+            )  # fmt: skip
             st.caption(
                 "Press Ctrl+Enter or click elsewhere to read it. The topics do not change, and the text is not saved."
             )
@@ -122,21 +119,12 @@ def show_documents(view: TopicView, names: Names, topic: int) -> None:
     if note:
         st.caption(note)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="document_filters"):
-        by = st.segmented_control(
-            "Order by",
-            list(_BY),
-            format_func=_BY.__getitem__,
-            default="share",
-            required=True,
-            key="documents_by",
-            help=(
-                "By share, short documents come first, because they often have only one topic. By words, long ones "
-                "do."
-            ),
+        text = (
+            "By share, short documents come first, as they often have one topic only. By words, long ones do."
         )
-        wanted = st.text_input(
-            "Find a document", key="documents_search", placeholder="part of its name", width=240
-        )
+        by = choose_way("Order by", _BY, "documents_by", help=text)
+        hint = "part of its name"
+        wanted = st.text_input("Find a document", key="documents_search", placeholder=hint, width=240)
     listed = view.find_documents(topic, MOST_LISTED, by, wanted.strip())
     with st.container(key="document_panels"):
         with st.container(key="document_list", gap="xsmall"):

@@ -13,7 +13,6 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import depends_on_seed
 from acvb_core.models.lda.figures.topics import quality_figure, quality_table, topic_shares_figure
 from acvb_core.models.lda.topics import ALIKE
-from acvb_core.store.export import csv_text
 from acvb_core.store.topic_names import Names
 from acvb_core.views.parts import plain_name, user_name
 from acvb_core.views.theme import MUTED, cluster_colour, css_colour, ink_on
@@ -22,7 +21,7 @@ from pages.ui.shared import format as say
 from pages.ui.shared.answer_page import MORE_SEEDS, measure_seeds
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import FileOffer, choose_one, show_download
+from pages.ui.shared.picking import choose_one, offer_table, show_download
 from pages.ui.shared.workspace import current_workspace
 
 _HTML = '<div class="topic-cards" role="list"></div>'
@@ -384,10 +383,10 @@ def show_known_labels(view: TopicView, names: Names) -> None:
         column_config={"topic": st.column_config.TextColumn("Topic", width=width, pinned=True)},
     )
 
-    def list_shares() -> str:
-        return csv_text(table.stack().rename_axis(["topic", "label"]).rename("share").reset_index())
+    def list_shares() -> pd.DataFrame:
+        return table.stack().rename_axis(["topic", "label"]).rename("share").reset_index()
 
-    show_download(view.result, FileOffer("All shares of the labels", "labels.csv", "text/csv", list_shares))
+    show_download(view.result, offer_table("All shares of the labels", "labels.csv", list_shares))
 
 
 def _make_headings(labels: pd.Index) -> list[str]:

@@ -6,7 +6,7 @@ import html
 import io
 import tempfile
 from pathlib import Path
-from typing import get_args
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -19,7 +19,6 @@ from acvb_core.evaluate.ranking import Ranking
 from acvb_core.models.lda.export import name_columns, pyldavis_json, write_document_topics
 from acvb_core.models.lda.figures.topics import topic_bars, topic_map_figure
 from acvb_core.models.lda.topics import count_repeats
-from acvb_core.store.export import csv_text
 from acvb_core.store.topic_names import MOST_CHARACTERS, Names
 from acvb_core.store.topics import MODEL, save_model
 from acvb_core.views.parts import plain_name, user_name
@@ -31,7 +30,7 @@ from pages.ui.shared.answer_page import measure_seeds, open_answer, show_heading
 from pages.ui.shared.charts import show_clickable_figure, show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model
-from pages.ui.shared.picking import FileOffer, offer_arrays, offer_run, show_files
+from pages.ui.shared.picking import FileOffer, choose_way, offer_arrays, offer_run, offer_table, show_files
 from pages.ui.shared.refresh import is_narrow
 from pages.ui.shared.workspace import Workspace, current_workspace
 
@@ -56,25 +55,15 @@ def choose_settings(view: TopicView, names: Names) -> tuple[int, WordOrder]:
     """Draw what is chosen for the whole page; return the topic (from 1) and the order of words."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="topic_settings"):
         topic = TOPIC.show(view.n_topics, lambda number: plain_name(number, names, long=True), width=230)
-        by = st.segmented_control(
-            "Words by",
-            list(get_args(Ranking)),
-            format_func=_ORDERS.__getitem__,
-            default="relevance",
-            required=True,
-            key="topics_by",
-            help=_ORDER_HELP,
-            persist_state="session",
-        )
+        more: dict[str, Any] = {"help": _ORDER_HELP, "persist_state": "session"}
+        by = choose_way("Words by", _ORDERS, "topics_by", default="relevance", **more)
         lambda_ = 0.6
         if by == "relevance":
             label = "λ: distinctive to frequent"
-            lambda_ = st.slider(
-                label, 0.0, 1.0, 0.6, 0.05, key="topics_lambda", width=210, persist_state="session"
-            )
-        shown = st.number_input(
-            "Words", 5, MOST_WORDS, USUAL_WORDS, 5, key="topics_words", width=125, persist_state="session"
-        )
+            kept: dict[str, Any] = {"key": "topics_lambda", "width": 210, "persist_state": "session"}
+            lambda_ = st.slider(label, 0.0, 1.0, 0.6, 0.05, **kept)
+        kept = {"key": "topics_words", "width": 125, "persist_state": "session"}
+        shown = st.number_input("Words", 5, MOST_WORDS, USUAL_WORDS, 5, **kept)
     return topic, WordOrder(by, float(lambda_), int(shown))
 
 
@@ -94,9 +83,8 @@ def show_overview(view: TopicView, names: Names, topic: int, order: WordOrder) -
             _show_heading(view, names, topic)
             with contain_failure():
                 words, tokens = view.rank_words(order, [topic]), float(view.tokens[topic - 1])
-                bars = topic_bars(
-                    words, topic, tokens=tokens, labels=names, n=order.n, title=False, height=height
-                )
+                how: dict[str, Any] = {"tokens": tokens, "labels": names, "n": order.n, "title": False, "height": height}
+                bars = topic_bars(words, topic, **how)
                 show_figure(bars, "topic_bars", f"The words of topic {topic}, the most typical first.")
 
 
@@ -166,23 +154,15 @@ MOST_NUMBERS = 10_000_000
 def show_topic_files(job: Job, view: TopicView) -> None:
     """Draw the buttons of a run's files."""
     result, workspace = view.result, current_workspace()
-    pyldavis = FileOffer("For pyLDAvis", "pyldavis.json", "application/json", lambda: pyldavis_json(result))
-    show_files(
-        result,
-        [
-            FileOffer(
-                "Words of the topics",
-                "topics.csv",
-                "text/csv",
-                lambda: csv_text(list_words(workspace, job, view)),
-            ),
-            *list_document_files(view),
-            pyldavis,
-            offer_run(result),
-            offer_arrays(result),
-            FileOffer("The model", MODEL, "application/octet-stream", lambda: pack_model(result)),
-        ],
-    )
+    files = [
+        offer_table("Words of the topics", "topics.csv", lambda: list_words(workspace, job, view)),
+        *list_document_files(view),
+        FileOffer("For pyLDAvis", "pyldavis.json", "application/json", lambda: pyldavis_json(result)),
+        offer_run(result),
+        offer_arrays(result),
+        FileOffer("The model", MODEL, "application/octet-stream", lambda: pack_model(result)),
+    ]
+    show_files(result, files)
     text = "To continue from these topics, choose this model under *Start from* on the Run page."
     if on_disk(view):
         text += f" This page shows {view.describe_shown()}."
@@ -213,12 +193,12 @@ def list_document_files(view: TopicView) -> list[FileOffer]:
     """Return the tables of the documents' topics: of those that are shown, and of all on disk."""
     result = view.result
 
-    def write_shown() -> str:
-        return csv_text(name_columns(result.documents, read_names(view), view.corpus.labels))
+    def list_shown() -> pd.DataFrame:
+        return name_columns(result.documents, read_names(view), view.corpus.labels)
 
     if not on_disk(view):
-        return [FileOffer("Topics of the documents", "documents.csv", "text/csv", write_shown)]
-    offers = [FileOffer("Topics of the documents shown", "documents.csv", "text/csv", write_shown)]
+        return [offer_table("Topics of the documents", "documents.csv", list_shown)]
+    offers = [offer_table("Topics of the documents shown", "documents.csv", list_shown)]
     if not is_too_large(view):
         label, name = "Topics of all documents", "all-documents.csv"
         offers.append(FileOffer(label, name, "text/csv", lambda: _write_documents(view)))

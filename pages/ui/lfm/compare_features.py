@@ -11,7 +11,7 @@ from acvb_core.models.lfm.answer import ALIKE, FeatureMatch, match_features
 from acvb_core.views.comparison import similarity_figure
 from pages.ui.lfm.feature_view import FeatureView, build_view
 from pages.ui.shared import format as say
-from pages.ui.shared.answer_page import ComparedRuns, choose_pair
+from pages.ui.shared.answer_page import ComparedRuns, choose_pair, describe_pairs
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key
@@ -52,14 +52,7 @@ def show_pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], run
         st.caption(f"{say.join_names(without)} found no feature, so there is nothing to pair.")
         return
     match = match_views(keys, *both)
-    n, back = len(match.one), int((match.alike >= ALIKE).sum())
-    matched = "All matched." if back == n else f"{back} of {say.count(n, 'pair')} are the same feature."
-    lone = [
-        f"{len(features)} of {run}"
-        for features, run in zip((match.unmatched_one, match.unmatched_other), runs, strict=True)
-        if len(features)
-    ]
-    rest = f" Without a partner: {' and '.join(lone)}." if lone else ""
+    matched, rest = describe_pairs("feature", match, int((match.alike >= ALIKE).sum()), runs)
     st.caption(
         f"The features of {runs[0]} and {runs[1]} are paired by the objects that have them. {matched} A pair counts as "
         f"the same feature at a correlation of {ALIKE:g} or more, or of -{ALIKE:g} or less if one is flipped (absence "
@@ -68,32 +61,22 @@ def show_pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], run
     alike, listed = st.tabs(["Similarity", "Pairs"])
     with alike:
         figure = similarity_figure(
-            abs(match.correlations),
-            match.one,
-            match.other,
-            runs,
-            part="feature",
-            measure="correlation, without its sign,",
-            scale="size of the correlation",
-        )
+            abs(match.correlations), match.one, match.other, runs, part="feature",
+            measure="correlation, without its sign,", scale="size of the correlation",
+        )  # fmt: skip
         show_figure(figure, "feature_similarity")
         st.caption(
             "Frames mark the pairs. A blue cell outside a frame: one run splits a feature that the other keeps whole."
         )
     with listed:
-        st.dataframe(
-            list_pairs(match, both),
-            hide_index=True,
-            key="feature_pairs",
-            column_config={
-                "Similarity": st.column_config.ProgressColumn(
-                    min_value=0.0, max_value=1.0, format="%.2f", width="small"
-                ),
-                "Correlation": st.column_config.NumberColumn(format="%.2f", width="small"),
-                "Share": st.column_config.NumberColumn(format="percent", width="small"),
-                "Its share": st.column_config.NumberColumn(format="percent", width="small"),
-            },
-        )  # fmt: skip
+        config = st.column_config
+        share = config.NumberColumn(format="percent", width="small")
+        columns = {
+            "Similarity": config.ProgressColumn(min_value=0.0, max_value=1.0, format="%.2f", width="small"),
+            "Correlation": config.NumberColumn(format="%.2f", width="small"),
+        }
+        columns |= {"Share": share, "Its share": share}
+        st.dataframe(list_pairs(match, both), hide_index=True, key="feature_pairs", column_config=columns)
 
 
 def list_pairs(match: FeatureMatch, both: tuple[FeatureView, FeatureView]) -> pd.DataFrame:

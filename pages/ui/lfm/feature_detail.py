@@ -18,6 +18,7 @@ from pages.ui.lfm.feature_view import FEATURE, FeatureView, show_picture_row
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import choose_way
 from pages.ui.shared.refresh import is_narrow
 
 #: Objects that are listed, and shown as pictures; columns with a bar, and most columns that are all drawn below.
@@ -31,17 +32,11 @@ def choose_settings(view: FeatureView) -> tuple[int, Units]:
         feature = FEATURE.show(view.n_features, lambda number: f"feature {number}", width=160)
         units: Units = "table"
         if view.sd is not None:
-            units = st.segmented_control(
-                "Weights in",
-                list(_UNITS),
-                format_func=_UNITS.__getitem__,
-                default="table",
-                required=True,
-                key="features_units",
-                persist_state="session",
-                help="A weight is what a feature adds to a column. Choose standard deviations to compare columns in "
-                "different units.",
+            text = (
+                "A weight is what a feature adds to a column. Choose standard deviations to compare columns in "
+                "different units."
             )
+            units = choose_way("Weights in", _UNITS, "features_units", persist_state="session", help=text)
     return feature, units
 
 

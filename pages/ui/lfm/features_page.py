@@ -15,7 +15,6 @@ from acvb_core.core.files import scratch_prefix
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.store import export
-from acvb_core.store.export import csv_text
 from pages.ui.lfm.feature_detail import choose_settings, show_carriers, show_overview
 from pages.ui.lfm.feature_parts import (
     OBJECT,
@@ -31,7 +30,15 @@ from pages.ui.shared.answer_page import measure_seeds, open_answer, show_heading
 from pages.ui.shared.empty import show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model
-from pages.ui.shared.picking import FileOffer, answer_key, offer_arrays, offer_run, read_answer, show_files
+from pages.ui.shared.picking import (
+    FileOffer,
+    answer_key,
+    offer_arrays,
+    offer_run,
+    offer_table,
+    read_answer,
+    show_files,
+)
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import current_workspace
 
@@ -116,15 +123,13 @@ def list_files(result: Result, measure: Callable[[], Mapping[str, pd.DataFrame]]
     """
 
     def table(label: str, name: str) -> FileOffer:
-        return FileOffer(label, f"{name}.csv", "text/csv", lambda: csv_text(result.tables[name]))
+        return offer_table(label, f"{name}.csv", lambda: result.tables[name])
 
     return [
         table("Weights of the features", "features"),
         table("Features of the objects", "objects"),
         table("Baseline and noise of the columns", "columns"),
-        FileOffer(
-            "Features over the seeds", "seeds.csv", "text/csv", lambda: csv_text(list_spread(measure()))
-        ),
+        offer_table("Features over the seeds", "seeds.csv", lambda: list_spread(measure())),
         offer_run(result),
         offer_arrays(result),
         FileOffer("Everything", "everything.zip", "application/zip", lambda: pack_everything(result)),

@@ -90,6 +90,15 @@ def choose_pair(key: str, labels: Sequence[str]) -> tuple[int, int]:
         return one, other
 
 
+def describe_pairs(part: str, pairs: Any, alike: int, runs: tuple[str, str]) -> tuple[str, str]:
+    """Return how many pairs of parts of two runs are alike, and which parts have no partner."""
+    unmatched = zip((pairs.unmatched_one, pairs.unmatched_other), runs, strict=True)
+    lone = [f"{len(parts)} of {run}" for parts, run in unmatched if len(parts)]
+    matched = f"{alike} of {say.count(len(pairs.one), 'pair')} are the same {part}."
+    without = f" Without a partner: {' and '.join(lone)}." if lone else ""
+    return "All matched." if alike == len(pairs.one) else matched, without
+
+
 #: Seeds that one press of the button adds.
 MORE_SEEDS = 3
 

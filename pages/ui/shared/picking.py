@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -59,6 +59,11 @@ class FileOffer(NamedTuple):
     make: Callable[[], str | bytes]
 
 
+def offer_table(label: str, end: str, make: Callable[[], Any]) -> FileOffer:
+    """Return a table, which `make` returns, as a CSV file to download."""
+    return FileOffer(label, end, "text/csv", lambda: export.csv_text(make()))
+
+
 def list_runs(workspace: Workspace, *models: str) -> list[Job]:
     """Return the runs of some models, oldest first."""
     return [job for job in workspace.jobs if job.outline.spec.model in models]
@@ -86,6 +91,14 @@ def _key(job: Job, prepared: PreparedRun, snapshot: SweepRecord, race_report: Ra
     # While restarts race, the run changes with the lead, and its rivals continue while it waits.
     race = "" if race_report is None else f" of seed {prepared.spec.seed} after {race_report.sweeps}"
     return job.id, snapshot.sweep, f"{snapshot.verdict}{race}"
+
+
+def choose_way(label: str, ways: Mapping[Any, str], key: str, **more: Any) -> Any:
+    """Draw a segmented control of some ways with their texts, of which one is always chosen: first the first."""
+    more = {"default": next(iter(ways)), **more}
+    return st.segmented_control(
+        label, list(ways), format_func=ways.__getitem__, required=True, key=key, **more
+    )
 
 
 def choose_one(
