@@ -148,6 +148,11 @@ def test_corpora_of_other_words_are_matched_by_name(tmp_path):
     assert disk.vocabulary.tolist() == ["a", "b", "c"]
     assert disk.in_memory().counts.toarray().tolist() == [[1, 2, 0], [4, 0, 3], [5, 0, 0]]
     assert disk.document_names([0, 1, 2]) == ["x", "x (2)", "y"]
+    blank = Corpus.build([[1]], texts=[""])
+    assert write_disk_corpus([blank], tmp_path / "blank").in_memory().texts == ("",)
+    shutil.rmtree(tmp_path / "blank")
+    with pytest.raises(ParameterError, match="no document number -1 "):
+        disk.documents([0, -1, 9])
     with pytest.raises(DataError, match="not in the vocabulary") as caught:
         write_disk_corpus([one, two], tmp_path / "d", vocabulary=["a", "b"])
     assert caught.value.value == "c"

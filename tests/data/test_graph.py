@@ -184,6 +184,7 @@ def test_pajek_lists_matrices_and_partitions():
         + "*Edges\n1 2 0.5\n2 3\n\n*Partition club\n*Vertices 3\n1\n1\n2\n*Vector v\n*Vertices 3\n.1\n.2\n.3\n"
     )
     assert with_groups.data.attributes["club"].tolist() == ["1", "1", "2"]
+    assert with_groups.data.attributes["team"].tolist() == ["red", "red", "blue"]
     assert with_groups.report.count("sections_left_aside") == 1
 
 

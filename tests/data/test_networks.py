@@ -18,7 +18,7 @@ from scipy import sparse
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.network import as_network
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.relation_readers import load_labels, load_relation
+from acvb_core.data.relation_readers import inspect_source, load_labels, load_relation
 from tests.loops import for_each
 
 NAMES = ["ann", "bob", "cy", "di"]
@@ -167,6 +167,11 @@ def loaded(text: str, **options):
         ("sender,recipient,value\n1,2,3\n2,3,1\n", Network(True), "named as those"),
         ("userID\tfriendID\n2\t275\n275\t2\n", Network(False), "named as those"),
         ("# FromNodeId\tToNodeId\n1\t2\n2\t3\n", Network(True), "named as those"),
+        (
+            "a1,a2\n" + "".join(f"{i},{i + 40}\n" for i in range(41)),
+            Network(False),
+            "1 of 81 names occurs on both",
+        ),
         # Names that are words.
         ("Ann,Bob\nBob,Cy\nCy,Ann\n", Network(False), "3 of 3 names occur on both"),
         ("Ann,Bob,1\nBob,Ann,0\nBob,Cy,1\n", Network(True), "2 of 3 names occur on both"),
@@ -253,6 +258,18 @@ def test_sides_that_are_given_as_different_are_two_kinds(text, options, why, sha
 
 
 RELATION = Relation.build([[0, 1], [1, 0], [1, 1]], row_labels=["Ann", "Bob", "3"])
+
+
+def test_short_names_of_columns_may_be_objects():
+    assert not inspect_source(b"ego,alter\nann,bob\nbob,cyd\ncyd,ann\n").header
+
+
+def test_links_with_and_without_a_direction_are_asked_about() -> None:
+    text = "Source,Target,Type\n1,2,Directed\n2,3,Undirected\n3,1,Directed\n"
+    with pytest.raises(DataError, match="line 3, column 3: some links have a direction and some have none"):
+        loaded(text)
+    found = loaded(text, directed=True)
+    assert (found.data.n_ones, found.report.count("undirected_as_directed")) == (3, 1)
 
 
 def test_labels_are_matched_to_their_objects():

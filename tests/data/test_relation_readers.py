@@ -47,6 +47,7 @@ READ_AS = {
     "spaces in names": ("Ann Lee;Fair of May\nBob;Fair of May\n", {}, ["Ann Lee", "Bob"], ["Fair of May"]),
     "commas in names": ("Lee, Ann;Fair\nRay, Bob;Ball\n", {}, ["Lee, Ann", "Ray, Bob"], ["Fair", "Ball"]),
     "a matrix without labels": ("0,1,0,1\n1,0,NA,0\n", {}, ["0", "1"], ["0", "1", "2", "3"]),
+    "a matrix whose first cell is missing": (",1,,0\n1,0,1,0\n0,1,1,1\n", {}, list("012"), list("0123")),
     "a matrix and further objects": (",x,y\nAnn,1,0\n", {"row_nodes": ["Zed", "Ann"]}, ["Zed", "Ann"], ["x", "y"]),
     "a matrix with a name in its corner": (
         "animal,legs,eyes,tails,ears,wings,fins\ncat,4,2,1,2,0,0\nbee,6,5,0,0,4,0\n", {"threshold": 4},
@@ -89,6 +90,13 @@ def test_threshold_is_exclusive_and_reported():
     )
 
 
+def test_a_known_value_prevails_over_missing():
+    found = loaded("row,col,value\na,x,1\na,x,NA\nb,x,NA\nb,x,0\nc,x,NA\n")
+    np.testing.assert_array_equal(found.data.ones.toarray().ravel(), [1, 0, 0])
+    np.testing.assert_array_equal(found.data.missing.toarray().ravel(), [0, 0, 1])
+    assert (found.report.count("known_over_missing"), found.report.count("duplicates")) == (2, 0)
+
+
 def test_value_column_can_be_switched_off_or_chosen():
     text = "source,target,value,weight\na,x,0,1\nb,x,1,0\n"
     assert loaded(text, value_column=False).data.n_ones == 2
@@ -120,6 +128,8 @@ def test_ids_that_were_rounded_are_refused(rounded: str) -> None:
     text = f"user,item\n12,a\n{rounded},b\n".encode()
     with pytest.raises(DataError, match="line 3, column 1: this id is a rounded number"):
         load_relation(text)
+    with pytest.raises(DataError, match="this id is a rounded number"):
+        load_relation(b'{"user": 12345678901234567.0, "item": "a"}\n{"user": 5.0, "item": "b"}\n')
     names = f"user,item\nann,a\n{rounded},b\n".encode()
     assert load_relation(names).data.row_labels.tolist() == ["ann", rounded]
 

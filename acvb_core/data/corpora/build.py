@@ -24,6 +24,7 @@ from acvb_core.data.corpora.schema import choose_files, read_text
 from acvb_core.data.corpora.tokenise import NO_PATTERN, CutTexts, Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.names import make_unique, typed_column, typed_values
+from acvb_core.data.relation_schema import no_data_fault
 from acvb_core.data.report import Fact, LoadedData, ReadReport, plural, tell_count
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.containers import encoding_facts, reading_facts
@@ -142,7 +143,7 @@ def _open_table(reading: Reading, facts: list[Fact]) -> tuple[Sequence[str], Ite
                 of_label = None if label is None else row[label].strip()
                 yield row[text], None if name is None else row[name], of_label, tuple([row[i] for i in kept])
         if not reader.records:
-            raise reading.no_rows()
+            raise no_data_fault(reading.name)
         facts.extend(reading_facts(reader, schema))
         facts.extend(column_facts(kept.values(), unused, "lists, bytes or the like"))
 

@@ -195,7 +195,7 @@ def _count_documents(documents: NDArray[Any], scale: float) -> float:
     first, second = (len(np.unique(part)) for part in (documents[:half], documents[half:]))
     again = first + second - len(np.unique(documents))
     if again <= 1:  # each document's entries are neighbours
-        return scale * (first + second)
+        return scale * (first + second - again)
     # Half of the head misses a document with the chance 1 - again / second.
     return first * second / again * (1.0 - (1.0 - again / second) ** (2.0 * scale))
 

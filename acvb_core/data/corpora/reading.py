@@ -18,6 +18,7 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.schema import CorpusSource, TextFolder, list_first
 from acvb_core.data.corpus import MAX_COUNT
 from acvb_core.data.names import make_unique
+from acvb_core.data.relation_schema import no_data_fault
 from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import MAX_SIDE, check_size
@@ -103,11 +104,6 @@ class Reading:
         what = "there is a NUL byte, or one that the encoding does not allow"
         remedy = "This is not plain text: save it as text, or choose another encoding."
         return self.fault(what, remedy, line=number)
-
-    def no_rows(self) -> DataError:
-        """Return the error for a table of a header and nothing else."""
-        remedy = "Load a file with data in it, or say that its first line is data."
-        return self.fault("the file holds column names and no data", remedy, line=1)
 
     def leave_out(self, fault: DataError) -> None:
         """Count a line that cannot be read, or raise its fault (within `offering`)."""
@@ -314,10 +310,6 @@ def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
     n_entries = 0
     with reading.offering():
         for batch in reader:
-            if batch.n_fields <= max(used):
-                what = f"there are {batch.n_fields:,} fields, fewer than the chosen columns need"
-                remedy = "Choose other columns or another delimiter."
-                raise reading.fault(what, remedy, line=int(batch.lines[0]))
             batch, counts = _check_counts(reading, batch)
             codes = words.codes(batch, used[1])
             if vocabulary is not None:
@@ -333,7 +325,7 @@ def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
             add(rows, codes, counts)
             reading.report_read()
     if not reader.records:
-        raise reading.no_rows()
+        raise no_data_fault(reading.name)
     facts = reading_facts(reader, schema)
     if schema.count_column is None:
         facts.append(Fact("lines_as_tokens", n_entries, "There is no count column: each line is one token."))
@@ -439,7 +431,7 @@ def read_matrix(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
             n_documents += batch.n_records
             reading.report_read()
     if not reader.records:
-        raise reading.no_rows()
+        raise no_data_fault(reading.name)
     unnamed = names.count("")
     names, renamed = make_unique([name or str(at) for at, name in enumerate(names, start=1)])
     table = LabelTable()

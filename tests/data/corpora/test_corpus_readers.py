@@ -34,6 +34,9 @@ def test_counts_by_hand():
     loaded = load_corpus(source, filename="pets.csv", document_column="id", vocabulary=b"cow\ncat\ndog\n")
     assert loaded.data.counts.toarray().tolist() == [[0, 5, 0], [0, 1, 0]]
     assert loaded.data.name == "pets"
+    assert load_corpus(pd.Series(TEXTS, name="")).data.name == "corpus"
+    other_digits = "doc,sea,ship,corn\na,٢,0,1\nb,0,1,0\n"
+    assert inspect_corpus(other_digits.encode()).format == "table"
     assert loaded.report.count("repeated_pairs") == 1
     assert loaded.report.count("zero_counts") == 1
     assert loaded.report.count("unused_words") == 2
@@ -77,6 +80,11 @@ GUESSES = {
         b"1,Some text that is a bit longer than names are,2,0,1\n2,Another one of that kind and of that length,0,1,0\n",
         "table",
         {"text_column": 1, "name_column": 0},
+    ),
+    "no names": (
+        b"stars,text\n1,Some text of words\n1,More text\n",
+        "table",
+        {"text_column": 1, "name_column": None},
     ),
     "prose": (b"Well, that is it.\nOne, two.\nThree, four.\n", "lines", {}),
 }
@@ -417,6 +425,7 @@ def test_an_estimate_of_a_table_of_counts_is_near(rng, monkeypatch):
     frame = pd.DataFrame(rng.poisson(0.3, size=(N, 50)), columns=[f"word{i}" for i in range(50)])
     frame.insert(0, "document", [f"d{i}" for i in range(N)])
     assert_near(estimate(frame, format="matrix"), load_corpus(frame, format="matrix").data, 0.15)
+    assert estimate(frame, format="matrix").documents == N
 
 
 @pytest.mark.usefixtures("small_heads")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from acvb_core.data.relation_readers import inspect_source, load_relation
 from acvb_core.data.sources import containers
 from acvb_core.data.sources.containers import inspect_choices
 from acvb_core.data.table_build import load_table
+from tests.data.support import saved
 from tests.loops import for_each
 
 ROWS = {
@@ -55,12 +56,6 @@ def database(path: Path, **tables: pd.DataFrame) -> Path:
     return path
 
 
-def written(method: str, **options: Any) -> bytes:
-    out = io.BytesIO()
-    getattr(TABLE, method)(out, **options)
-    return out.getvalue()
-
-
 JSON_LINES = "".join(
     json.dumps({key: value for key, value in row.items() if value == value}) + "\n"
     for row in TABLE.to_dict("records")
@@ -75,8 +70,8 @@ FORMS: dict[str, Any] = {
         0, "person", pa.array(ROWS["person"]).dictionary_encode()
     ),
     "duckdb": duckdb.from_arrow(pa.table(ROWS)),
-    "Parquet": written("to_parquet"),
-    "Feather": written("to_feather"),
+    "Parquet": saved(TABLE.to_parquet),
+    "Feather": saved(TABLE.to_feather),
     "Excel": workbook({"links": TABLE}),
     "Excel below a title row that is blank": workbook({"links": TABLE}, startrow=3),
     "OpenDocument": workbook({"links": TABLE}, engine="odf"),
@@ -235,33 +230,21 @@ def test_every_form_gives_the_same_corpus_in_memory_and_on_disk(
         assert (guess.documents, guess.words, guess.tokens) == (*expected.shape, expected.n_tokens), form
 
 
-def written(write: str, frame: pd.DataFrame) -> Any:
-    """A frame in memory, as a table of Arrow, or as the bytes of a file."""
-    out = io.BytesIO()
-    table = pa.Table.from_pandas(frame)
-    if write == "parquet":
-        frame.to_parquet(out)
-    elif write == "arrow":
-        with pa.ipc.new_file(out, table.schema) as writer:
-            writer.write_table(table)
-    return {"frame": frame, "table": table}.get(write, out.getvalue())
-
-
-@for_each("write", ["frame", "table", "parquet", "arrow"])
-def test_an_index_names_the_rows_unless_it_numbers_them(write: str) -> None:
+@for_each("written", [lambda frame: frame, pa.Table.from_pandas, lambda frame: saved(frame.to_parquet)])
+def test_an_index_names_the_rows_unless_it_numbers_them(written: Callable[[pd.DataFrame], Any]) -> None:
     cells = pd.DataFrame({"a": [1, 0, 1], "b": [0, 1, 1], "c": [1, 1, 0]})
     ids = pd.Index([0, 1, 2], name="id")
     for index in ([3, 2, 0], list("xyz"), ids, range(100, 103), pd.RangeIndex(6, 0, -2)):
         names = [str(one) for one in index]
-        given = written(write, cells.set_axis(index))
+        given = written(cells.set_axis(index))
         assert load_relation(given).data.row_labels.tolist() == names
         table = load_table(given)
         assert (table.data.rows.tolist(), table.data.columns.tolist()) == (names, ["a", "b", "c"])
-    plain = written(write, cells.set_axis(pd.Index([0, 1, 2])))
+    plain = written(cells.set_axis(pd.Index([0, 1, 2])))
     assert load_relation(plain).data.fingerprint == load_relation(cells).data.fingerprint
     assert load_table(plain).data.fingerprint == load_table(cells).data.fingerprint
     texts = pd.DataFrame({"text": ["the old river", "a bank", "the bank"]}, index=[3, 5, 9])
-    found = load_corpus(written(write, texts), tokeniser=Tokeniser(min_documents=1, max_share=1.0))
+    found = load_corpus(written(texts), tokeniser=Tokeniser(min_documents=1, max_share=1.0))
     assert found.data.documents.tolist() == ["3", "5", "9"]
 
 

@@ -92,6 +92,13 @@ def test_nothing_is_fetched(door: str, address: Any) -> None:
     assert caught.value.source == str(address)
 
 
+def test_what_cannot_be_opened_is_refused_with_advice() -> None:
+    for given, advice in ((EDGES.decode(), "io.StringIO"), ("no such file", "Check the path")):
+        with pytest.raises(DataError, match="cannot be opened") as caught:
+            load_relation(given)
+        assert advice in caught.value.remedy
+
+
 @doors
 def test_a_tilde_is_the_home_folder(door: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read, content = DOORS[door]
@@ -202,6 +209,7 @@ def test_titles_above_a_table_are_passed_over(case: str, tmp_path: Path) -> None
 
 
 def test_faults_of_the_first_record_below_titles_name_its_line() -> None:
+    assert load_relation(b"Who met whom\nperson,event\nAnn,Fair\n").report.count("title_lines") == 1
     body = "".join(f"{one},{other}\n" for one in ("Ann", "Bob", "Cyd") for other in ("Hat", "Tie"))
     with pytest.raises(DataError, match="may hold the names") as caught:
         load_relation(f"Sales\n\nBuyer,Product\n{body}".encode())
@@ -239,6 +247,7 @@ def test_merged_cells_are_filled() -> None:
     found = load_relation(workbook(rows, "A2:A3"))
     assert found.data.n_ones == 3
     assert found.data.row_labels.tolist() == ["Ann", "Bob"]
+    assert load_relation(workbook([["Who met whom"], *rows[1:]], "A2:A3")).data.n_ones == 3
     told = "1 cell of merged cells in the sheet: filled with the value of the first one."
     assert told in found.report.lines()
     title = load_table(workbook([["Pets of 2020"], ["a", "b", "c"], [1, 2, 3], [4, 5, 6]], "A1:C1"))
