@@ -23,8 +23,7 @@ from acvb_core.data.report import ReadReport, plural, take_apart, warn_of_change
 from acvb_core.engine.compilation import COMPILING
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.history import SweepRecord, Verdict
-from acvb_core.engine.machine import refuse_too_large
-from acvb_core.engine.prepared import PreparedRun, check_method, memory_needed, prepare_run
+from acvb_core.engine.prepared import PreparedRun, check_run, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import CheckpointWriter, RunState, StopRun
 from acvb_core.evaluate.agreement import agreement
@@ -171,15 +170,10 @@ def fit(
         The method's settings, `k_rows=30` for instance; `acvb_core.methods()` lists them. Of data that are read here,
         also the options of `load_relation`, `load_corpus` or `load_table`: `threshold=0`, say.
 
-    Returns
-    -------
-    Result
-        `report` has what reading the data found.
-
     Warns
     -----
     DataChangedWarning
-        Reading changed the data: weights became links, say.
+        Reading changed the data: weights became links, say. `Result.report` has all of it.
 
     Raises
     ------
@@ -272,16 +266,12 @@ def compare(
 
     Parameters
     ----------
-    data
-        As for `fit`.
+    data, watch, poll, executor
+        As for `fit`; a run that the poll stops is the last one. A `DaskExecutor` computes the runs side by side.
     methods : iterable of str, optional
         Names in the registry. Default: acvb0, cvb0 and vb; fab, em and vb of tables.
     seeds : int or iterable of int
-        A number n means 0 … n - 1; with `restarts` for 0, `restarts`, … so that no seed is in two races.
-    watch, poll : callable, optional
-        As for `fit`; a run that the poll stops is the last one.
-    executor : Executor, optional
-        As for `fit`; a `DaskExecutor` computes the runs side by side.
+        A number n means 0 … n - 1; with `restarts` 0, `restarts`, … so that no seed is in two races.
     **options
         As for `fit`; a setting that a method does not have is left out for that method.
 
@@ -341,7 +331,8 @@ def compute_results(
     return [results[number] for number in sorted(results)]
 
 
-_RUN_OPTIONS = {"model", "heldout", "heldout_seed", "restarts", "heldout_documents", "start", "check_memory"}
+_CHECKED = {"restarts", "start", "check_memory"}
+_RUN_OPTIONS = _CHECKED | {"model", "heldout", "heldout_seed", "heldout_documents"}
 
 
 def _split_options(
@@ -358,16 +349,12 @@ def _split_options(
     for name in options.keys() - _RUN_OPTIONS - known_names.keys():
         have, like = "have" if own[1:] else "has", suggest_names(name, known_names)
         raise ParameterError(f"{' and '.join(methods)} {have} no setting {name!r}.{like}")
+    found = []
     for row, known in zip(rows, own, strict=True):
-        values = row.values({name: value for name, value in options.items() if name in known})
-        check_method(model, row, data, options.get("start"))
-        if options.get("check_memory", True):
-            needed = memory_needed(data, model, row, values, options.get("restarts", 1))
-            refuse_too_large(needed, model, row)
-    return [
-        (method, {name: value for name, value in options.items() if name in known | _RUN_OPTIONS})
-        for method, known in zip(methods, own, strict=True)
-    ]
+        values = row.values({name: options[name] for name in options if name in known})
+        check_run(model, row, data, values, **{name: options[name] for name in options.keys() & _CHECKED})
+        found.append((row.name, {name: options[name] for name in options if name in known | _RUN_OPTIONS}))
+    return found
 
 
 class Comparison:
@@ -377,15 +364,13 @@ class Comparison:
         self.results = results
 
     def __repr__(self) -> str:
-        lines = [
-            f"  {one.label}: {one.verdict} after {plural(one.snapshot.sweep, 'sweep')}"
-            for one in self.results
-        ]
-        more = [] if len(lines) <= 5 else [f"  and {plural(len(lines) - 4, 'run')} more"]
-        shown = [*lines[:4], *more] if more else lines
-        return "\n".join(
-            [f"Comparison({plural(len(lines), 'run')} on {self.results[0].prepared.data!r})", *shown]
-        )
+        runs = plural(len(self.results), "run")
+        lines = [f"Comparison({runs} on {self.results[0].prepared.data!r})"]
+        for one in self.results:
+            lines.append(f"  {one.label}: {one.verdict} after {plural(one.snapshot.sweep, 'sweep')}")
+        if len(self.results) > 5:
+            lines[5:] = [f"  and {plural(len(self.results) - 4, 'run')} more"]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         """Return the comparison as a notebook shows it: the first rows of its table."""
@@ -415,9 +400,7 @@ class Comparison:
 
         names = [result.label for result in self.results]
         labels = np.array([result.labels(domain) for result in self.results])
-        labels = labels[
-            :, (labels > 0).all(axis=0)
-        ]  # without the documents that have no words, hence no topic
+        labels = labels[:, (labels > 0).all(axis=0)]  # documents without words have no topic
         values = [[agreement(one, other)[measure] for other in labels] for one in labels]
         return pd.DataFrame(values, index=names, columns=names)
 

@@ -104,33 +104,20 @@ class SweepRecord:
 
     def row(self) -> dict[str, float]:
         """Return the diagnostics as one flat row; NaN, or no entry, where there is none."""
-
-        def number(value: float | None) -> float:
-            return float("nan") if value is None else float(value)
-
-        row = {
-            "sweep": float(self.sweep),
-            "cpu_seconds": self.cpu_seconds,
-            "wall_seconds": self.wall_seconds,
-            "diagnostics_seconds": self.diagnostics_seconds,
-            "lower_bound": number(self.lower_bound),
-            "pseudo_loo": number(self.pseudo_loo),
-            "change": number(self.change),
-            "mean_change": number(self.mean_change),
-            "scaled_change": number(self.scaled_change),
-            "samples": float(self.samples),
-            "burn_in": float(self.burn_in),
-            "passes": self.passes,
-        }
-        row |= {f"effective_k_{domain}": float(k) for domain, k in self.effective_k.items()}
-        row |= {name: float(value) for name, value in self.hyper.items()}
-        row |= {name: float(value) for name, value in self.extras.items()}
-        row |= {kind: float(count) for kind, count in (self.moves or {}).items() if count}
+        row = {name: getattr(self, name) for name in _DIAGNOSTICS}
+        row |= {f"effective_k_{domain}": k for domain, k in self.effective_k.items()}
+        row |= {**self.hyper, **self.extras}
+        row |= {kind: count for kind, count in (self.moves or {}).items() if count}
         if self.heldout is not None:
-            row |= {f"heldout_{name}": number(value) for name, value in self.heldout._asdict().items()}
-        return row
+            row |= {f"heldout_{name}": value for name, value in self.heldout._asdict().items()}
+        return {name: np.nan if value is None else float(value) for name, value in row.items()}
 
 
+#: Fields of a record that are columns of a history, in this order.
+_DIAGNOSTICS = (
+    "sweep", "cpu_seconds", "wall_seconds", "diagnostics_seconds", "lower_bound", "pseudo_loo", "change",
+    "mean_change", "scaled_change", "samples", "burn_in", "passes",
+)  # fmt: skip
 _ROWS = "history"
 #: The arrays that were read last, of all runs: a page asks for the same ones several times.
 _recent: deque[Array] = deque(maxlen=16)
@@ -154,9 +141,7 @@ class StoredArrays(Mapping[str, Array]):
     def __getitem__(self, name: str) -> Array:
         if name not in self._names:
             raise KeyError(name)
-        array = self._held.get(name)
-        if array is None:
-            array = self._used.get(name)
+        array = self._held.get(name, self._used.get(name))
         if array is None:
             array = self._used[name] = self._read(name)
             _recent.append(array)
@@ -268,10 +253,10 @@ class History:
 
         columns, buffer, length = self._read()
         frame = pd.DataFrame(buffer[:length].copy(), columns=list(columns))
-        for name in frame.columns:
-            if name in ("sweep", "samples", "burn_in") or name.startswith("effective_k_"):
-                frame[name] = frame[name].astype("int64")
-        return frame
+        whole = [
+            name for name in columns if name in ("sweep", "samples", "burn_in") or "effective_k_" in name
+        ]
+        return frame.astype(dict.fromkeys(whole, "int64"))
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> History:
@@ -343,9 +328,8 @@ class RaceReport:
     running: int | None = None  #: seed of the run under way
     #: Sweeps to come at most, those of the winner after the race included; 0 when it is over.
     sweeps_left: int = 0
-    judged_by: str = (
-        "lower_bound"  #: field of the candidates that they are ranked by, a key of `RACE_CRITERIA`
-    )
+    #: Field of the candidates that they are ranked by, a key of `RACE_CRITERIA`.
+    judged_by: str = "lower_bound"
 
     @property
     def first_seed(self) -> int:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import count
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from acvb_core.core.errors import DataError, ParameterError
@@ -57,9 +57,8 @@ def name_run(spec: RunSpec, row: MethodSpec | None = None) -> str:
     `row`: the method's, by default that of the registry.
     """
     sizes = [f"{value}" for name, value in spec.values.items() if name.split("_")[0] == "k" and value]
-    seeds = f"seed {spec.seed}"
-    if spec.restarts > 1:
-        seeds = f"seeds {spec.seed} to {spec.seed + spec.restarts - 1}"
+    last = spec.seed + spec.restarts - 1
+    seeds = f"seed {spec.seed}" if spec.restarts == 1 else f"seeds {spec.seed} to {last}"
     size = [f"K {' × '.join(sizes)}"] if sizes else []
     row = row or method_row(spec.model, spec.method)
     preset = ["as printed"] if spec.values.get(PRESET.name) == "paper" else []
@@ -164,14 +163,12 @@ class PreparedRun:
     @property
     def algorithm(self) -> Algorithm:
         """The method bound to the training data and its settings."""
-        algorithm: Algorithm = self.binding.find("algorithm")
-        return algorithm
+        return cast(Algorithm, self.binding.find("algorithm"))
 
     @property
     def model(self) -> Model:
         """The model of the training data."""
-        model: Model = self.binding.find("model")
-        return model
+        return cast(Model, self.binding.find("model"))
 
     @property
     def fingerprint(self) -> str:
@@ -236,6 +233,21 @@ def memory_needed(
 ) -> int:
     """Return the peak memory of a run, or of a race of restarts, in bytes, beyond the data and the scores."""
     return model.memory(data, row.name, dict(values)) * states_at_once(restarts)
+
+
+def check_run(
+    model: ModelSpec,
+    row: MethodSpec,
+    data: Any,
+    values: Mapping[str, Any],
+    restarts: int = 1,
+    start: Start | None = None,
+    check_memory: bool = True,
+) -> None:
+    """Raise ParameterError if a method cannot take the data or the start, or needs more memory than is free."""
+    check_method(model, row, data, start)
+    if check_memory:
+        refuse_too_large(memory_needed(data, model, row, values, restarts), model, row)
 
 
 #: The last split of each data set, which the runs that are compared share.
@@ -326,7 +338,6 @@ def prepare_run(
     owner.accept(data)
     row = method_row(owner.name, method)
     check_method(owner, row, data, start)
-    restarts = check_whole_number("restarts", restarts, 1)
     implied = {} if start is None else start.implied
     loaded = data
     if start is not None and row.streams:
@@ -338,7 +349,7 @@ def prepare_run(
         seed=check_whole_number("seed", seed, 0),
         heldout=check_share(heldout),
         heldout_seed=check_whole_number("heldout_seed", heldout_seed, 0),
-        restarts=restarts,
+        restarts=check_whole_number("restarts", restarts, 1),
         heldout_documents=check_share(heldout_documents),
         start="" if start is None else start.label,
         of="" if data is loaded else loaded.fingerprint,
@@ -386,11 +397,10 @@ def rebuild_run(data: Any, settings: Mapping[str, Any], start: Start | None = No
         data = start.extend_data(data)
     known = {field.name: settings[field.name] for field in fields(RunSpec) if field.name in settings}
     spec = RunSpec(**known | {"values": values})
-    lost = ", ".join(
-        f"{name} {value}"
-        for name, value in settings["values"].items()
-        if value != row.retired.get(name, value)
-    )
+    gone = {
+        name: value for name, value in settings["values"].items() if value != row.retired.get(name, value)
+    }
+    lost = ", ".join(f"{name} {value}" for name, value in gone.items())
     if lost:
         lost = f"Computed with {lost}, which this version does not have; a longer run continues without."
     return PreparedRun(spec, row, owner, data, _bind(spec, owner, row, data, start), start, lost=lost)

@@ -87,16 +87,7 @@ class Tuning:
         Columns: trial, one for each parameter, perplexity (of what is held out; NaN where there is none), best (of the
         trials so far), cpu_seconds, verdict (FAILED where the run broke off).
         """
-        rows = [
-            (
-                one.number,
-                *(one.values[name] for name in self.names),
-                one.perplexity,
-                one.cpu_seconds,
-                one.verdict,
-            )
-            for one in self.trials
-        ]
+        rows = [{"trial": one.number, **vars(one), **one.values} for one in self.trials]
         frame = pd.DataFrame(rows, columns=["trial", *self.names, "perplexity", "cpu_seconds", "verdict"])
         frame = frame.astype({"trial": np.int64, "perplexity": np.float64, "cpu_seconds": np.float64})
         frame.insert(len(self.names) + 2, "best", frame["perplexity"].cummin().ffill())
@@ -130,21 +121,6 @@ class Space:
     def names(self) -> tuple[str, ...]:
         """Names of the parameters."""
         return tuple(one.name for one in self.ranges)
-
-    @property
-    def dimensions(self) -> int:
-        """Number of parameters."""
-        return len(self.ranges)
-
-    @property
-    def n_first(self) -> int:
-        """Number of evenly spread trials after that of the defaults."""
-        return _FIRST + self.dimensions
-
-    @property
-    def defaults(self) -> dict[str, float]:
-        """The method's own values."""
-        return {one.name: float(one.default) for one in self.parameters}
 
     def values(self, point: NDArray[np.float64]) -> dict[str, float]:
         """Return the values at a point of the cube, shape (dimensions,), in few digits."""
@@ -260,19 +236,14 @@ def most_promising_point(points: Points, losses: NDArray[np.float64], seed: int)
         kernel=Matern(np.ones(dimensions), _LENGTHS, nu=2.5), alpha=NOISE, n_restarts_optimizer=_LENGTH_STARTS
     )
     _, first = np.unique(points, axis=0, return_index=True)  # the library prints a line for a repeated point
-    losses = _all_finite(losses)
+    is_known = np.isfinite(losses)
+    losses = np.where(is_known, losses, losses[is_known].max() if is_known.any() else 0.0)
     for point, loss in ((points[at], losses[at]) for at in np.sort(first)):
         search.register(dict(zip(names, point.tolist(), strict=True)), -float(loss))
     # At a point that was tried the process may be certain: no deviation to divide by, and nothing to gain.
     with one_thread(), np.errstate(divide="ignore", invalid="ignore"):
         suggestion = search.suggest()
     return np.clip([float(suggestion[name]) for name in names], 0.0, 1.0)
-
-
-def _all_finite(losses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the losses with the worst of them for those that are not known; all 0 where none is."""
-    known = losses[np.isfinite(losses)]
-    return np.where(np.isfinite(losses), losses, known.max() if len(known) else 0.0)
 
 
 #: Share of the documents that trials are judged by, unless another is given.
@@ -307,13 +278,18 @@ class Search:
         return [(number, self.next_values(tuning))] if number <= self.trials else []
 
     def build_run(self, run: tuple[int, Mapping[str, float]]) -> PreparedRun:
-        """Return the run of a trial, given its number and values, not started."""
-        return self.build_trial(run[1])
+        """Return the run of a trial, given its number and the values that are tuned, not started."""
+        values = {**self.fixed, **run[1]}
+        prepared = prepare_run(self.data, self.method, values, model=self.model, seed=self.seed, **self.split)
+        prepared.refuse_unscored("trials")
+        return replace(prepared, check_memory=self.check_memory)
 
     def describe_run(self, run: tuple[int, Mapping[str, float]], result: Result) -> tuple[Trial, Result]:
         """Return a trial that is over, and its run; one that diverged counts as the worst."""
-        seconds = result.snapshot.cpu_seconds
-        return Trial(*run, _perplexity(result), seconds, str(result.verdict)), result
+        scores = result.snapshot.heldout
+        is_scored = scores is not None and math.isfinite(scores.perplexity)
+        perplexity = float(scores.perplexity) if is_scored else math.nan
+        return Trial(*run, perplexity, result.snapshot.cpu_seconds, str(result.verdict)), result
 
     def describe_failure(self, run: tuple[int, Mapping[str, float]], error: Exception) -> tuple[Trial, None]:
         """Return a trial that failed, which counts as the worst; that of the defaults must not fail."""
@@ -321,33 +297,24 @@ class Search:
             raise error
         return Trial(*run, math.nan, math.nan, FAILED, f"{type(error).__name__}: {error}"), None
 
-    def build_trial(self, values: Mapping[str, float]) -> PreparedRun:
-        """Return a run with values of the parameters that are tuned, not started."""
-        prepared = prepare_run(
-            self.data,
-            self.method,
-            {**self.fixed, **values},
-            model=self.model,
-            seed=self.seed,
-            **self.split,
-        )
-        prepared.refuse_unscored("trials")
-        return replace(prepared, check_memory=self.check_memory)
-
     def next_values(self, tuning: Tuning) -> dict[str, float]:
         """Return the values to try after some trials: the defaults, evenly spread points, then the most promising."""
         n, space = len(tuning.trials), self.space
+        dimensions = len(space.ranges)
         if n == 0:
-            return space.defaults
-        if n <= space.n_first:
-            values = space.values(sobol_point(n - 1, space.dimensions, self.seed))
+            return {one.name: float(one.default) for one in space.parameters}
+        if n <= _FIRST + dimensions:
+            point = sobol_point(n - 1, dimensions, self.seed)
         else:
-            values = space.values(self._most_promising(tuning))
+            inside = [trial for trial in tuning.trials if space.holds(trial.values)]
+            points = np.array([space.point(trial.values) for trial in inside])
+            point = most_promising_point(points, np.array([trial.loss for trial in inside]), self.seed)
+        values = space.values(point)
         # The same values give the same run again: look for others instead.
         for more in range(_LOOKED_AT):
             if all(trial.values != values for trial in tuning.trials):
                 break
-            values = space.values(sobol_point(n + more, space.dimensions, self.seed))
+            values = space.values(sobol_point(n + more, dimensions, self.seed))
         return values
 
     def identity(self) -> dict[str, Any]:
@@ -362,12 +329,6 @@ class Search:
             "seed": self.seed,
             "trials": self.trials,
         }
-
-    def _most_promising(self, tuning: Tuning) -> Points:
-        inside = [trial for trial in tuning.trials if self.space.holds(trial.values)]
-        points = np.array([self.space.point(trial.values) for trial in inside])
-        losses = np.array([trial.loss for trial in inside])
-        return most_promising_point(points, losses, self.seed)
 
 
 def plan_search(
@@ -435,12 +396,6 @@ def rebuild_search(data: Any, identity: Mapping[str, Any]) -> Search:
         raise ParameterError(f"The plan of the search is damaged ({error!r}).") from None
 
 
-def _perplexity(result: Result) -> float:
-    """Return the held-out perplexity; NaN where the run diverged."""
-    scores = result.snapshot.heldout
-    return math.nan if scores is None or not math.isfinite(scores.perplexity) else float(scores.perplexity)
-
-
 def tune(
     data: Any,
     method: str = "scvb0",
@@ -459,17 +414,13 @@ def tune(
     Parameters
     ----------
     data
-        As for `fit`: a corpus, where the method is for one.
+        As for `fit`: a corpus, if the method is for one.
     method : str
         Name in the registry, of a method with parameters to tune: scvb0, svb or sdm.
     trials : int
-        Runs, that of the defaults included.
-    watch : callable, optional
-        Called with the run, whose `spec` says what is tried, and each SweepRecord of every trial.
-    poll : callable
-        Called every 100 ms or so; raises `StopRun` to end the search with the trials it has.
-    executor : Executor, optional
-        Computes the trials, as for `fit`.
+        Number of runs, including that of the defaults.
+    watch, poll, executor
+        As for `fit`; `watch` is called for every trial, and the poll ends the search with the trials it has.
     **options
         epochs : float
             How often each trial goes through the data; by default once for methods that stream.
@@ -479,17 +430,11 @@ def tune(
             In place of that, share of each document's words.
         heldout_seed, seed : int
             Of what is held out, and of the runs and the choice of trials: the same give the same trials, bit for bit.
-        check_memory : bool
-            Refuse to start where a trial needs more memory than is free.
         ranges : tuple of Range
             In place of the parameters that the registry says are worth tuning.
-        model : str
-            By default the one for such data.
-        Further ones are the method's settings; a parameter that is given is held and not tuned.
-
-    Returns
-    -------
-    Tuning
+        model, check_memory
+            As for `fit`.
+        Further ones are the method's settings; a parameter that is given is fixed and not tuned.
 
     Raises
     ------

@@ -291,7 +291,7 @@ class SearchFolder(StudyFolder[Search, Tuning]):
             return tuning.best_result
         path = self._run_path(best)
         if not path.exists():
-            again = solve(self.plan.build_trial(best.values), None, poll)
+            again = solve(self.plan.build_run((best.number, best.values)), None, poll)
             if again.was_stopped:
                 raise StopRun
             return again

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import chain, combinations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -88,35 +88,19 @@ def _compare_labels(one: str, other: str) -> float:
 @lru_cache(maxsize=20_000)
 def _compare_topics(one: str, other: str) -> float:
     """Return the mean Jaccard index of the top words of paired topics; a topic without a partner counts as 0."""
-    topics = [json.loads(text) for text in (one, other)]
-    number = {word: at for at, word in enumerate(dict.fromkeys(chain(*topics[0], *topics[1])))}
-    has = [np.zeros((len(side), len(number))) for side in topics]
-    for side, words_of in zip(has, topics, strict=True):
-        for topic, words in enumerate(words_of):
-            side[topic, [number[word] for word in words]] = 1.0
-    common = has[0] @ has[1].T
-    overlap = common / (has[0].sum(axis=1)[:, None] + has[1].sum(axis=1) - common)
+    rows, columns = ([set(words) for words in json.loads(text)] for text in (one, other))
+    overlap = np.array([[len(row & column) / len(row | column) for column in columns] for row in rows])
     pairs = pair_clusters(overlap)
     return float(overlap[pairs.rows, pairs.columns].sum() / max(overlap.shape))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Combination:
-    """Several runs of one model on the same data, with the same held out.
-
-    Attributes
-    ----------
-    results : tuple of Result
-        The runs.
-    score : named tuple or None
-        Held-out scores of the mean of what the runs predict; None where nothing is held out.
-    scores : list
-        Held-out scores of each run's own prediction, which the mean is taken of.
-    """
+    """Several runs of one model on the same data, with the same held out."""
 
     results: tuple[Result, ...]
-    score: Any
-    scores: list[Any]
+    score: Any  #: held-out scores of the mean of the runs' predictions; None if nothing is held out
+    scores: list[Any]  #: held-out scores of the prediction of each run
     _agreed: dict[str, Consensus] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
@@ -136,23 +120,12 @@ class Combination:
         return self._prepared.model_row.clusterings
 
     def consensus(self, domain: str) -> pd.DataFrame:
-        """Return the clustering that the runs agree on.
+        """Return the clustering of a domain, "rows" or "cols", that the runs agree on.
 
-        Parameters
-        ----------
-        domain : str
-            "rows" or "cols".
+        Columns: object, cluster (from 1, the largest first), certainty (`Consensus`; of runs that have samples, over
+        these), and the cluster in each run: run_1 …
 
-        Returns
-        -------
-        DataFrame
-            object, cluster (from 1, the largest first), certainty (`Consensus`; of runs that have samples, over
-            these), and the cluster in each run: run_1 …
-
-        Raises
-        ------
-        ParameterError
-            The model has no such clusters of objects, or there are too many objects.
+        Raises ParameterError: the model has no such clusters of objects, or there are too many objects.
         """
         if domain not in self.clusterings:
             known = " and ".join(repr(name) for name in self.clusterings) or "none"
@@ -162,33 +135,20 @@ class Combination:
             samples = [find_samples(self._prepared.model, posterior, domain) for posterior in posteriors]
             self._agreed[domain] = find_consensus([one[domain] for one in posteriors], samples)
         agreed = self._agreed[domain]
-        names = {"rows": "row_labels", "cols": "column_labels"}
-        table = pd.DataFrame(
-            {
-                "object": getattr(self._prepared.data, names[domain]),
-                "cluster": agreed.labels + 1,
-                "certainty": agreed.certainty,
-            }
-        )
-        for number, result in enumerate(self.results, start=1):
-            table[f"run_{number}"] = result.posterior.labels(domain) + 1
-        return table
+        objects = getattr(self._prepared.data, {"rows": "row_labels", "cols": "column_labels"}[domain])
+        columns = {"object": objects, "cluster": agreed.labels + 1, "certainty": agreed.certainty}
+        labels = {f"run_{n}": run.posterior.labels(domain) + 1 for n, run in enumerate(self.results, start=1)}
+        return pd.DataFrame(columns | labels)
 
     def spread(self) -> dict[str, pd.DataFrame]:
         """Return how far the parts that the first run found depend on the run.
 
-        Returns
-        -------
-        dict of DataFrame
-            Of topics (LDA) "topics": topic, share, low, high, found (runs that have it, of so many `runs`); and
-            "words": topic, rank, word, probability, low, high, in_top_ten. Of latent features "features": feature,
-            share, low, high, found, runs; and "weights": feature, column, weight, low, high. low and high are over the
-            runs that have the topic or feature, NaN where only the first has it.
+        Frames of topics (LDA) are "topics": topic, share, low, high, found (in so many of the `runs`); and "words":
+        topic, rank, word, probability, low, high, in_top_ten. Those of latent features are "features": feature, share,
+        low, high, found, runs; and "weights": feature, column, weight, low, high. low and high are over the runs that
+        have the topic or feature, NaN if only the first has it.
 
-        Raises
-        ------
-        ParameterError
-            The model has no such parts; of clusters, see `consensus`.
+        Raises ParameterError: the model has no such parts; for clusters, see `consensus`.
         """
         measure = getattr(self._prepared.model, "spread", None)
         if measure is None:
@@ -209,18 +169,9 @@ class Combination:
 
 
 def combine(results: Sequence[Result]) -> Combination:
-    """Take several runs together.
+    """Take two runs or more together: restarts of one method, or several methods.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        Two runs or more of one model, on the same data, with the same held out: restarts of one method, or several
-        methods.
-
-    Raises
-    ------
-    ParameterError
-        There are fewer than two runs, or they differ in model, data or split.
+    Raises ParameterError: there are fewer than two runs, or they differ in model, data or split.
     """
     results = tuple(results)
     if len(results) < 2:
@@ -256,8 +207,8 @@ def _predict(result: Result) -> Array:
 def average_posteriors(posteriors: Sequence[Posterior]) -> Posterior:
     """Return the mean of posteriors, the clusters of each matched with those of the first.
 
-    Clusters are paired by the cosines of their averaged arrays. A cluster that has no partner in some run is averaged
-    over the runs where it has one. Samples that runs began from are left out.
+    Clusters are paired by the cosines of their averaged arrays. A cluster without a partner in some runs is averaged
+    over the others. Samples that runs began from are left out.
     """
     first = posteriors[0]
     total = {name: np.array(array, dtype=np.float64) for name, array in _take_averageable(first).items()}
@@ -300,11 +251,8 @@ def _pair(one: Posterior, other: Posterior, domain: str) -> tuple[Array, Array]:
     similarity: Array = np.zeros((one.n_clusters()[domain], other.n_clusters()[domain]))
     for name in one.averaged:
         if one.axes[name][-1] == domain:
-            mine, theirs = (array / _lengths(array) for array in (one[name], other[name]))
+            arrays = (one[name], other[name])
+            mine, theirs = (array / np.maximum(np.linalg.norm(array, axis=0), 1e-300) for array in arrays)
             similarity = similarity + mine.T @ theirs
     pairs = pair_clusters(similarity)
     return pairs.rows, pairs.columns
-
-
-def _lengths(array: Array) -> Array:
-    return np.maximum(np.linalg.norm(array, axis=0), 1e-300)

@@ -12,8 +12,7 @@ from acvb_core.core.parameters import check_share, check_whole_number, suggest_n
 from acvb_core.core.spec import MethodSpec, ModelSpec
 from acvb_core.engine.experiments.answers import describe_answer, describe_course
 from acvb_core.engine.fitting import comparison_row, list_methods, read_data
-from acvb_core.engine.machine import refuse_too_large
-from acvb_core.engine.prepared import PreparedRun, check_method, memory_needed, prepare_run
+from acvb_core.engine.prepared import PreparedRun, check_run, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.study import FAILED
 from acvb_core.registry import default_methods, method_row, model_for, model_row
@@ -64,16 +63,13 @@ class Plan:
         """Return a run (from 0), not started; all conditions come on one split before the next split."""
         split, place = divmod(run, len(self.conditions))
         condition, seed = self.conditions[place], self.seeds[split]
-        prepared = prepare_run(
-            self.data,
-            condition.method,
-            condition.values,
-            model=self.model.name,
-            seed=seed,
-            heldout_seed=seed,
-            restarts=self.restarts,
-            **self.split,
-        )
+        options: dict[str, Any] = {
+            "model": self.model.name,
+            "seed": seed,
+            "heldout_seed": seed,
+            "restarts": self.restarts,
+        }
+        prepared = prepare_run(self.data, condition.method, condition.values, **options, **self.split)
         return replace(prepared, check_memory=self.check_memory)
 
     def list_missing(self, experiment: Any) -> list[int]:
@@ -84,13 +80,11 @@ class Plan:
     def describe_run(self, run: int, result: Result) -> dict[str, Any]:
         """Return the row of a run that is over: its settings, scores, answer and course."""
         settings = {f"setting_{name}": value for name, value in result.prepared.spec.values.items()}
-        scores = comparison_row(result)
         if self.restarts > 1:
-            settings["winner_seed"] = scores["seed"]
-        scores = {
-            f"effective_{name}" if name.startswith("k_") else name: value for name, value in scores.items()
-        }
-        kept = {**describe_answer(result), **describe_course(result, SCORE)}
+            settings["winner_seed"] = result.prepared.spec.seed
+        row = comparison_row(result)
+        scores = {f"effective_{name}" if name.startswith("k_") else name: row[name] for name in row}
+        kept = describe_answer(result) | describe_course(result, SCORE)
         return {**settings, **scores, **self.identify_run(run), "error": "", **kept}
 
     def describe_failure(self, run: int, error: Exception) -> dict[str, Any]:
@@ -203,11 +197,7 @@ def plan_experiment(
     conditions = tuple(_list_conditions(owner, names, factors))
     for condition in conditions:
         row = method_row(owner.name, condition.method)
-        check_method(owner, row, data, None)
-        if check_memory:
-            refuse_too_large(
-                memory_needed(data, owner, row, row.values(dict(condition.values)), restarts), owner, row
-            )
+        check_run(owner, row, data, condition.values, restarts, check_memory=check_memory)
     seeds = tuple(range(seed, seed + splits * restarts, restarts))
     split = {"heldout": check_share(heldout), "heldout_documents": check_share(heldout_documents)}
     plan = Plan(data, owner, conditions, seeds, split, restarts, check_memory)
@@ -244,7 +234,8 @@ def _build_condition(
     values = row.values(dict(asked))
     ks = list(dict.fromkeys(values[name] for name in _settings_named(model, row, "k")))
     k = " × ".join(map(str, ks)) if len(ks) > 1 else int(ks[0])
-    label = " · ".join([row.label, *(f"{_spell(name)} {value}" for name, value in varied.items())])
+    spelled = {name: "K" if name == "k" else name.replace("_", " ") for name in varied}
+    label = " · ".join([row.label, *(f"{spelled[name]} {value}" for name, value in varied.items())])
     return Condition(label, row.name, varied, values, k)
 
 
@@ -257,10 +248,5 @@ def _settings_named(model: ModelSpec, row: MethodSpec, name: str) -> list[str]:
 
 
 def _list_values(value: Any) -> list[Any]:
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        return [value]
-    return list(dict.fromkeys(value))
-
-
-def _spell(name: str) -> str:
-    return {"k": "K"}.get(name, name.replace("_", " "))
+    is_one = isinstance(value, str) or not isinstance(value, Iterable)
+    return [value] if is_one else list(dict.fromkeys(value))

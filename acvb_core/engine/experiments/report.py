@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
@@ -170,22 +170,17 @@ class Experiment:
         rows = []
         for place, one in enumerate(predictors):
             own = values[place][np.isfinite(values[place])]
-            rows.append(
-                {
-                    **self._describe(one),
-                    "n": len(own),
-                    "failed": self._count_failed(one),
-                    "mean": float(own.mean()) if len(own) else np.nan,
-                    "sd": float(own.std(ddof=1)) if len(own) > 1 else np.nan,
-                    "best": place == best,
-                    **{name: float(getattr(tests, name)[place]) for name in ("difference", "low", "high")},
-                    "p": float(tests.p_t[place]),
-                    "p_uncorrected": float(tests.p_uncorrected[place]),
-                    "p_wilcoxon": float(tests.p_wilcoxon[place]),
-                    "significant": bool(tests.p_t[place] < LEVEL),
-                    **self._measure_runs(one),
-                }
-            )
+            runs = [row for row in self.rows if row["condition"] == one.conditions[0].label]
+            row = self._describe(one) | {
+                "n": len(own),
+                "failed": sum(not np.isfinite(_score_of(run, one.column)) for run in runs),
+                "mean": float(own.mean()) if len(own) else np.nan,
+                "sd": float(own.std(ddof=1)) if len(own) > 1 else np.nan,
+                "best": place == best,
+            }
+            for name in ("difference", "low", "high", "p_t", "p_uncorrected", "p_wilcoxon"):
+                row[name.removesuffix("_t")] = float(getattr(tests, name)[place])
+            rows.append({**row, "significant": bool(tests.p_t[place] < LEVEL), **self._measure_runs(one)})
         return pd.DataFrame(rows)
 
     def _describe(self, one: Predictor) -> dict[str, Any]:
@@ -196,11 +191,7 @@ class Experiment:
             if all(other.factors.get(name) == value for other in others)
         }
         about = {"condition": one.label, "method": first.method, "predicts_by": one.by, "k": first.k}
-        return {**about, **varied}
-
-    def _count_failed(self, one: Predictor) -> int:
-        own = [row for row in self.rows if row["condition"] == one.conditions[0].label]
-        return sum(not np.isfinite(_score_of(row, one.column)) for row in own)
+        return about | varied
 
     def _measure_runs(self, one: Predictor) -> dict[str, float]:
         """Return the mean CPU seconds of the runs, and how alike their clusters or topics are."""
@@ -242,13 +233,14 @@ class Experiment:
         few = others[others["n"] < LEAST_SPLITS]
         if len(few):
             return f"{says[0]} Differences are tested from {LEAST_SPLITS} splits on: run more."
-        equal, level = others[others["p"].isna()], others[~others["significant"] & others["p"].notna()]
-        for rows, text in (
+        equal, level = others["p"].isna(), ~others["significant"] & others["p"].notna()
+        for which, text in (
             (equal, "{} differs from it by the same amount on every split, so nothing can be tested."),
             (level, "No difference from it was found for {}, which does not show that there is none."),
         ):
-            if len(rows):
-                says.append(text.format(_join([str(name) for name in rows["condition"]])))
+            if names := [str(name) for name in others[which]["condition"]]:
+                listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+                says.append(text.format(listed))
         for row in others[others["significant"]].sort_values("difference", ascending=False).itertuples():
             interval = f"{write_number(-row.high)} to {write_number(-row.low)}"
             says.append(
@@ -281,10 +273,6 @@ def _write_p(p: float) -> str:
     return "< .001" if p < 0.001 else "= " + f"{p:.3f}".lstrip("0")
 
 
-def _join(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def experiment(
     data: Any,
     methods: Iterable[str] | None = None,
@@ -300,17 +288,12 @@ def experiment(
 
     Parameters
     ----------
-    data
-        As for `fit`.
+    data, watch, poll, executor
+        As for `fit`; a run that the poll stops does not count, and ends the experiment. A `DaskExecutor` computes the
+        runs side by side.
     methods : iterable of str, optional
         Names in the registry. Default: acvb0, cvb0 and vb; fab, em and vb of tables.
-    watch, poll : callable, optional
-        As for `fit`; a run that the poll stops does not count, and ends the experiment.
-    executor : Executor, optional
-        As for `fit`; a `DaskExecutor` computes the runs side by side.
     **options
-        model : str
-            By default the one for such data.
         k : int or iterable of int
             Numbers of clusters, topics or features: for relations of both sides.
         splits : int
@@ -320,14 +303,10 @@ def experiment(
             no race has used).
         heldout, heldout_documents : float
             Share that is held out, as for `fit`; 0.1 of the entries, words or cells by default.
-        restarts, check_memory
+        model, restarts, check_memory
             As for `fit`.
         Further ones are the methods' settings. One that is given as several values is varied; a method without it
         runs once.
-
-    Returns
-    -------
-    Experiment
 
     Raises
     ------

@@ -56,10 +56,10 @@ class ToldSearch(Search):
     perplexity: Callable[[Mapping[str, float]], float]
     after: Sweep
 
-    def build_trial(self, values: Mapping[str, float]) -> PreparedRun:
-        found = super().build_trial(values)
+    def build_run(self, run: tuple[int, Mapping[str, float]]) -> PreparedRun:
+        found = super().build_run(run)
         found = with_inference(found, Wrapped(found.algorithm, self.after))
-        scored = _Scored(found.model, self.perplexity(values))
+        scored = _Scored(found.model, self.perplexity(run[1]))
         return with_parts(found, model=scored)
 
 
