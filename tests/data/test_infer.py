@@ -43,6 +43,7 @@ GRAPHML = (
         ("counts.csv", "doc,word,count\na,cat,2\nb,cat,1\n", "counts", "documents and words"),
         ("words.csv", "doc,sea,ship,corn\na,2,0,0\nb,0,1,0\nc,0,0,3\n", "counts", "its columns count words"),
         ("names.csv", "person,sea,ship,corn\na,2,0,0\nb,0,1,0\nc,0,0,3\n", "table", "hold numbers"),
+        ("sizes.csv", "id,x1,x2,x3\na,2,0,0\nb,0,1,0\nc,0,0,3\n", "table", "hold numbers"),
         ("dense.csv", "doc,sea,ship,corn\na,2,1,1\nb,1,1,2\nc,1,2,3\n", "table", "hold numbers"),
         ("docword.txt", "2\n3\n3\n1 1 2\n1 2 1\n2 3 1\n", "counts", "UCI docword"),
         ("x.ldac", "2 0:2 1:1\n1 2:1\n", "counts", "LDA-C"),

@@ -33,9 +33,7 @@ FAULTS = {
     "NUL": (b"row,col\na,x\nb,\0y\n", {}, 3, 2, None, "NUL byte"),
     "control character": (b"row,col\na,x\n\x01b,y\n", {}, 3, 1, None, "control character (byte 0x01)"),
     "empty": (b"", {}, None, None, None, "empty"),
-    "blank lines only": (b"\n  \n\n", {}, None, None, None, "only blank or comment lines"),
     "header only": (b"source,target\n", {}, 1, None, None, "column names and no data"),
-    "one column": (b"Ann\nBob\nCid Smith\n", {}, 1, None, "Ann", "one field only"),
     "long field": (b"row,col\na,x\nb," + b"y" * 10_000_000 + b"\n", {}, 3, 2, None, "longer than 10,000 bytes"),
     "unclosed quote": (b'row,col\na,x\nb,"y\nc,z\n', {}, 3, 2, None, "never closed"),
     "blank label": (b"row,col\na,x\n,y\n", {}, 3, 1, None, "label is blank"),
@@ -52,16 +50,12 @@ FAULTS = {
     ),
     "unknown column name": (b"row,col\na,x\n", {"row_column": "who"}, 1, None, "who", "no column of this name"),
     "column beyond the last": (b"row,col\na,x\n", {"row_column": 2}, None, None, None, "no column at position 2"),
-    "a column twice": (b"row,col\na,x\n", {"row_column": 1, "column_column": 1}, None, None, None, "a column each"),
     "matrix cell": (b",a,b,c\nx,0,1,0\ny,1,oops,0\n", {"format": "matrix"}, 3, 3, "oops", "neither a number"),
     "matrix row twice": (b",a,b,c\nx,0,1,0\nx,1,0,1\n", {}, 3, 1, "x", "is already on line 2, column 1"),
     "matrix of another shape": (b",a,b,c\nx,0,1,0\ny,1,0,1\n", {"shape": (3, 3)}, None, None, None, "2 x 3"),
     "market size line": (
         b"%%MatrixMarket matrix coordinate pattern general\n% note\n3 x 1\n1 1\n", {}, 3, None, "3 x 1",
         "3 whole numbers",
-    ),
-    "market index": (
-        b"%%MatrixMarket matrix coordinate pattern general\n3 2 2\n1 1\n4 1\n", {}, 4, None, None, "MatrixMarket",
     ),
     "empty gzip": (gzip.compress(b"", mtime=0), {}, None, None, None, "empty"),
 }  # fmt: skip

@@ -151,6 +151,7 @@ LINE_FAULTS = {
     "docword, word": ("docword", b"1 102 1\n", 2, "102", "word id is not from 1 to 101"),
     "ldac, form": ("ldac", b"2 0:1 x\n", 3, "x", "not of the form term:count"),
     "ldac, pairs": ("ldac", b"3 0:1 1:2\n", 1, "3", "promises 3 pairs"),
+    "ldac, more pairs": ("ldac", b"1 0:1 1:2\n", 1, "1", "promises 1 pair"),
     "ldac, not UTF-8": ("ldac", b"1 0:\xe9\n", None, "e9 0a 32 20 31 3a 31 20", "UTF-8"),
     "lines, NUL": ("lines", b"the new\0 river\n", None, None, "NUL"),
     "lines, long": ("lines", b"x" * 70_000 + b"\n", None, None, "longer than 65,000 characters"),

@@ -122,6 +122,11 @@ def test_small_cells_count_as_the_numbers_that_they_become(monkeypatch: pytest.M
         load_table(content, filename="upload.npz")
 
 
+def test_an_archive_of_many_arrays_is_refused() -> None:
+    with pytest.raises(DataError, match="holds 1,001 arrays; at most 1,000"):
+        load_table(npz(**{f"x{i}": np.ones(1) for i in range(1_001)}), filename="upload.npz")
+
+
 BANNER = "%%MatrixMarket matrix coordinate real "
 
 
