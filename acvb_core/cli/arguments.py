@@ -213,113 +213,73 @@ def typed_options(arguments: argparse.Namespace, names: Iterable[str]) -> dict[s
 def add_flags(to: Parser, *names: str) -> None:
     """Add flags of `_FLAGS`."""
     for name in names:
-        to.add_argument("--" + name.split("@")[0], **_FLAGS[name])
+        more, default, text = _FLAGS[name]
+        to.add_argument("--" + name.split("@")[0], default=default, help=text, **more)
 
 
 # fmt: off
 _SCHEDULER = "on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786 (default: ACVB_SCHEDULER, else this "
 _COUNT: dict[str, Any] = {"type": parse_count, "metavar": "N"}
 _PORT: dict[str, Any] = {"type": parse_port, "metavar": "N"}
-_SEED: dict[str, Any] = {"type": int, "default": 0}
+_SEED: dict[str, Any] = {"type": int}
 _SHARE: dict[str, Any] = {"type": parse_number, "metavar": "SHARE"}
-_ADDRESS: dict[str, Any] = {"metavar": "ADDRESS", "default": "127.0.0.1"}
+_ADDRESS: dict[str, Any] = {"metavar": "ADDRESS"}
+_YES: dict[str, Any] = {"action": "store_true"}
 #: Flags of one command or several; behind an @ the command whose flag of this name differs from that of others.
-_FLAGS: dict[str, dict[str, Any]] = {
-    "port@app": {**_PORT, "default": 8501, "help": "port to listen on (default: 8501)"},
-    "host@app": {
-        **_ADDRESS, "help": "address or name of this machine to listen on (default: 127.0.0.1, for this machine only); "
-        "0.0.0.0 listens on all addresses. Whoever reaches the address can use the app, unless it asks to sign in: see "
-        "docs/serving.md",
-    },
-    "allow": {
-        "action": "append", "default": [], "metavar": "NAME",
-        "help": "a further name that browsers may open the app by, such as that of a reverse proxy: example.org, or "
-        "example.org:8443 for another port than 80 and 443; can be given several times (default: only 127.0.0.1, "
-        "localhost, [::1] and the --host are served)",
-    },
-    "scheduler@app": {"metavar": "ADDRESS", "help": f"offer to compute runs {_SCHEDULER}machine alone)"},
-    "workers": {**_COUNT, "default": 2, "help": "worker processes (default: 2)"},
-    "threads@cluster": {
-        **_COUNT, "help": "runs that a worker computes at once (default: the cores of this machine are shared between "
-        "the workers)",
-    },
-    "host": {**_ADDRESS, "help": "address to listen on (default: 127.0.0.1, for this machine only)"},
-    "port": {**_PORT, "default": 8786, "help": "port of the scheduler (default: 8786)"},
-    "dashboard-port": {**_PORT, "default": 8787, "help": "port of Dask's dashboard (default: 8787)"},
-    "trust-network": {
-        "action": "store_true", "help": "with another --host: nobody who reaches it is to be kept out",
-    },
-    "method": {
-        "help": f"one of {', '.join(dict.fromkeys(row.name for row in METHODS))} (default: acvb0; of tables fab)",
-    },
-    "seed": {**_SEED, "help": "of the inference (default: 0)"},
-    "restarts": {
-        **_COUNT, "default": 1,
-        "help": "runs from N seeds that count up from --seed and race: the half with the worse lower bound (without "
-        "one, as in streams, the worse leave-one-out likelihood; of latent features, which need --heldout for it, the "
-        "worse held-out likelihood) is given up at 20 sweeps, half of the rest at 40, and so on; the winner is "
-        "reported (default: 1)",
-    },
-    "start": {
-        "metavar": "MODEL", "help": "topics: continue from those of an earlier run: its folder, or the model.npz in "
-        "it; words are matched by name, new ones are added by methods that stream",
-    },
-    "methods": {
-        "type": parse_names, "metavar": "A,B,…",
-        "help": "methods, with commas between (default: acvb0,cvb0,vb; of tables fab,em,vb)",
-    },
-    "seeds": {
-        "type": parse_seeds, "default": [0], "metavar": "N",
-        "help": "number of seeds, counted from 0, or the seeds themselves, with commas between (default: 1)",
-    },
-    "splits": {
-        **_COUNT, "default": 10, "help": "runs of each method, each with a split and a seed of its own that all "
-        "methods share (default: 10)",
-    },
-    "seed@experiment": {
-        **_SEED, "help": "of the first split and the runs on it; the next split has the next one (default: 0)",
-    },
-    "restarts@experiment": {
-        **_COUNT, "default": 1, "help": "runs that race for each run of the experiment, as for `acvb fit` (default: 1)",
-    },
-    "score": {
-        "default": "heldout_log_likelihood", "metavar": "NAME",
-        "help": "held-out score that decides (default: heldout_log_likelihood)",
-    },
-    "method@tune": {
-        "default": "scvb0",
-        "help": f"one of {', '.join(row.name for row in METHODS if row.tuned)} (default: scvb0)",
-    },
-    "seed@tune": {**_SEED, "help": "of the runs and of the choice of trials (default: 0)"},
-    "trials": {
-        **_COUNT, "default": 30,
-        "help": "runs, each of one epoch unless --epochs says otherwise: first the defaults, then settings spread "
-        "evenly, then the most promising ones; a setting that is typed is held (default: 30)",
-    },
-    "completion": {
-        "action": "store_true",
-        "help": "also score how well four fifths of each document's words predict the rest",
-    },
-    "out@transform": {"metavar": "CSV", "help": "file to write the table to (default: standard output)"},
-    "links": {
-        "type": int, "metavar": "N", "help": "relation: also write the N unknown and the N unlinked pairs that are "
-        "most likely links (links.csv), and the N most surprising links (surprising.csv)",
-    },
-    "check-memory": {
-        "action": argparse.BooleanOptionalAction, "default": True,
-        "help": "refuse to start a run that needs more memory than is free (default: yes)",
-    },
-    "heldout-seed": {**_SEED, "help": "of the held-out split (default: 0)"},
-    "out": {
-        "metavar": "DIR", "help": "folder to write the results to: run.json, history.csv, the tables of the model, "
-        "posterior.npz; of topics also model.npz, to continue from",
-    },
-    "threads": {
-        **_COUNT, "help": "threads of this machine that compute a run of topics; the result is the same (default: "
-        "ACVB_THREADS, else one a core)",
-    },
-    "scheduler": {"metavar": "ADDRESS", "help": f"compute {_SCHEDULER}machine)"},
-    "quiet": {"action": "store_true", "help": "no progress on stderr"},
+_FLAGS: dict[str, tuple[dict[str, Any], Any, str]] = {
+    "port@app": (_PORT, 8501, "port to listen on (default: 8501)"),
+    "host@app": (_ADDRESS, "127.0.0.1", "address or name of this machine to listen on (default: 127.0.0.1, for this "
+        "machine only); 0.0.0.0 listens on all addresses. Whoever reaches the address can use the app, unless it "
+        "asks to sign in: see docs/serving.md"),
+    "allow": ({"action": "append", "metavar": "NAME"}, [], "a further name that browsers may open the app by, such as "
+        "that of a reverse proxy: example.org, or example.org:8443 for another port than 80 and 443; can be given "
+        "several times (default: only 127.0.0.1, localhost, [::1] and the --host are served)"),
+    "scheduler@app": (_ADDRESS, None, f"offer to compute runs {_SCHEDULER}machine alone)"),
+    "workers": (_COUNT, 2, "worker processes (default: 2)"),
+    "threads@cluster": (_COUNT, None, "runs that a worker computes at once (default: the cores of this machine are "
+        "shared between the workers)"),
+    "host": (_ADDRESS, "127.0.0.1", "address to listen on (default: 127.0.0.1, for this machine only)"),
+    "port": (_PORT, 8786, "port of the scheduler (default: 8786)"),
+    "dashboard-port": (_PORT, 8787, "port of Dask's dashboard (default: 8787)"),
+    "trust-network": (_YES, False, "with another --host: nobody who reaches it is to be kept out"),
+    "method": ({}, None, f"one of {', '.join(dict.fromkeys(row.name for row in METHODS))} "
+        "(default: acvb0; of tables fab)"),
+    "seed": (_SEED, 0, "of the inference (default: 0)"),
+    "restarts": (_COUNT, 1, "runs from N seeds that count up from --seed and race: the half with the worse lower bound"
+        " (without one, as in streams, the worse leave-one-out likelihood; of latent features, which need --heldout "
+        "for it, the worse held-out likelihood) is given up at 20 sweeps, half of the rest at 40, and so on; the "
+        "winner is reported (default: 1)"),
+    "start": ({"metavar": "MODEL"}, None, "topics: continue from those of an earlier run: its folder, or the model.npz"
+        " in it; words are matched by name, new ones are added by methods that stream"),
+    "methods": ({"type": parse_names, "metavar": "A,B,…"}, None, "methods, with commas between (default: "
+        "acvb0,cvb0,vb; of tables fab,em,vb)"),
+    "seeds": ({"type": parse_seeds, "metavar": "N"}, [0], "number of seeds, counted from 0, or the seeds themselves, "
+        "with commas between (default: 1)"),
+    "splits": (_COUNT, 10, "runs of each method, each with a split and a seed of its own that all methods share "
+        "(default: 10)"),
+    "seed@experiment": (_SEED, 0, "of the first split and the runs on it; the next split has the next one (default: "
+        "0)"),
+    "restarts@experiment": (_COUNT, 1, "runs that race for each run of the experiment, as for `acvb fit` (default: 1)"),
+    "score": ({"metavar": "NAME"}, "heldout_log_likelihood", "held-out score that decides (default: "
+        "heldout_log_likelihood)"),
+    "method@tune": ({}, "scvb0", f"one of {', '.join(row.name for row in METHODS if row.tuned)} (default: scvb0)"),
+    "seed@tune": (_SEED, 0, "of the runs and of the choice of trials (default: 0)"),
+    "trials": (_COUNT, 30, "runs, each of one epoch unless --epochs says otherwise: first the defaults, then settings "
+        "spread evenly, then the most promising ones; a setting that is typed is held (default: 30)"),
+    "completion": (_YES, False, "also score how well four fifths of each document's words predict "
+        "the rest"),
+    "out@transform": ({"metavar": "CSV"}, None, "file to write the table to (default: standard output)"),
+    "links": ({"type": int, "metavar": "N"}, None, "relation: also write the N unknown and the N unlinked pairs that "
+        "are most likely links (links.csv), and the N most surprising links (surprising.csv)"),
+    "check-memory": ({"action": argparse.BooleanOptionalAction}, True, "refuse to start a run that needs more memory "
+        "than is free (default: yes)"),
+    "heldout-seed": (_SEED, 0, "of the held-out split (default: 0)"),
+    "out": ({"metavar": "DIR"}, None, "folder to write the results to: run.json, history.csv, the tables of the model,"
+        " posterior.npz; of topics also model.npz, to continue from"),
+    "threads": (_COUNT, None, "threads of this machine that compute a run of topics; the result is the same (default: "
+        "ACVB_THREADS, else one a core)"),
+    "scheduler": (_ADDRESS, None, f"compute {_SCHEDULER}machine)"),
+    "quiet": (_YES, False, "no progress on stderr"),
 }
 # fmt: on
 

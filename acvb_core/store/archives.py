@@ -15,7 +15,7 @@ import shutil
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -121,22 +121,16 @@ class Manifest:
 
     def to_bytes(self, program: str) -> bytes:
         """Return the manifest as it is written; `program` is the version of the package."""
-        runs = [
-            {"id": run.job_id, "label": asdict(run.label), "topic_names": run.topic_names}
-            for run in self.runs
-        ]
-        files = [
-            {"name": name, "bytes": size, "sha256": digest} for name, (size, digest) in self.files.items()
-        ]
         about = {
             "format": FORMAT,
             "version": VERSION if self.plans else 1,
             "program": program,
-            "runs": runs,
+            "runs": [{"id": run.job_id, "label": asdict(run.label), "topic_names": run.topic_names}
+                     for run in self.runs],
             "plans": [asdict(plan) for plan in self.plans],
             "data": [asdict(data) for data in self.data],
-            "files": files,
-        }
+            "files": [{"name": name, "bytes": n, "sha256": digest} for name, (n, digest) in self.files.items()],
+        }  # fmt: skip
         return json.dumps(about, indent=1).encode()
 
 
@@ -154,11 +148,7 @@ def read_manifest(archive: zipfile.ZipFile, name: str) -> Manifest:
         raise _no_archive(name, f"it has no {MANIFEST}, or one that is too long")
     try:
         with archive.open(members[MANIFEST]) as file:
-            stored = file.read(MOST_MANIFEST)
-    except (*DAMAGE, OSError) as error:
-        raise _no_archive(name, f"its {MANIFEST} is damaged") from error
-    try:
-        about = json.loads(stored)
+            about = json.loads(file.read(MOST_MANIFEST))
         if about["format"] != FORMAT:
             raise ValueError("another format")
         version = int(about["version"])
@@ -174,22 +164,17 @@ def read_manifest(archive: zipfile.ZipFile, name: str) -> Manifest:
         if len(listed) > MOST_FILES:
             raise _no_archive(name, f"it lists {len(listed):,} files, more than {MOST_FILES:,}")
         files = {str(file["name"]): (int(file["bytes"]), str(file["sha256"])) for file in listed}
-        runs, plans = list(map(_read_entry, lists[0])), list(map(_read_plan, lists[1]))
-        data = list(map(_read_data, lists[2]))
-    except DAMAGE as error:
+        runs, plans, data = map(_read_entry, lists[0]), map(_read_plan, lists[1]), map(_read_data, lists[2])
+        manifest = Manifest(list(runs), list(plans), list(data), files)
+    except (*DAMAGE, OSError) as error:
         raise _no_archive(name, "its list of files is damaged") from error
-    _refuse_repeats(name, (str(file["name"]) for file in listed))
-    _refuse_repeats(name, (f"run {run.job_id}" for run in runs))
-    _refuse_repeats(name, (f"{plan.noun} {plan.job_id}" for plan in plans))
-    _refuse_repeats(name, (f"data set {one.dataset}" for one in data))
-    return Manifest(runs, plans, data, files)
-
-
-def _refuse_repeats(name: str, things: Iterable[str]) -> None:
-    """Raise a StoreError if an archive lists something twice."""
+    things = [str(file["name"]) for file in listed] + [f"run {run.job_id}" for run in manifest.runs]
+    things += [f"{plan.noun} {plan.job_id}" for plan in manifest.plans]
+    things += [f"data set {one.dataset}" for one in manifest.data]
     for thing, number in Counter(things).items():
         if number > 1:
             raise _no_archive(name, f"it lists {shorten(thing, 120)} {number:,} times")
+    return manifest
 
 
 def _read_entry(run: dict[str, Any]) -> Entry:
@@ -566,47 +551,40 @@ def read_archive(
         done = 0
         opened = OpenArchive(archive, manifest, Path(place), lambda: progress(done / len(listed)))
         jobs.jobs(workspace)  # what is stored so far
+
+        def take_run(entry: Entry) -> str | None:
+            # Asked first to save the reading; whoever writes the run asks again.
+            is_known = choose_id(store.find_owner, workspace, entry.job_id) is None
+            return None if is_known else jobs.adopt(workspace, opened.read_run(entry))
+
+        def take_plan(entry: PlanEntry) -> str | None:
+            studies = stores[entry.noun]
+            if choose_id(studies.find_owner, workspace, entry.job_id) is None:
+                return None
+            kept = opened.read_plan(studies.kind, entry)
+            return studies.adopt(workspace, entry.job_id, kept, entry.created, entry.name)
+
+        def take_data(keep: KeepData, entry: DataEntry) -> str | None:
+            is_new = keep(opened.read_data(entry.kind, entry.dataset), entry.report, entry.settings)
+            return entry.dataset if is_new else None
+
         try:
             for done, entry in enumerate(listed):
                 progress(done / len(listed))
                 if isinstance(entry, Entry):
-                    take = partial(_take_run, jobs, store, workspace, opened, entry)
-                    report.note(entry.label.name or entry.job_id, take, opened.explain)
+                    report.note(entry.label.name or entry.job_id, partial(take_run, entry), opened.explain)
                 elif isinstance(entry, DataEntry):
                     if keep_data is not None:
                         title = str(entry.settings.get("name", DATA))
-                        take = partial(_take_data, keep_data, opened, entry, title)
-                        report.others.setdefault(DATA, ImportReport()).note(title, take, opened.explain)
+                        part = report.others.setdefault(DATA, ImportReport())
+                        part.note(title, partial(take_data, keep_data, entry), opened.explain)
                 elif entry.noun in stores:
+                    part = report.others.setdefault(entry.noun, ImportReport())
                     title = f"{entry.noun} on {entry.name or 'data'}"
-                    take = partial(_take_plan, stores[entry.noun], workspace, opened, entry)
-                    report.others.setdefault(entry.noun, ImportReport()).note(title, take, opened.explain)
+                    part.note(title, partial(take_plan, entry), opened.explain)
         except StopRun:
             report.was_stopped = True
     return report
-
-
-def _take_run(
-    jobs: JobManager, store: RunStore, workspace: str, archive: OpenArchive, entry: Entry
-) -> str | None:
-    # Asked first to save the reading; whoever writes the run asks again.
-    if choose_id(store.find_owner, workspace, entry.job_id) is None:
-        return None
-    return jobs.adopt(workspace, archive.read_run(entry))
-
-
-def _take_plan(
-    studies: StudyStore[Any, Any], workspace: str, archive: OpenArchive, entry: PlanEntry
-) -> str | None:
-    if choose_id(studies.find_owner, workspace, entry.job_id) is None:
-        return None
-    kept = archive.read_plan(studies.kind, entry)
-    return studies.adopt(workspace, entry.job_id, kept, entry.created, entry.name)
-
-
-def _take_data(keep: KeepData, archive: OpenArchive, entry: DataEntry, title: str) -> str | None:
-    is_new = keep(archive.read_data(entry.kind, entry.dataset), entry.report, entry.settings)
-    return title if is_new else None
 
 
 def save_results(path: str | Path, results: Sequence[Result]) -> None:
