@@ -28,18 +28,6 @@ from tests.store.support import assert_same_result
 BARS = load_sample("bars").corpus
 
 
-@pytest.fixture(scope="module")
-def result() -> Result:
-    return fit(BARS, "acvb0", k=6, max_sweeps=40, heldout=0.1)
-
-
-def turned_round(result: Result) -> Result:
-    """The same result, with the smallest topic first in what the method left behind."""
-    posterior = result.snapshot.posterior
-    orders = {"topics": np.arange(len(posterior["alpha"]))[::-1]}
-    return result.with_state(snapshot=replace(result.snapshot, posterior=rearrange(posterior, orders)))
-
-
 def read(path: Path) -> pd.DataFrame:
     text = path.read_bytes().decode()
     return pd.read_csv(
@@ -47,10 +35,15 @@ def read(path: Path) -> pd.DataFrame:
     )
 
 
-@for_each("turn", [False, True])
-def test_one_topic_number_in_every_file(result: Result, tmp_path: Path, turn: bool) -> None:
-    result = turned_round(result) if turn else result
-    folder = tmp_path / "folder"
+def test_one_topic_number_in_every_file(tmp_path: Path) -> None:
+    """Also if the smallest topic is the first of the posterior."""
+    result = fit(BARS, "acvb0", k=6, max_sweeps=40, heldout=0.1)
+    orders = {"topics": np.arange(6)[::-1]}
+    turned = rearrange(result.snapshot.posterior, orders)
+    result, folder = (
+        result.with_state(snapshot=replace(result.snapshot, posterior=turned)),
+        tmp_path / "folder",
+    )
     write_run(result, folder)
     topics, documents, history = (read(folder / f"{name}.csv") for name in ("topics", "documents", "history"))
     with np.load(folder / "posterior.npz", allow_pickle=False) as file:
@@ -96,24 +89,19 @@ TEXTS = "label;body;who\n" + "".join(
 )
 
 
-@for_each(
-    "tokeniser",
-    [None, Tokeniser(numbers=True, extra_stop_words=("corn", "it's"), lowercase=False), Tokeniser()],
-)
+@for_each("tokeniser", [None, Tokeniser(extra_stop_words=("corn", "it's"), lowercase=False)])
 def test_the_snippet_reads_a_file_with_its_options(tmp_path: Path, tokeniser: Tokeniser | None) -> None:
     path = tmp_path / 'it\'s "odd" 日本.csv'
     path.write_text(TEXTS)
     options: dict[str, Any] = {"text_column": "body", "name_column": 2, "label_column": None}
     result = fit(load_corpus(path, **options, tokeniser=tokeniser).data, "cvb0", k=2, max_sweeps=12)
-    snippet = python_snippet(result, str(path), options | {"tokeniser": tokeniser})
-    assert "label_column" not in snippet
-    assert ("Tokeniser(lowercase=False" in snippet) == (tokeniser not in (None, Tokeniser()))
-    assert_same_answer(result, repeated(snippet))
+    said = None if tokeniser is None else tokeniser.to_dict()
     # Texts that were cut know how: the options need not say it, and may say it in plain values.
-    assert python_snippet(result, str(path), options).count("Tokeniser") == snippet.count("Tokeniser")
-    if tokeniser is not None:
-        plain = options | {"tokeniser": tokeniser.to_dict()}
-        assert_same_answer(result, repeated(python_snippet(result, str(path), plain)))
+    for more in ({"tokeniser": tokeniser}, {}, {"tokeniser": said}):
+        snippet = python_snippet(result, str(path), options | more)
+        assert "label_column" not in snippet
+        assert ("Tokeniser(lowercase=False" in snippet) == (tokeniser is not None)
+        assert_same_answer(result, repeated(snippet))
 
 
 @for_each("method, given", [("acvb0", {"max_sweeps": 12}), ("asdm", {"window": 20, "epochs": 1.3})])

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import acvb_core
-from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.models.lda.documents import StoredRows
@@ -126,10 +125,3 @@ def test_short_rows_hold_twelve_bits(corpus: Corpus) -> None:
         rows.keep_topics(np.array([0, 2]))
     for piece in short.pieces():
         np.testing.assert_allclose(piece.q, whole.rows[piece.pairs], atol=1e-3)
-
-
-def test_a_corpus_on_disk_is_cut_as_its_size_asks_for(on_disk: DiskCorpus) -> None:
-    result = acvb_core.fit(on_disk, "cvb0", k=4, max_sweeps=3)
-    assert result.snapshot.state.group.n_shards == 1
-    with pytest.raises(ParameterError, match="cvb needs all the data in memory"):
-        acvb_core.fit(on_disk, "cvb", k=4)

@@ -65,18 +65,6 @@ def test_a_document_without_known_words_has_no_shares(result: Result) -> None:
         result.completion(other)
 
 
-def test_topics_complete_new_documents_better_than_word_frequencies() -> None:
-    drawn = planted_topics(300, 60, 4, 60, 0.1, 0.05, 0).corpus
-    train, test = (Corpus.build(drawn.counts[part]) for part in (slice(0, 200), slice(200, None)))
-    result = fit(train, "cvb0", k=4)
-    found = result.completion(test, seed=1)
-    frequency = (train.frequencies + 0.5) / (train.frequencies + 0.5).sum()
-    even = float((test.frequencies * np.log(frequency)).sum() / test.n_tokens)
-    assert 0.15 * test.n_tokens < found.tokens < 0.25 * test.n_tokens
-    assert found.log_likelihood > even + 0.3
-    assert found.perplexity == pytest.approx(np.exp(-found.log_likelihood))
-
-
 @for_each("ngrams", [1, 2])
 def test_texts_give_what_their_corpus_gives(ngrams: int) -> None:
     lines = ["sun moon star sky sun", "bread butter milk bread", "", "new york bread"] * 5

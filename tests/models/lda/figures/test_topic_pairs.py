@@ -40,15 +40,6 @@ def test_pairs_lie_on_the_diagonal_and_are_framed() -> None:
     assert [(s["x0"], s["y0"]) for s in figure["layout"]["shapes"]] == [(k - 0.5, k - 0.5) for k in range(4)]
 
 
-def test_names_of_runs_and_topics_are_shown_as_they_are() -> None:
-    pairs = align_topics(PHI, OTHER)
-    labels = ["<i>x", None, None, None]
-    figure = drawn(1.0 - pairs.distances, pairs.one, pairs.other, ("<b>a", "%{x}$"), labels=labels)
-    assert figure["data"][0]["y"][0] == "1 · &lt;i&gt;x"
-    assert not any(mark in figure["data"][0]["hovertemplate"] for mark in ("%{x}$", "<b>"))
-    assert "&lt;b&gt;a" in figure["layout"]["yaxis"]["title"]["text"]
-
-
 def test_what_moved_most_comes_first() -> None:
     table = pd.DataFrame(
         [(1, 2, 0.1, 0.9, 0.5, 0.4), (2, 1, 0.6, 0.2, 0.3, 0.4), (3, 3, 0.3, 0.5, 0.2, 0.2)],

@@ -14,12 +14,9 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import run
-from acvb_core.models.lda.documents import cut
 from acvb_core.models.lda.online.kernels import EASE, LEAST
-from acvb_core.models.lda.online.methods import count_windows
 from acvb_core.models.lda.online.shards import merge
 from acvb_core.models.lda.online.stream import StreamState
-from acvb_core.models.lda.state import Tokens
 from acvb_core.registry import method_row
 from acvb_core.samples.planted_mixtures import planted_topics
 from acvb_core.shards.place import shard_workers
@@ -68,24 +65,6 @@ def test_a_run_goes_on_from_its_state(corpus: Corpus) -> None:
     assert stopped.sweep < whole.sweep
     *_, last = run(prepare_run(corpus, "sdm", dict(prepared.spec.values)), resume=stopped)
     assert last.posterior["words"].tobytes() == whole.posterior["words"].tobytes()
-
-
-def test_each_shard_reads_all_its_documents_in_an_epoch(corpus: Corpus, on_disk: DiskCorpus) -> None:
-    row = method_row("lda", "scvb0")
-    for shards, merges, batch in ((1, 1, 100), (3, 2, 7), (4, 5, 1)):
-        values = row.values({"shards": shards, "merges": merges, "batch": batch})
-        method = row.build(on_disk, values)
-        read = np.array([method.find_documents(turn) for turn in range(method.n_turns)])
-        assert (read[1:, :, 0] == read[:-1, :, 1]).all()
-        assert read[0, :, 0].tolist() == [0] * shards
-        assert read[-1, :, 1].tolist() == [part.n_documents for part in method.parts]
-        assert count_windows(on_disk, values, 1.0) == -(-method.n_turns // merges)
-    tokens = Tokens.of(corpus)
-    for part in cut(on_disk, 4):
-        words = [part.shard(number).words for number in range(len(part.shard_sizes))]
-        wanted = tokens.take(part.begin, part.end)
-        assert np.concatenate(words).tolist() == wanted.words.tolist()
-        assert part.n_documents == len(wanted.pointers) - 1
 
 
 @for_each("name", ["sdm", "svb"])

@@ -135,14 +135,6 @@ def test_words_of_a_fixed_vocabulary_alone_are_learned_and_the_others_counted() 
     assert model.documents_seen == 1302
 
 
-def test_words_that_are_still_to_come_change_nothing() -> None:
-    # If counted, they make topics so flat that one takes most of the later documents.
-    wide = CORPUS.with_words([f"never{number}" for number in range(20_000)])
-    found, alone = (one_pass(corpus).snapshot.posterior["words"] for corpus in (wide, CORPUS))
-    np.testing.assert_array_equal(found[: CORPUS.n_words], alone)
-    assert not found[CORPUS.n_words :].any()
-
-
 @for_each("method", ["scvb0", "svb"])
 def test_a_minibatch_is_weighed_by_the_documents_that_will_come(method: str) -> None:
     part, found = CORPUS.take_documents(np.arange(100)), {}
