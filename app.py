@@ -18,9 +18,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from acvb_core.core.compiler_process import start_first_compiler
 from acvb_core.core.files import remove_abandoned
+from pages.ui.access.serving import AccessGuard, exit_normally, raise_file_limit, require_guard
 from pages.ui.access.sign_in import announce_sign_in
 from pages.ui.shared.failures import contain_failure, show_crash, show_failed_action
-from pages.ui.shared.serving import AccessGuard, exit_normally, raise_file_limit, require_guard
 
 
 def import_pages() -> None:

@@ -1,7 +1,5 @@
 """Experiments: several methods and settings over the same splits, with tests of their differences."""
 
-from __future__ import annotations
-
 from pages.ui.running.experiments_page import show_experiments_page
 from pages.ui.shared.guard import guard
 

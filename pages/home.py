@@ -1,9 +1,7 @@
 """Home: what the program does, the sample comparisons, and the recent runs."""
 
-from __future__ import annotations
-
+from pages.ui.running.home_page import show_home
 from pages.ui.shared.guard import guard
-from pages.ui.shared.home_page import show_home
 
 guard()
 show_home()

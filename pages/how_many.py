@@ -1,7 +1,5 @@
 """How many topics: the same runs with several numbers of topics, and their measures."""
 
-from __future__ import annotations
-
 from pages.ui.lda.how_many_page import show_how_many
 from pages.ui.shared.guard import guard
 

@@ -1,7 +1,5 @@
 """Run: start methods on the data in use, and watch them converge."""
 
-from __future__ import annotations
-
 from pages.ui.running.run_page import show_run
 from pages.ui.shared.guard import guard
 

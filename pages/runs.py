@@ -1,7 +1,5 @@
 """Runs: all runs of the workspace, on whatever data, in one list."""
 
-from __future__ import annotations
-
 from pages.ui.running.runs_page import show_runs_page
 from pages.ui.shared.guard import guard
 

@@ -1,7 +1,5 @@
 """Topics: the topics that a run has found in texts, their words and documents."""
 
-from __future__ import annotations
-
 from pages.ui.lda.topics_page import show_topics
 from pages.ui.shared.guard import guard
 

@@ -16,7 +16,7 @@ FAULTS = """
 import importlib.machinery, sys
 
 FAULTS = {
-    "pages.ui.shared.guide_page": "show_guide",
+    "pages.ui.running.guide_page": "show_guide",
     "pages.ui.upload.form": "show_schema",
     "pages.ui.workspace.kept_data": "DataShelf.remove",
 }

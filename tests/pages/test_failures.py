@@ -160,7 +160,7 @@ def at_home(with_sample: AppTest, open_app: Open, _crashes_shown: None) -> AppTe
 def test_a_page_that_fails_leaves_the_sidebar_and_a_way_out_of_the_data(
     at_home: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pages.ui.shared.home_page.current_workspace", fail)
+    monkeypatch.setattr("pages.ui.running.home_page.current_workspace", fail)
     app = run_whole(at_home)
     check_box(app, "show_home")
     assert "Nothing is running" in [caption.value for caption in app.sidebar.caption]

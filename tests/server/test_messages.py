@@ -12,7 +12,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import memory_media_file_storage
 from streamlit.runtime.app_session import AppSession
 
-from pages.ui.shared.serving import AccessGuard
+from pages.ui.access.serving import AccessGuard
 from tests.loops import for_each
 
 NEEDED = {

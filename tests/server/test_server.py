@@ -17,7 +17,7 @@ from streamlit.runtime.metrics_util import Installation
 from streamlit.testing.v1 import AppTest
 from streamlit.web.server import starlette
 
-from pages.ui.shared.serving import AccessGuard, hide_downloads, stop_on_hangup
+from pages.ui.access.serving import AccessGuard, hide_downloads, stop_on_hangup
 from tests.loops import for_each
 from tests.server.browser import Browser
 from tests.server.running import PROXY, ROOT, SECONDS, WEBSOCKET, Server, start_server

@@ -64,6 +64,8 @@ MODEL_PAGES: dict[str, ModelPages] = {
         picture=draw_picture,
         way="Two clusterings, rows and columns apart",
         short_way="two clusterings",
+        ways_help="One clustering: a node is in one cluster, whether it sends or receives links. Two: it is in one as "
+        "a sender and in another as a receiver. Compare shows which predicts better.",
     ),
     "network": ModelPages(
         model="network",

@@ -124,10 +124,7 @@ def _write_file(jobs: Sequence[Job], plans: Sequence[Chosen] = (), owners: Seque
 class Import:
     """An archive that is being imported, on a thread of its own; it continues without its page, until it is stopped.
 
-    Attributes
-    ----------
-    outcome : ImportReport or str
-        What became of it, or why nothing was imported, once it is over.
+    `outcome`, once it is over: what became of it, or why nothing was imported.
     """
 
     def __init__(self, workspace: Workspace, given: UploadedFile) -> None:

@@ -23,23 +23,12 @@ _PRESET_WIDTH = 280
 
 @dataclass(frozen=True)
 class Field:
-    """One widget of a form for several methods.
-
-    Attributes
-    ----------
-    parameter : Parameter
-    methods : tuple of Method
-        The chosen methods it is for.
-    key : str
-        Of the widget; the same whichever methods are chosen, so that input stays, and another one for other data.
-    shared : bool
-        Every chosen method that has a parameter of this name has this very one.
-    """
+    """One widget of a form for several methods."""
 
     parameter: Parameter
-    methods: tuple[MethodSpec, ...]
-    key: str
-    shared: bool
+    methods: tuple[MethodSpec, ...]  #: the chosen ones that it is for
+    key: str  #: the same whichever methods are chosen, so that input stays, and another one for other data
+    shared: bool  #: every chosen method with a parameter of this name has this very one
 
     def is_printed_by(self, method: MethodSpec) -> bool:
         """Return whether a method's paper prints the value."""
@@ -155,14 +144,7 @@ def show_fixed_field(field: Field, value: Value) -> Value:
 
 
 def show_parameter(parameter: Parameter, *, label: str, key: str) -> Value:
-    """Draw the widget of a parameter and return its value; the value outlives a change of page.
-
-    Parameters
-    ----------
-    parameter : Parameter
-    label, key : str
-        Of the widget.
-    """
+    """Draw the widget of a parameter and return its value; the value outlives a change of page."""
     default: Any = parameter.default
     if parameter.kind == "bool":
         return st.toggle(label, value=default, help=parameter.help, key=key, persist_state="session")

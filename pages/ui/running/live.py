@@ -142,15 +142,9 @@ _FIRST = {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height"
 
 
 def live_plot(figure: Figure, *, key: str, lifted: Sequence[str] = ()) -> None:
-    """Show a figure, or bring the one of this key up to date.
+    """Show a figure, or bring the one of this key up to date; a constant `uirevision` keeps the zoom.
 
-    Parameters
-    ----------
-    figure : Figure
-        A constant `uirevision` keeps the zoom.
-    key : str
-    lifted : sequence of str
-        Legend groups whose curves stand out.
+    `lifted`: legend groups whose curves stand out.
     """
     # Streamlit loads its Plotly when a chart of its own appears: one of ten pixels, which never changes.
     with st.container(height=1, border=False, key=f"{key}_loader"):
@@ -296,21 +290,9 @@ def draw_curves(
 ) -> None:
     """Draw the curves of some runs, those of each model in a figure of their own.
 
-    Parameters
-    ----------
-    jobs : sequence of Job
-    labels : mapping of str to str
-        Their names by id.
-    x : XAxis
-        Of models without streaming methods, sweeps in place of documents and epochs.
-    key : str
-        Of the first figure.
-    of : str
-        What is shown: as long as it is the same, what the user zoomed stays.
-    first : str, optional
-        Model whose runs come first.
-    lifted : sequence of str
-        Ids of runs that stand out: the curves of the others are paler.
+    `labels` are names by id. `of` says what is shown: while it is the same, the zoom stays. Runs of the model `first`
+    come first. Curves are paler than those of the runs `lifted`. Models without streaming methods have sweeps in
+    place of documents and epochs.
     """
     for number, (model, some) in enumerate(group_by_model(jobs, first).items()):
         streams = any(method.streams for method in methods_of(model))

@@ -259,17 +259,9 @@ Item = TypeVar("Item")
 
 
 def choose_page(items: Sequence[Item], size: int, key: str, noun: str) -> Sequence[Item]:
-    """Draw the choice of a page of a list, and return the items on it; all of them, and no choice, where they are few.
+    """Draw the choice of a page of a list, and return the items on it; all of them, and no choice, if they are few.
 
-    Parameters
-    ----------
-    items : sequence
-    size : int
-        Items on a page.
-    key : str
-        Of the widget.
-    noun : str
-        What the items are, for the text beside the choice: "runs that have ended, newest first".
+    `noun`: the items, for the text next to the choice.
     """
     if len(items) <= size:
         return items

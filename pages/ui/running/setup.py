@@ -185,7 +185,7 @@ def _choose_methods(model: str, methods: Mapping[str, MethodSpec], dataset: Data
 
 
 def _choose_model(dataset: Dataset) -> str:
-    """Draw the choice of the model where several are for the data (a network can be taken for any relation)."""
+    """Draw the choice of the model if several are for the data."""
     models = [row.name for row in MODELS if row.fits(dataset.data)]
     if len(models) == 1:
         return models[0]
@@ -197,8 +197,7 @@ def _choose_model(dataset: Dataset) -> str:
         required=True,
         key=f"model_{dataset.mark}",
         persist_state="session",
-        help="One clustering: a node is in one cluster, whether it sends or receives links. Two: it is in one as a "
-        "sender and in another as a receiver. Compare tells which predicts better.",
+        help=pages_of_model(models[0]).ways_help,
     )
 
 

@@ -35,17 +35,8 @@ def show_figure(
 ) -> None:
     """Draw a figure in the colours of the page; one that fails leaves the rest of the page as it is.
 
-    Parameters
-    ----------
-    figure : Figure or callable
-        A function that returns the figure: what fails in it is contained as well.
-    key : str
-    alt : str, optional
-        Description for those who do not see it.
-    config : mapping
-        Plotly's; without buttons by default.
-    **more
-        For `st.plotly_chart`.
+    `alt` describes it for those who do not see it. `config` is Plotly's, by default without buttons. `more` is for
+    `st.plotly_chart`. What fails in a function that returns the figure is contained as well.
     """
     with contain_failure():
         drawn = figure() if callable(figure) else figure
@@ -56,12 +47,7 @@ def show_figure(
 def show_figures_in_tabs(figures: Mapping[str, tuple[str, Callable[[], Figure]]], key: str) -> None:
     """Draw the figure of the tab that is open; the others are drawn when they are opened.
 
-    Parameters
-    ----------
-    figures : mapping
-        Key and function of the figure by the name of its tab.
-    key : str
-        Of the tabs.
+    `figures`: key and function of the figure by the name of its tab. `key`: of the tabs.
     """
     for tab, (name, draw) in zip(
         st.tabs(list(figures), key=key, on_change="rerun"), figures.values(), strict=True
@@ -85,22 +71,10 @@ def show_clickable_figure(
     *,
     hidden: tuple[str, ...] | None = None,
 ) -> None:
-    """Draw a figure whose points carry numbers from 1, to be clicked.
+    """Draw a figure whose points carry numbers from 1 to `most`, and call `choose` with one that is clicked.
 
-    Parameters
-    ----------
-    figure : Figure or callable
-        As for `show_figure`.
-    key : str
-        A figure of something else needs another key: a click on the old one does not count for the new one.
-    alt : str
-        Description for those who do not see it.
-    choose : callable
-        Called with the number that is clicked.
-    most : int
-        Largest number.
-    hidden : tuple of str, optional
-        Buttons that are not shown; by default none is shown.
+    A figure of something else needs another key: a click on the old one does not count for the new one. `hidden` are
+    buttons that are not shown; by default none is shown.
     """
 
     def choose_clicked() -> None:
@@ -128,18 +102,10 @@ def name_width() -> int | Literal["medium"]:
 
 
 class PartChoice(NamedTuple):
-    """The choice on one page.
+    """The choice of one part on one page."""
 
-    Attributes
-    ----------
-    page : str
-        Name of the page: "topics".
-    part : str
-        Word for one part: "topic".
-    """
-
-    page: str
-    part: str
+    page: str  #: "topics"
+    part: str  #: "topic"
 
     @property
     def key(self) -> str:

@@ -39,13 +39,8 @@ class Failure(NamedTuple):
 def contain_failure(what: str = "figure") -> Iterator[None]:
     """Show one plain error in place of a part of a page that fails, and log the traceback to the terminal.
 
-    Also a decorator, for functions that draw and return nothing. What Streamlit raises to stop or rerun a script
-    passes: it is no `Exception`.
-
-    Parameters
-    ----------
-    what : str
-        What is drawn, as it fits after "This".
+    Also a decorator, for functions that draw and return nothing. `what` is drawn, as it fits after "This". Streamlit's
+    signals to stop or rerun a script pass: they are no `Exception`.
     """
     try:
         yield
@@ -62,18 +57,9 @@ def contain_failure(what: str = "figure") -> Iterator[None]:
 def show_crash(error: Exception) -> bool:
     """Show an exception that nothing has caught, in place of the box of Streamlit, which names other services.
 
-    `st.App` calls it in the place of the failure, in the container of a fragment. A callback fails before anything
-    is drawn: the page is then drawn as usual, below what `show_failed_action` says.
-
-    Parameters
-    ----------
-    error : Exception
-        Streamlit has logged it to the terminal.
-
-    Returns
-    -------
-    bool
-        True, in any case: Streamlit shows nothing more.
+    `st.App` calls it in the place of the failure, in the container of a fragment, after Streamlit has logged the error.
+    A callback fails before anything is drawn: the page is then drawn as usual, below what `show_failed_action` says.
+    Returns True in any case: Streamlit shows nothing more.
     """
     run = get_script_run_ctx()
     try:

@@ -57,27 +57,14 @@ class Demonstration(NamedTuple):
 
 
 class AnswerPage(NamedTuple):
-    """The page that shows what a run has found; several models may share one.
+    """The page that shows what a run has found; several models may share one."""
 
-    Attributes
-    ----------
-    path : str
-        The script, from the folder of app.py.
-    title, icon : str
-    start : str
-        One sentence about what a run on such data will show, where there is none yet.
-    needs : str
-        One sentence about the data that it takes, where others are in use.
-    first : str
-        What it shows and what to do first, where no data are in use.
-    """
-
-    path: str
+    path: str  #: of the script, from the folder of app.py
     title: str
     icon: str
-    start: str
-    needs: str
-    first: str
+    start: str  #: one sentence about what a run on such data will show, before there is one
+    needs: str  #: one sentence about the data that it takes, if others are in use
+    first: str  #: what it shows and what to do first, if no data are in use
 
     @property
     def link_label(self) -> str:
@@ -109,99 +96,48 @@ class WholeObjects(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """The part of the data that new runs hold out.
+    """The part of the data that new runs hold out."""
 
-    Attributes
-    ----------
-    of : str
-        What the share is taken of: "the known entries".
-    usual_share : float
-    about : str
-        Put before their number where it is not exact.
-    most : int or None
-        The largest number; None: no limit.
-    whole : WholeObjects or None
-        Whole objects, which may be held out instead.
-    """
-
-    of: str
+    of: str  #: what the share is taken of: "the known entries"
     usual_share: float = 0.1
-    about: str = ""
-    most: int | None = None
-    whole: WholeObjects | None = None
+    about: str = ""  #: put before a number that is not exact
+    most: int | None = None  #: the largest number; None: no limit
+    whole: WholeObjects | None = None  #: whole objects, which may be held out instead
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelPages:
-    """Everything that the pages show of one model.
+    """Everything that the pages show of one model."""
 
-    Attributes
-    ----------
-    model : str
-        Name in the registry.
-    data_name, group : str
-        The kind of data, for a question ("A relation") and for a list ("Relation").
-    answer : AnswerPage
-    icon : str
-        Of a link to a run's answer; empty: that of the page.
-    promise : str
-        What it finds, for Home: "the topics in texts".
-    held_out : HeldOut
-    demonstration : Demonstration
-    words : ModelWords
-        Explanations.
-    files : str
-        The files that can be uploaded, Markdown.
-    summary : callable
-        Data -> DatasetSummary.
-    reader : Reader or None
-        The upload form of such data; None where another model's reads them.
-    compare : callable
-        Draws a section of the Compare page.
-    clustered_by : str
-        One sentence on that page about how its objects are clustered.
-    uses : mapping of str to str
-        When to use each method, one line, by its name; the recommended method comes first.
-    acronyms : str
-        What the methods' names stand for.
-    recommended_on_disk : str
-        The recommended method for data on disk.
-    less_memory : str
-        One sentence about methods that need less memory.
-    way, short_way : str
-        The choice of this model, where several are for the data, and its name in a run's name.
-    start_from : callable or None
-        (workspace, data set, chosen methods) -> StartChoice: draws the choice of trained parts that runs start from.
-    tuning : callable or None
-        (workspace, data set or None): draws the searches for the best settings of a method.
-    further : tuple of FurtherPage
-    picture : callable or None
-        Result or None -> Picture, of a run or else of a sample whose clusters are stored.
-    """
-
-    model: str
-    data_name: str
-    group: str
+    model: str  #: name in the registry
+    data_name: str  #: the kind of data, for a question ("A relation")
+    group: str  #: … and for a list ("Relation")
     answer: AnswerPage
-    icon: str = ""
-    promise: str = ""
+    icon: str = ""  #: of a link to a run's answer; empty: that of the page
+    promise: str = ""  #: what it finds, for Home: "the topics in texts"
     held_out: HeldOut
     demonstration: Demonstration
     words: ModelWords
-    files: str
-    summary: Callable[[Any], DatasetSummary]
-    reader: Reader | None = None
-    compare: Callable[[ComparedRuns], None]
-    clustered_by: str = ""
-    uses: Mapping[str, str]
-    acronyms: str
-    recommended_on_disk: str = ""
-    less_memory: str = ""
-    way: str = ""
-    short_way: str = ""
+    files: str  #: the files that can be uploaded, Markdown
+    summary: Callable[[Any], DatasetSummary]  #: of data
+    reader: Reader | None = None  #: the upload form of such data; None: another model's reads them
+    compare: Callable[[ComparedRuns], None]  #: draws a section of the Compare page
+    clustered_by: str = ""  #: one sentence on that page about how its objects are clustered
+    uses: Mapping[
+        str, str
+    ]  #: when to use each method, one line, by its name; the recommended method comes first
+    acronyms: str  #: what the methods' names stand for
+    recommended_on_disk: str = ""  #: the recommended method for data on disk
+    less_memory: str = ""  #: one sentence about methods that need less memory
+    way: str = ""  #: the choice of this model, if several are for the data
+    short_way: str = ""  #: … its name in a run's name
+    ways_help: str = ""  #: … and one paragraph about the choice
+    #: Draws the choice of trained parts that runs start from, for a data set and the chosen methods.
     start_from: Callable[[Workspace, Dataset, Sequence[MethodSpec]], StartChoice] | None = None
+    #: Draws the searches for the best settings of a method.
     tuning: Callable[[Workspace, Dataset | None], None] | None = None
     further: tuple[FurtherPage, ...] = ()
+    #: Of a run, or else of a sample whose clusters are stored.
     picture: Callable[[Result | None], Picture] | None = None
 
     @property
@@ -227,16 +163,6 @@ class ModelPages:
         one, many = self.parts
         single = list(effective_k.values()) == [1]
         return f"{self.write_sizes(effective_k)} {one if single else many}"
-
-    def list_scores(self, heldout: Any) -> list[tuple[str, str]]:
-        """Return names and texts of the held-out score of a snapshot, and of the model's baseline where it is known."""
-        score, scores = model_row(self.model).display.score, heldout._asdict()
-        baseline = score.find_baseline(scores)
-        own = (f"Held-out {score.name}", score.write(scores[score.field]))
-        return [
-            own,
-            *([] if baseline is None else [(score.baseline_name.capitalize(), score.write(baseline))]),
-        ]
 
 
 class StartChoice(NamedTuple):

@@ -70,13 +70,7 @@ _watch = st.components.v2.component("acvb_watch", html="<span></span>", js=_JS, 
 
 
 def follow_browser(page: str) -> None:
-    """Keep what the browser shows right: a page from its top, in the browser's colours, with the runs there are now.
-
-    Parameters
-    ----------
-    page : str
-        Address of the page, which tells it from others.
-    """
+    """Keep right what the browser shows of the page at an address: its top, its colours and the present runs."""
     with st.container(key="follow_browser"):
         _watch(
             data={"page": page, "theme": st.context.theme.type, "narrow": is_narrow()},
@@ -109,15 +103,10 @@ _recent: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_ENOU
 
 
 def refresh(draw: Callable[[], None], seconds: float | None) -> None:
-    """Draw a part of a page, and draw it again at intervals.
+    """Draw a part of a page, and draw it again at intervals; `st.rerun` in it draws the whole page again.
 
-    Parameters
-    ----------
-    draw : callable
-        Draws the part; `st.rerun` in it draws the whole page again.
-    seconds : float or None
-        The shortest interval; None: it is drawn again with the page, or when something in it is used. The interval is
-        chosen with the page and stays: another one needs the page to be drawn anew, and figures lose what was zoomed.
+    `seconds` is the shortest interval. None: it is drawn again with the page, or when something in it is used. The
+    interval is chosen with the page and stays: with another one the page is drawn anew, and figures lose their zoom.
     """
     recent = _recent[draw.__qualname__]
 

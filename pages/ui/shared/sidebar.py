@@ -233,14 +233,7 @@ def _write_link(page: str, name: str, value: str) -> str:
 
 
 def show_arrival(workspace: Workspace, page: str) -> None:
-    """Say at the top of a page that it only shows a workspace, or that a link has led nowhere.
-
-    Parameters
-    ----------
-    workspace : Workspace
-    page : str
-        Address of the page: on other pages nothing is said of the link.
-    """
+    """Say at the top of the page at an address that it only shows a workspace, or that a link has led nowhere."""
     state = st.session_state
     if state.get(ABSENT, (page,))[0] != page:
         del state[ABSENT]

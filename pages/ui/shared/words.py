@@ -27,33 +27,15 @@ class Curve(NamedTuple):
 
 
 class ModelWords(NamedTuple):
-    """The explanations of one model.
+    """The explanations of one model."""
 
-    Attributes
-    ----------
-    model : str
-        What it is.
-    asides : tuple of (str, str)
-        More about it: heading and text.
-    methods : dict of str to str
-        Its methods by name.
-    curves : tuple of Curve
-        Its diagnostics.
-    convergence : str
-        How each method is judged.
-    notes : tuple of (str, str)
-        What else is to be known of how a run goes: heading and text.
-    advice : tuple of (str, str)
-        Which method to take: heading and text.
-    """
-
-    model: str
-    asides: tuple[tuple[str, str], ...]
-    methods: dict[str, str]
-    curves: tuple[Curve, ...]
-    convergence: str
-    notes: tuple[tuple[str, str], ...]
-    advice: tuple[tuple[str, str], ...] = ()
+    model: str  #: what it is
+    asides: tuple[tuple[str, str], ...]  #: more about it: heading and text
+    methods: dict[str, str]  #: by name
+    curves: tuple[Curve, ...]  #: its diagnostics
+    convergence: str  #: how each method is judged
+    notes: tuple[tuple[str, str], ...]  #: further headings and texts about how a run proceeds
+    advice: tuple[tuple[str, str], ...] = ()  #: which method to take: heading and text
 
 
 KEEPING_TEXT = """

@@ -106,20 +106,13 @@ def _has_own_data(job: Job) -> bool:
 
 @dataclass(frozen=True)
 class Workspace:
-    """Handle of a workspace; everything it shows is kept by the server and the store.
+    """Handle of a workspace; everything it shows is kept by the server and the store."""
 
-    Attributes
-    ----------
-    key : str
-        Whoever has it may change the workspace. It is in no text, so that no log and no error shows it.
-    view_only : bool
-        What would change the workspace raises ViewOnlyError. What only its owner can mend is not shown.
-    tab : Tab or None
-        The tab of the browser that has the handle, which has data of its own. None: the data are those used last.
-    """
-
+    #: Whoever has it may change the workspace. It is in no text, so that no log and no error shows it.
     key: str = field(repr=False)
+    #: What would change the workspace raises ViewOnlyError. What only its owner can mend is not shown.
     view_only: bool = False
+    #: The browser's tab that has the handle, which has data of its own. None: the data are those used last.
     tab: Tab | None = field(default=None, repr=False, compare=False)
 
     @property

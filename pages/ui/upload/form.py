@@ -316,13 +316,7 @@ _ARGUMENT = r" \((?:\w+=[^()]*|\w+_\w+)\)"
 def show_error(error: AcvbError, key: str = "problem", readers: Mapping[str, str] | None = None) -> None:
     """Draw an error, its place, the value found there and the remedy. Nothing of it is Markdown.
 
-    Parameters
-    ----------
-    error : AcvbError
-    key : str
-        Of the box, if a page may have several.
-    readers : mapping of str to str, optional
-        Names of the kinds of data on the page, by the functions that load them.
+    `readers`: names of the kinds of data on the page, by the functions that load them.
     """
     with st.container(border=True, gap="xsmall", key=key):
         st.badge("We couldn't read this file with these settings", icon=":material/error:", color="red")

@@ -20,27 +20,16 @@ MARK_LENGTH = 12
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """The data that new runs are made of.
-
-    Attributes
-    ----------
-    data : Relation, Corpus, DiskCorpus, Table, …
-    report : ReadReport
-        What reading it found.
-    name : str
-    heldout : float
-        Share of the observed entries or cells, or of each document's words, that new runs hold out.
-    heldout_seed : int
-    whole_documents : bool
-        The share is of whole documents instead.
-    """
+    """The data that new runs are made of."""
 
     data: Any
-    report: ReadReport
+    report: ReadReport  #: what reading them found
     name: str
-    heldout: float
+    heldout: (
+        float  #: share of the observed entries or cells, or of each document's words, that new runs hold out
+    )
     heldout_seed: int = 0
-    whole_documents: bool = False
+    whole_documents: bool = False  #: the share is of whole documents instead
 
     @classmethod
     def of_sample(cls, key: str) -> Dataset:
@@ -101,25 +90,17 @@ TAB = "tab"
 
 
 class Tab:
-    """The choice of data in one tab of the browser. What other tabs choose does not change it.
-
-    Attributes
-    ----------
-    wanted : str or None
-        Fingerprint of the data, or its first `MARK_LENGTH` characters. None: the data that the workspace used last, as
-        soon as there are any. "": no data, as the tab has removed those it had.
-    address : dict of str to str
-        What the address said of the data and the runs when the tab was drawn last.
-    is_named : bool
-        The address says what the page shows. False from when a drawing begins until the page knows its runs.
-    asked : list of str
-        Ids of the runs that the address asks for which was opened, or gone back to; there may be no such runs.
-    """
+    """The choice of data in one tab of the browser. Choices in other tabs do not change it."""
 
     def __init__(self) -> None:
+        #: Fingerprint of the data, or its first `MARK_LENGTH` characters. None: the data that the workspace used last,
+        #: as soon as there are any. "": no data, as the tab has removed those it had.
         self.wanted: str | None = None
+        #: The data and the runs in the address when the tab was drawn last.
         self.address: dict[str, str] = {}
+        #: The address says what the page shows. False from when a drawing begins until the page knows its runs.
         self.is_named = False
+        #: Ids of the runs in an address that was opened, or gone back to; there may be no such runs.
         self.asked: list[str] = []
         self._split: dict[str, Any] | None = None
 

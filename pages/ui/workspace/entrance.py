@@ -11,9 +11,9 @@ import streamlit as st
 
 from acvb_core.core.errors import AcvbError
 from acvb_core.store.files import StoreError
+from pages.ui.access.serving import REMEMBER
 from pages.ui.access.sign_in import is_signed_in, name_own_workspace
 from pages.ui.shared import services
-from pages.ui.shared.serving import REMEMBER
 from pages.ui.shared.workspace import KEY, VIEW_ONLY, Workspace, current_workspace, view_id
 from pages.ui.workspace.dataset import DATA, RUN, TAB, Tab
 

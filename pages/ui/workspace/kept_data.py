@@ -16,22 +16,14 @@ _MOST_AT_HAND = 4
 
 
 class DataShelf:
-    """The data sets of one workspace in memory and in the store, for all its tabs.
-
-    Attributes
-    ----------
-    key : str
-        Of the workspace.
-    used : dict of str to Dataset
-        Those used since the server started, by fingerprint. The ones used last need not be read again, and those that
-        could not be saved are nowhere else. It is replaced and never changed, as other threads may be reading it.
-    problems : dict of str to str
-        Why data could not be saved or read, by fingerprint; by "" the ones used last.
-    """
+    """The data sets of one workspace in memory and in the store, for all its tabs."""
 
     def __init__(self, key: str) -> None:
-        self.key = key
+        self.key = key  #: of the workspace
+        #: Those used since the server started, by fingerprint. The ones used last need not be read again, and those
+        #: that could not be saved are nowhere else. It is replaced, never changed: other threads may be reading it.
         self.used: dict[str, Dataset] = {}
+        #: Why data could not be saved or read, by fingerprint; by "" the ones used last.
         self.problems: dict[str, str] = {}
         self._last: Dataset | None = None
         self._is_read = False
