@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,16 +11,14 @@ from scipy.special import gammaln
 from acvb_core.engine.fitting import fit
 from acvb_core.models.lda.hyper import (
     HIGH,
-    LEARNED,
     LOW,
     Concentrations,
     is_learning_due,
-    learn_hyper,
     minka_step,
     sample_concentrations,
 )
 from acvb_core.models.lda.kernels import Counts
-from acvb_core.models.lda.spec import LEARN_EVERY, LEARN_FROM, LEARN_UNTIL
+from acvb_core.models.lda.spec import LEARN_EVERY, LEARN_FROM
 from acvb_core.samples.planted_mixtures import PlantedTopics, topics_10
 from tests.loops import for_each
 
@@ -39,13 +36,6 @@ def test_planted_concentrations_are_found(method: str, start: tuple[float, float
     assert 0.065 < found["beta"] < 0.14
 
 
-def evidence(counts: np.ndarray, concentration: np.ndarray) -> float:
-    """Log probability of rows of counts under Dirichlet-multinomials."""
-    total = concentration.sum()
-    rows = (gammaln(counts + concentration) - gammaln(concentration)).sum(axis=1)
-    return float((rows + gammaln(total) - gammaln(total + counts.sum(axis=1))).sum())
-
-
 def test_values_are_held_where_the_data_say_nothing() -> None:
     given = Concentrations(np.array([0.5, 0.5]), 0.5)
     none = minka_step(given, np.array([[3.0, 0.0], [4.0, 0.0]]), np.array([[7.0, 0.0], [0.0, 0.0]]))
@@ -56,27 +46,9 @@ def test_values_are_held_where_the_data_say_nothing() -> None:
     assert empty.beta == given.beta
 
 
-@dataclass(frozen=True)
-class Learning:
-    """The part of a state that `learn_hyper` reads."""
-
-    hyper: Concentrations
-    age: int
-    learning: bool = True
-
-
 def test_when_they_are_learned() -> None:
     due = [age for age in range(200) if is_learning_due(age)]
     assert due == list(range(LEARN_FROM, 200, LEARN_EVERY))
-    alpha, far = np.array([0.2, 0.3]), 1 + 2 * LEARNED
-    for other, age, more in (
-        (Concentrations(alpha * far, 0.1), LEARN_UNTIL - LEARN_EVERY, True),
-        (Concentrations(alpha, 0.1 * far), LEARN_UNTIL - LEARN_EVERY, True),
-        (Concentrations(alpha, 0.1 * far), LEARN_UNTIL, False),
-        (Concentrations(alpha * (1 + LEARNED / 2), 0.1), 20, False),
-    ):
-        state = learn_hyper(Learning(Concentrations(alpha, 0.1), age), partial(replace, other))
-        assert (state.hyper.beta, state.learning) == (other.beta, more)
 
 
 def test_sampled_concentrations_are_drawn_from_their_posterior() -> None:

@@ -20,7 +20,7 @@ from acvb_core.engine.history import Verdict
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.run import Schedule
 from acvb_core.evaluate import heldout
-from acvb_core.models.lda import cvb, kernels, vb
+from acvb_core.models.lda import cvb, kernels
 from acvb_core.models.lda import state as lda_state
 from acvb_core.models.lda.cvb import CollapsedLda, sum_counts
 from acvb_core.models.lda.hyper import Concentrations
@@ -32,9 +32,7 @@ from acvb_core.models.lda.state import (
     Tokens,
     choose_cells,
 )
-from acvb_core.models.lda.topics import topic_map
 from acvb_core.models.lda.transform import fold_in
-from acvb_core.models.lda.vb import VariationalLda
 from acvb_core.registry import method_row, methods_of
 from acvb_core.samples.planted_mixtures import planted_topics
 from tests.contract.cases import known
@@ -158,23 +156,6 @@ def test_threads_do_not_change_a_bit(name: str, cells: int) -> None:
 
 
 @pytest.mark.usefixtures("_many_pieces")
-def test_parts_of_documents_and_words_do_not_change_vb(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The topics are fixed during a sweep, so the counts are those of the documents in order, to rounding."""
-    concentrations, rng = Concentrations.symmetric(6, 0.1, 0.01), np.random.default_rng(0)
-    one, other = (VariationalLda(Tokens.of(CORPUS), 6, concentrations, cells=n) for n in (1, 5))
-    state = later = one.init(rng)
-    for sweep in range(12):
-        state, info = one.sweep(state, rng)
-        if sweep == 6:
-            monkeypatch.setattr(vb, "_WORDS_AT_ONCE", 50)
-        with use_threads(3):
-            later, same = other.sweep(later, rng)
-        assert_counts(later.counts, dense.Statistics(*state.counts), rtol=1e-9, atol=1e-9)
-        assert later.entropy == pytest.approx(state.entropy, rel=1e-12)
-        assert same.change == pytest.approx(info.change, rel=1e-9)
-
-
-@pytest.mark.usefixtures("_many_pieces")
 def test_an_interrupted_sweep_continues_with_the_same_bits() -> None:
     prepared = prepare_run(CORPUS, "acvb0", {"k": 7, "cells": 3, "max_sweeps": 9, "burn_in": 2})
     wanted, last, begun = all_snapshots(prepared)[-1], None, 0
@@ -278,10 +259,6 @@ def test_topics_over_many_words_sum_to_one(method: str) -> None:
     topics = result.prepared.model.topics(result.posterior)
     for rows in (topics.word_probability, topics.document_share):
         np.testing.assert_allclose(rows.sum(axis=1, dtype=np.float64), 1.0, rtol=0, atol=1e-6)
-    assert len(topic_map(topics.word_probability).positions) == 10
-
-
-# ------------------------------------------------------------------------------------------------ memory and settings
 
 
 @for_each("method", [row.name for row in methods_of("lda")])

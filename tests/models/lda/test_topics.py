@@ -28,7 +28,6 @@ from acvb_core.models.lda.topics import (
     coherence,
     count_alike_topics,
     count_repeats,
-    document_share,
     document_table,
     mean_exclusivity,
     measure_spread,
@@ -39,10 +38,8 @@ from acvb_core.models.lda.topics import (
     word_table,
 )
 from acvb_core.models.lda.trained import trained_topics
-from acvb_core.registry import methods_of
 from acvb_core.samples.planted_mixtures import planted_topics
 from acvb_core.views.conclusion import describe_run
-from tests.loops import for_each
 
 CORPUS = planted_topics(120, 60, 4, 60, 0.1, 0.05, 3).corpus
 
@@ -215,15 +212,6 @@ def fit_short_texts(method: str, **values: Any) -> Result:
     return fit(Corpus.build(_COUNTS, vocabulary=words), method, k=10, heldout=0.0, **values)
 
 
-@for_each("method", [row.name for row in methods_of("lda")])
-def test_every_method_counts_only_topics_with_a_word(method: str) -> None:
-    result = fit_short_texts(method)
-    masses = result.snapshot.posterior["words"].sum(axis=0)
-    used = int((masses / masses.sum() * _COUNTS.sum() >= 1.0).sum())
-    assert result.snapshot.effective_k == {"topics": used}
-    assert result.topics["topic"].nunique() == used
-
-
 def test_empty_topics_are_in_no_table_file_or_report() -> None:
     """The ten topics of a sampler that keeps every topic: most of them have no word."""
     empty = fit_short_texts("gibbs", hyper="fixed", alpha=0.001, max_sweeps=40, burn_in=20)
@@ -237,19 +225,6 @@ def test_empty_topics_are_in_no_table_file_or_report() -> None:
     assert f"{used} of 10 topics in use" in describe_run(empty)
     assert f"{10 - used} of 10 topics are empty" in lines(empty)
     assert count_alike_topics([posterior, posterior]) == (used, used)
-
-
-@for_each("method", ["cvb0", "gibbs", "sdm"])
-def test_a_document_without_words_has_no_topic(method: str) -> None:
-    short = {"epochs": 1.0} if method == "sdm" else {"max_sweeps": 5}
-    counts = np.array([[3, 2, 0, 0], [0, 0, 0, 0], [0, 0, 2, 4]])
-    result = fit(Corpus.build(counts), method, k=2, **short)
-    assert result.documents.filter(like="topic_").isna().all(axis=1).tolist() == [False, True, False]
-    assert (result.labels("documents") == 0).tolist() == [False, True, False]
-    shares = document_share(result.posterior)
-    found = top_documents(shares, [5, 0, 6], 0, min_length=0).set_index("document")
-    assert found["share"].isna().to_dict() == {0: False, 1: True, 2: False}
-    assert found.index[-1] == 1
 
 
 # ------------------------------------------------------------------------------------------------------- pyLDAvis

@@ -118,21 +118,6 @@ def test_the_same_documents_are_not_counted_again(tmp_path: Path) -> None:
             np.testing.assert_array_equal(again.sizes, first.sizes)
 
 
-def test_learning_the_prior_goes_on_where_it_was() -> None:
-    corpus = planted_topics(1200, 40, 3, 8, 0.1, 0.1, 0).corpus
-    for prior in ("left_to_right", "paper"):
-        trained = trained_by("sdm", corpus, k=3, epochs=1.0, prior=prior)
-        assert trained.posterior["course"][1] > 1190
-        result = continued(trained, corpus.take_documents(np.arange(50)), k=3, prior=prior)
-        # A rule that begins leaves alpha as it is for 1,000 documents.
-        assert np.abs(result.snapshot.posterior["alpha"] - trained.posterior["alpha"]).max() > 1e-6
-        assert result.snapshot.posterior["course"][1] > 1240
-    # The other rule has learned from nothing yet.
-    other = continued(trained, corpus.take_documents(np.arange(50)), k=3, prior="left_to_right")
-    assert other.snapshot.posterior["course"][1] <= 50
-    np.testing.assert_array_equal(other.snapshot.posterior["alpha"], trained.posterior["alpha"])
-
-
 def test_further_words_are_in_no_document(tmp_path: Path) -> None:
     disk, words = write_disk_corpus([LATE], tmp_path / "late"), ["zebra", "gnu"]
     for data in (LATE, disk):

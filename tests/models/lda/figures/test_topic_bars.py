@@ -13,9 +13,8 @@ from acvb_core.models.lda.figures.topics import (
     topic_bars,
     topic_shares_figure,
 )
-from acvb_core.views.parts import MOST_CHARACTERS, plain_name
+from acvb_core.views.parts import MOST_CHARACTERS
 from acvb_core.views.theme import cluster_colour
-from tests.loops import for_each
 from tests.views.reading import AWKWARD_WORDS, plain, texts_of
 
 document_topics_figure = plain(document_topics_figure)
@@ -78,10 +77,3 @@ def test_the_smallest_topics_of_a_document_are_added_up() -> None:
     # One topic more than asked for is shown, not called "1 others".
     assert trace(document_topics_figure(shares, n=19), "document")["customdata"] == list(range(1, 21))
     document_topics_figure(np.full(20, np.nan))  # an empty document
-
-
-@for_each(
-    "label, name", [("sport", "3 · sport"), ("  ", "topic 3"), ("topic 3", "topic 3"), ("a\n b", "3 · a b")]
-)
-def test_a_topic_is_called_by_its_number_and_name(label: str, name: str) -> None:
-    assert plain_name(3, [None, None, label], long=True) == name

@@ -72,8 +72,6 @@ def test_the_chosen_topic_stands_out_and_is_named_if_its_disc_does_not_say_it() 
     assert [disc["line"]["color"] == TEXT for disc in discs] == [False, True, False]
     assert [disc["fillcolor"].endswith(",1)") for disc in discs] == [False, True, False]
     assert sum("<b>2 · a name" in note["text"] for note in figure["layout"]["annotations"]) == 1
-    short = topic_map_figure([[0, 0], [5, 1], [1, 5]], [0.4, 0.4, 0.2], ["war"] * 3, selected=2)
-    assert len(short["layout"]["annotations"]) == 1
 
 
 @for_each("place", [np.zeros((3, 2)), [[0, 0], [1, 0], [2, 0]], np.zeros((0, 2))])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import pytest
 
 from acvb_core.evaluate.alignment import align_topics
@@ -85,11 +84,3 @@ def test_the_best_is_the_lowest_perplexity_and_the_highest_coherence() -> None:
     assert [best_k(table, name) for name in ("loo_perplexity", "heldout_perplexity", "npmi")] == [20, 10, 10]
     best = part(choose_k_figure(table), "loo_perplexity-best")
     assert (best["x"], best["y"]) == ([20], [695.0])
-
-
-def test_one_number_of_topics_has_no_best() -> None:
-    table = grid().query("k == 5")
-    assert best_k(table, "npmi") is None
-    assert not [t for t in choose_k_figure(table)["data"] if t["uid"].endswith("best")]
-    go.Figure(choose_k_figure(table))
-    go.Figure(choose_k_figure(pd.DataFrame({"k": [], "seed": []})))

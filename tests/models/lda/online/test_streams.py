@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,11 +28,6 @@ METHODS = ("sdm", "scvb0", "svb")
 CORPUS = planted_topics(47, 60, 4, 15, 0.2, 0.1, 3).corpus
 SMALL: dict[str, Any] = {"k": 4, "window": 12, "batch": 6}
 each_method = for_each("method", METHODS)
-
-
-def on_disk(corpus: Corpus, folder: Path, shard_pairs: int) -> DiskCorpus:
-    """Return a corpus in shards of so many pairs."""
-    return write_disk_corpus([corpus], folder, vocabulary=corpus.vocabulary, shard_pairs=shard_pairs)
 
 
 def small(method: str, **values: Any) -> dict[str, Any]:
@@ -62,10 +56,6 @@ def course(algorithm: Any, windows: int, seed: int = 1) -> list[StreamState]:
     return states[1:]
 
 
-def same(one: StreamState, other: StreamState) -> bool:
-    return [a.tobytes() for a in arrays_in(one)] == [b.tobytes() for b in arrays_in(other)]
-
-
 # -------------------------------------------------------------------------------------- cuts that decide nothing
 
 
@@ -73,7 +63,10 @@ def same(one: StreamState, other: StreamState) -> bool:
 def disks(tmp_path_factory: pytest.TempPathFactory) -> list[DiskCorpus]:
     """The corpus in shards of a document each, of a few, and in one."""
     folder = tmp_path_factory.mktemp("disks")
-    found = [on_disk(CORPUS, folder / str(pairs), pairs) for pairs in (1, 60, 10_000)]
+    found = [
+        write_disk_corpus([CORPUS], folder / str(pairs), vocabulary=CORPUS.vocabulary, shard_pairs=pairs)
+        for pairs in (1, 60, 10_000)
+    ]
     assert found[0].n_shards == CORPUS.n_documents > found[1].n_shards > found[2].n_shards == 1
     return found
 
@@ -89,7 +82,8 @@ def test_cuts_decide_nothing(
     for data, most in ((disks[0], 10_000), (disks[1], 10_000), (disks[1], 25), (disks[2], 1), (CORPUS, 40)):
         monkeypatch.setattr("acvb_core.models.lda.online.stream.chunk_pairs", lambda *_, most=most: most)
         cut = course(built(method, data, **values), 9)
-        assert all(same(one, other) for one, other in zip(whole, cut, strict=True))
+        for one, other in zip(whole, cut, strict=True):
+            assert [a.tobytes() for a in arrays_in(one)] == [b.tobytes() for b in arrays_in(other)]
 
 
 # ------------------------------------------------------------------------------------- stopped, continued, again
@@ -119,32 +113,10 @@ def test_a_stopped_run_continues_on_disk(method: str, disks: list[DiskCorpus]) -
 # -------------------------------------------------------------------------------------------------- sums that hold
 
 
-@for_each("totals", ["corpus", "running"])
-@each_method
-def test_totals_are_the_sums_of_the_counts(method: str, totals: str) -> None:
-    corpus = planted_topics(600, 300, 6, 40, 0.2, 0.1, 1).corpus
-    algorithm = built(method, corpus, k=8, window=60, totals=totals, batch=7, renew=False)
-    for state in course(algorithm, 60):
-        np.testing.assert_allclose(state.totals, state.by_word.sum(axis=0, dtype=float), rtol=2e-5)
-    assert state.epoch == 6
-    frequencies = corpus.frequencies
-    if method == "sdm":  # each word has its own tokens, less one if they are known
-        wanted = frequencies if totals == "running" else np.maximum(frequencies - 1, 0)
-        np.testing.assert_allclose(state.by_word.sum(axis=1), wanted, rtol=1e-4, atol=1e-4)
-    else:  # all of them together; in SVB documents of other lengths add some
-        slack = 0.1 if method == "svb" else 1e-4 if totals == "corpus" else 2e-3
-        assert state.totals.sum() == pytest.approx(corpus.n_tokens, rel=slack)
-    np.testing.assert_array_equal(state.sizes, frequencies)
-    assert (state.documents, state.tokens) == (600, corpus.n_tokens)
-
-
 # ---------------------------------------------------------------------------------------------- unusual data
 
 EXTREME: tuple[dict[str, Any], ...] = (
-    {"k": 50},
-    {"alpha": 1e-4, "beta": 1e-4},
     {"alpha": 1e-4, "beta": 1e3, "k": 30},
-    {"window": 1_000, "batch": 1_000},
     {"window": 2, "batch": 1, "shuffle": False, "inner": 1},
     {"step_power": 0.0, "step_offset": 0.0, "step_scale": 100.0, "batch": 1},
     {"step_power": 1.0, "step_scale": 1e-6, "inner_scale": 1e6, "inner_offset": 0.0, "passes": 1, "inner": 1},
