@@ -497,14 +497,13 @@ class SubmodularIbp(UnaveragedMethod):
 
     def _add_features(self, state: MeibpState, rng: np.random.Generator, poll: Poll) -> MeibpState | None:
         """Return a better state with more features, up to `DEPTH` steps away; None without any."""
-        now: MeibpState | None = state
-        for _ in range(
-            DEPTH
-        ):  # the first of several features that belong together may not be worth it by itself
+        now = state
+        for _ in range(DEPTH):  # the first of several that belong together may not be worth it by itself
             tried = (self._improve(each, poll)[0] for each in self._candidates(now.answer, rng))
-            now = max(map(self._evaluate, tried), key=lambda each: each.bound, default=None)
-            if now is None or now.bound > state.bound:
-                return now
+            best = max(map(self._evaluate, tried), key=lambda each: each.bound, default=None)
+            if best is None or best.bound > state.bound:
+                return best
+            now = best
         return None
 
     def _candidates(self, answer: Meibp, rng: np.random.Generator) -> Iterator[Meibp]:

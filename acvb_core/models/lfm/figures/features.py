@@ -181,14 +181,12 @@ def _describe_weights(
     weights: Floats, columns: Names, feature: int, sd: ArrayLike | None, chosen: Iterable[int]
 ) -> list[str]:
     """Return the text of each weight: in standard deviations and in the column's units."""
-    texts = []
-    for j in chosen:
-        text = f"<b>{escape(columns[j], 60)}</b><br>feature {feature}: {signed_text(weights[j])}"
-        if sd is not None:
-            own = signed_text(weights[j] * np.asarray(sd)[j])
-            text += f" standard deviations<br>{own} in its own units"
-        texts.append(text)
-    return texts
+    own = None if sd is None else weights * np.asarray(sd)
+    return [
+        f"<b>{escape(columns[j], 60)}</b><br>feature {feature}: {signed_text(weights[j])}"
+        + ("" if own is None else f" standard deviations<br>{signed_text(own[j])} in its own units")
+        for j in chosen
+    ]
 
 
 def feature_heading(feature: int, share: float | None, *more: str) -> Part:
@@ -338,9 +336,7 @@ def activation_order(activations: ArrayLike, labels: ArrayLike | None = None) ->
 class ObjectBins:
     """Neighbours of the sorted matrix taken together."""
 
-    borders: NDArray[
-        np.int64
-    ]  #: shape (n + 1,); sorted places where each bin begins, and the end of the last
+    borders: NDArray[np.int64]  #: shape (n + 1,); places where bins begin, and the end of the last
     #: `mean`, `having`: shape (n, K); mean probability, and number of objects that have each feature.
     mean: Floats
     having: Floats
@@ -385,8 +381,7 @@ def feature_matrix_figure(
     left = 0.5 if strip is None else 0.5 - max(0.03 * k, 0.12)
     images = [place_picture(image_uri(tones(picture.mean, 0.0, 1.0)), 0.5, low, k, high - low)]
     if strip is not None:
-        uri = image_uri(strip.colours())
-        images.append(place_picture(uri, left, low, 0.8 * (0.5 - left), high - low))
+        images += [place_picture(image_uri(strip.colours()), left, low, 0.8 * (0.5 - left), high - low)]
     named = high - low <= _NAMED
     names = [str(rows[i]) for i in places[low:high]] if named else []
     ticks = column_ticks([low + i + 0.5 for i in range(len(names))], names) if named else {"nticks": 8}
@@ -429,16 +424,12 @@ def _matrix_hover(given: Floats, places: NDArray[np.int64], rows: Names, low: in
     texts = []
     ends = pairwise(bins.borders.tolist())
     for (first, end), mean, having in zip(ends, bins.mean.tolist(), bins.having.tolist(), strict=True):
-        if end - first == 1:
-            who = f"<b>{escape(rows[places[first]], 60)}</b>"
-            texts.append([f"{who}<br>feature {j}: {percent(p)}" for j, p in enumerate(mean, 1)])
-            continue
-        who = f"objects {first + 1:,} to {end:,}"
+        alone = end - first == 1
+        who = f"<b>{escape(rows[places[first]], 60)}</b>" if alone else f"objects {first + 1:,} to {end:,}"
+        of = f" of {end - first:,} have it<br>mean probability "
+        known = enumerate(zip(having, mean, strict=True), 1)
         texts.append(
-            [
-                f"{who}<br>feature {j}: {m:,.0f} of {end - first:,} have it<br>mean probability {percent(p)}"
-                for j, (m, p) in enumerate(zip(having, mean, strict=True), 1)
-            ]
+            [f"{who}<br>feature {j}: {'' if alone else f'{m:,.0f}{of}'}{percent(p)}" for j, (m, p) in known]
         )
     return hover_grid([j + 0.5 for j in range(k + 1)], bins.borders.tolist(), texts)
 
@@ -468,14 +459,10 @@ class LabelStrip:
 
     def legend(self) -> list[Part]:
         """Return traces that show nothing but their entry in the legend."""
-        entries = [
-            (f"{escape(name, 24)} ({count:,})", colour)
-            for name, count, colour in zip(self.names, self.counts, LABEL_COLOURS, strict=False)
-        ]
-        if self.others:
-            entries.append((f"{self.others:,} other labels", OTHERS_COLOUR))
-        if (self.top < 0).any():
-            entries.append(("not known", f"rgb{EMPTY}"))
+        named = zip(self.names, self.counts, LABEL_COLOURS, strict=False)
+        entries = [(f"{escape(name, 24)} ({count:,})", colour) for name, count, colour in named]
+        entries += [(f"{self.others:,} other labels", OTHERS_COLOUR)] if self.others else []
+        entries += [("not known", f"rgb{EMPTY}")] if (self.top < 0).any() else []
         return [
             legend_entry(f"label-{i}", name, {"symbol": "square", "size": 11, "color": colour})
             for i, (name, colour) in enumerate(entries)

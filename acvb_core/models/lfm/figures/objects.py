@@ -73,11 +73,11 @@ def reconstruction_bars_figure(
         ("reconstruction", total, made.reconstruction, "line-ns"),
         ("value", value, made.value, "circle-open"),
     ):
-        texts = [
-            f"{head}{what} {value_text(float(cells[j])) or 'missing'}"
-            for head, j in zip(titles, shown, strict=True)
-        ]
-        data.append(_marks(what, x[shown], texts, symbol))
+        values = [value_text(float(cells[j])) or "missing" for j in shown]
+        texts = [f"{head}{what} {text}" for head, text in zip(titles, values, strict=True)]
+        marker = {"symbol": symbol, "size": 15 if symbol == "line-ns" else 9, "color": TEXT}
+        more: Part = {"marker": marker | {"line": {"width": 2, "color": TEXT}}, "hovertext": texts}
+        data.append(scatter(what, x[shown], places, **more, name=what, showlegend=True))
     piled = np.array([step.added[shown] / made.scale[shown] for step in made.steps]).reshape(-1, len(shown))
     ends = np.concatenate([piled.clip(min=0).sum(axis=0), piled.clip(max=0).sum(axis=0), value[shown], [0.0]])
     low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
@@ -117,14 +117,6 @@ def _step_bars(step: Step, made: ObjectSteps, shown: NDArray[np.int64], titles: 
     trace = bars(f"step-{number or 'others'}", sizes, places, texts, colour, **more)
     trace["marker"] |= {"line": {"width": 0.7, "color": PAPER}}
     return trace
-
-
-def _marks(name: str, x: Floats, texts: list[str], symbol: str) -> Part:
-    """Return a mark in each column; none for a missing value."""
-    marker: Part = {"symbol": symbol, "size": 15 if symbol == "line-ns" else 9, "color": TEXT}
-    marker |= {"line": {"width": 2, "color": TEXT}}
-    more: Part = {"marker": marker, "hovertext": texts, "name": name, "showlegend": True}
-    return scatter(name, x, list(range(len(x))), **more)
 
 
 def reconstruction_images_figure(made: ObjectSteps, image: Image, *, name: str = "") -> Figure:
@@ -196,10 +188,7 @@ def _range(values: Floats) -> tuple[float, float]:
 
 
 def _extent(made: ObjectSteps, image: Image) -> tuple[float, float]:
-    """Return the scale of the upper row: the values of the object and its background, else the baseline.
-
-    Sums may go beyond it; the differences below show how far.
-    """
+    """Return the scale of the upper row: the values of the object and its background, else the baseline."""
     seen = np.concatenate([made.value, np.asarray(image.background)])
     seen = seen[np.isfinite(seen)]
     seen = seen if len(seen) > 1 else made.baseline

@@ -150,7 +150,7 @@ def diverging_colours(values: ArrayLike, limit: float, nothing: tuple[int, int, 
     `nothing` is the colour of NaN.
     """
     share = np.clip(np.asarray(values, dtype=np.float64) / limit, -1.0, 1.0)[..., None]
-    end = np.where(share < 0, np.array(BELOW, dtype=np.float64), np.array(ABOVE, dtype=np.float64))
+    end = np.where(share < 0, np.array(BELOW, np.float64), ABOVE)
     return _fill_unknown(np.abs(share) * end + (1 - np.abs(share)) * np.array(ZERO), nothing)
 
 
@@ -164,9 +164,8 @@ def tones(values: ArrayLike, low: float, high: float, nothing: tuple[int, int, i
 def turn_lightness(colours: Colours) -> Colours:
     """Return colours (..., 3) as a dark page has them: what was light is dark, and the hue stays."""
     given = colours.astype(np.int16)
-    return (given + 255 - given.max(axis=-1, keepdims=True) - given.min(axis=-1, keepdims=True)).astype(
-        np.uint8
-    )
+    turned = given + 255 - given.max(axis=-1, keepdims=True) - given.min(axis=-1, keepdims=True)
+    return turned.astype(np.uint8)
 
 
 def _fill_unknown(colours: Floats, nothing: tuple[int, int, int]) -> Colours:

@@ -219,17 +219,16 @@ def missing_share_figure(table: Table, along: Along = "columns", *, height: int 
     counts = np.bincount(place, minlength=_SHARES + 1)
     hover = []
     for i, count in enumerate(counts.tolist()):
-        who = np.flatnonzero(place == i)
-        text = "nothing missing" if i == 0 else f"{_step(i - 1)} to {_step(i)} % missing"
+        text = f"{_step(i - 1)} to {_step(i)} % missing" if i else "nothing missing"
         text = f"<b>{text}</b><br>{count:,} {along if count != 1 else along[:-1]}"
         if i:
-            text += "".join(f"<br>{escape(names[j], 40)}: {percent(missing[j] / of)}" for j in who[:8])
+            who = np.flatnonzero(place == i)[:8]
+            text += "".join(f"<br>{escape(names[j], 40)}: {percent(missing[j] / of)}" for j in who)
             text += f"<br>… and {count - 8:,} more" if count > 8 else ""
         hover.append(text)
     places, colours = list(range(_SHARES + 1)), [LINE] + [_COLOUR] * _SHARES
-    note = (
-        f"{percent(table.n_missing / table.values.size)} of all cells, at most {percent(missing.max() / of)}"
-    )
+    all_cells = percent(table.n_missing / table.values.size)
+    note = f"{all_cells} of all cells, at most {percent(missing.max() / of)}"
     shown = [4, 8, 12, 16, 20]
     ticks = name_ticks([0, *shown], ["none", *(f"≤ {_step(t)} %" for t in shown)])
     return make_figure(
