@@ -13,7 +13,6 @@ from acvb_core.core.special import x_log_x
 from acvb_core.data.relation import Network, Relation
 from acvb_core.evaluate.heldout import LinkScore, pair_products, score_links
 from acvb_core.evaluate.split import HeldOut
-from acvb_core.models.irm.figures.binning import count_in_bins
 from acvb_core.models.irm.gibbs import KEPT, LABELS
 from acvb_core.models.irm.gibbs_kernels import TABLE_LENGTH
 from acvb_core.models.irm.kernels import (
@@ -328,13 +327,6 @@ def tiny_network() -> tuple[Relation, Values]:
     return Relation.build(ones, name="tiny", network=Network()), {"k_rows": 3}
 
 
-def use_figures() -> None:
-    """Count links in the bins of a block matrix."""
-    relation, _ = tiny_relation()
-    row_bin, column_bin = (np.arange(n, dtype=np.int32) // 2 for n in relation.shape)
-    count_in_bins(relation.ones, row_bin, column_bin, (int(row_bin[-1]) + 1, int(column_bin[-1]) + 1))
-
-
 def predict_links(_: IrmModel, posterior: Posterior, train: Relation) -> None:
     """Predict links by the samples of a run, if it has some; call kernels that only runs with more clusters use."""
     hard = np.eye(train.shape[1], 5)
@@ -351,6 +343,6 @@ def predict_links(_: IrmModel, posterior: Posterior, train: Relation) -> None:
 _SWEEPS = {"init": "random"}
 #: Clusters are merged and split in the last sweep.
 CASES = {
-    "irm": WarmUp(tiny_relation, MOVES_FROM + 1, predict_links, use_figures, other_half=_SWEEPS),
+    "irm": WarmUp(tiny_relation, MOVES_FROM + 1, predict_links, other_half=_SWEEPS),
     "network": WarmUp(tiny_network, MOVES_FROM + 1, predict_links, other_half=_SWEEPS),
 }

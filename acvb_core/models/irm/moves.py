@@ -39,13 +39,6 @@ class SweepingMethod(Protocol):
         ...
 
 
-class _Pair(NamedTuple):
-    gain: float
-    domain: str
-    k: int
-    other: int
-
-
 def merge_clusters(
     state: IrmState, *, largest_first: bool = True, poll: Poll = no_poll
 ) -> tuple[IrmState, int]:
@@ -57,10 +50,10 @@ def merge_clusters(
     merged = 0
     while True:
         pairs = [_best_pair(state, domain, largest_first, poll) for domain in state.q]
-        best = max((pair for pair in pairs if pair is not None), key=lambda pair: pair.gain, default=None)
+        best = max((pair for pair in pairs if pair is not None), key=lambda pair: pair[0], default=None)
         if best is None:
             return state, merged
-        state = _merge_pair(state, best.domain, best.k, best.other)
+        state = _merge_pair(state, *best[1:])
         merged += 1
 
 
@@ -82,23 +75,24 @@ def promising_merges(
                 yield _merge_pair(state, domain, k, other), f"merge {domain}", members
 
 
-def _best_pair(state: IrmState, domain: str, largest_first: bool, poll: Poll) -> _Pair | None:
-    """Return the best merge of a domain that raises the bound, None if none does."""
+def _best_pair(
+    state: IrmState, domain: str, largest_first: bool, poll: Poll
+) -> tuple[float, str, int, int] | None:
+    """Return the best merge of a domain that raises the bound: gain, domain, two clusters; None if none does."""
     q = state.q[domain]
-    if q.shape[1] < 2:
-        return None
     limits = _gains_without_entropy(state, domain, largest_first, poll)
     # The entropy only falls in a merge, so the gain without it is an upper limit: look at the highest first.
-    best: _Pair | None = None
+    best = None
+    least = _LEAST_GAIN
     for pair in np.argsort(-limits, axis=None, kind="stable"):
         k, other = divmod(int(pair), len(limits))
-        least = _LEAST_GAIN if best is None else best.gain
         if limits[k, other] <= least:
             break
         both = q[:, k] + q[:, other]
         entropy = float((x_log_x(q[:, k]) + x_log_x(q[:, other]) - x_log_x(both)).sum())
         if limits[k, other] + entropy > least:
-            best = _Pair(float(limits[k, other]) + entropy, domain, k, other)
+            least = float(limits[k, other]) + entropy
+            best = least, domain, k, other
         poll()
     return best
 

@@ -52,21 +52,6 @@ class ObjectLinks(NamedTuple):
     directed: bool
 
 
-class Workspace(NamedTuple):
-    """Room to work in: two arrays of shape (C, K), (C, 2 K) where directed, and as many numbers flat."""
-
-    x: Floats
-    y: Floats
-    around: Floats
-
-
-@nb.njit(**OPTIONS)
-def make_workspace(n_choices: int, n_clusters: int, directed: bool) -> Workspace:
-    """Return room for so many choices of an object's cluster."""
-    width = 2 * n_clusters if directed else n_clusters
-    return Workspace(np.empty((n_choices, width)), np.empty((n_choices, width)), np.empty(n_choices * width))
-
-
 @nb.njit(**OPTIONS)
 def sum_object_links(i: int, links: NetworkLinks, values: Floats, total: Floats, out: Floats) -> None:
     """Write what object i brings to the blocks, by cluster of the other object.
@@ -171,15 +156,17 @@ def cluster_terms(
     item: ObjectLinks,
     blocks: BlockCounts,
     terms: Floats,
-    room: Workspace,
+    x: Floats,
+    y: Floats,
+    around: Floats,
     out: Floats,
 ) -> None:
     """Write the log probability of what an object brings, for each of some choices of its cluster.
 
-    `blocks` hold the counts without the object, and `terms` log B of them, shape (K, K).
+    `blocks` have the counts without the object, and `terms` log B of them, shape (K, K).
+    `x`, `y`, `around`: room to work in: as in `add_object`, and as many numbers flat.
     """
     ones, zeros, _ = blocks
-    x, y, around = room
     n_clusters, width = ones.shape[0], x.shape[1]
     add_object(choices, item, SMALLEST, _SPARE, ones, zeros, x, y)
     block_terms(x.reshape(-1), y.reshape(-1), choices.shape[0] * width, around)
@@ -219,7 +206,9 @@ def zeroth_order_network(
     ones, zeros, mass = blocks
     directed = links.directed
     n_clusters = ones.shape[0]
-    room = make_workspace(choices.shape[0], n_clusters, directed)
+    width = 2 * n_clusters if directed else n_clusters
+    x, y = np.empty((choices.shape[0], width)), np.empty((choices.shape[0], width))
+    around = np.empty(choices.shape[0] * width)
     terms = np.empty((n_clusters, n_clusters))
     changed = np.ones(n_clusters, dtype=np.bool_)
     brought = np.empty((4, n_clusters))
@@ -248,7 +237,7 @@ def zeroth_order_network(
                 changed[k] = True
         refresh_terms(changed, ones, zeros, directed, terms)
         log_prior(mass, alpha, prior)
-        cluster_terms(chosen, item, blocks, terms, room, weights)
+        cluster_terms(chosen, item, blocks, terms, x, y, around, weights)
         for at in range(n_choices):
             weights[at] += prior[chosen[at]]
         log_normaliser += normalise(weights)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.figures.binning import count_in_bins
+from acvb_core.models.irm.figures.raster import count_in_bins
 from acvb_core.models.irm.scores import (
     ShownStrengths,
     block_shape,

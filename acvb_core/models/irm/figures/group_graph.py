@@ -26,8 +26,7 @@ Floats = NDArray[np.float64]
 #: Lines that are drawn at most; the figure says how many there are beyond.
 MOST_EDGES = 120
 _LARGEST, _SMALLEST = 84.0, 24.0  # pixels across
-_WIDEST, _NARROWEST = 12.0, 1.2  # pixels
-_RING = 9.0  # pixels of the widest ring
+_LINE, _RING = (12.0, 1.2), (9.0, 1.0)  # pixels of the widest, of the narrowest
 _APART = 46.0  # pixels between two discs
 #: How far a line leaves the straight one, as a share of its length, where both directions are drawn.
 _BEND = 0.13
@@ -97,14 +96,9 @@ def _pixels(graph: GroupGraph, across: Floats, height: int) -> Floats:
     return place
 
 
-def _line_width(item: GroupEdge, top: float) -> float:
-    share = max(item.excess, 0.0) / top if top > 0.0 else 0.0
-    return float(max(_WIDEST * np.sqrt(share), _NARROWEST))
-
-
-def _ring_width(item: GroupEdge, top: float) -> float:
+def _width(item: GroupEdge, top: float, widest: float, narrowest: float) -> float:
     share = max(item.excess, 0.0) / top if top > 0.0 and item.ratio > 1.0 else 0.0
-    return float(max(_RING * np.sqrt(share), 1.0))
+    return float(max(widest * np.sqrt(share), narrowest))
 
 
 def _path(a: Floats, b: Floats, bend: float) -> Floats:
@@ -124,7 +118,7 @@ def _draw_line(
 ) -> Part:
     """Return the line between two discs; with directions, an arrow touches the disc that it goes to."""
     clear = _is_clear(item, selected)
-    width = round(_line_width(item, top), 2)
+    width = round(_width(item, top, *_LINE), 2)
     colour = cluster_colour(item.source + 1) if graph.directed else MUTED
     line = {"width": width, "color": rgba(colour, 0.6 if clear else 0.12)}
     x, y = np.round(path, 2).T
@@ -132,7 +126,7 @@ def _draw_line(
     if not graph.directed:
         return scatter(uid, x, y, "lines", line=line)
     sizes, away = np.zeros(len(path)), np.zeros(len(path))
-    sizes[-1], away[-1] = 9.0 + 1.5 * width, radius + 0.5 * _ring_width(graph.inner[item.target], top)
+    sizes[-1], away[-1] = 9.0 + 1.5 * width, radius + 0.5 * _width(graph.inner[item.target], top, *_RING)
     head: Part = {
         "symbol": "arrow",
         "angleref": "previous",
@@ -152,7 +146,7 @@ def _draw_discs(
     colours = [cluster_colour(k + 1) for k in used]
     inner = [graph.inner[k] for k in used]
     ring = {
-        "width": [round(_ring_width(item, top), 2) for item in inner],
+        "width": [round(_width(item, top, *_RING), 2) for item in inner],
         "color": [TEXT if item.ratio > 1.0 and item.excess > 0.0 else PAPER for item in inner],
     }
     letters = {

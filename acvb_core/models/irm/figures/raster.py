@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.figures.binning import bins_of, count_in_bins
 from acvb_core.models.irm.scores import without_diagonal
 from acvb_core.views.parts import place_picture, png_uri
 from acvb_core.views.theme import INK, UNKNOWN, Part
 
 _MISSING_LEVELS = 8
 _DENSITY_LEVELS = 256 // _MISSING_LEVELS
+#: Entries that are counted at a time: others run between, and the memory stays small.
+_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,33 @@ class Raster:
             return 1.0
         density = self.density
         return float(np.quantile(density[density > 0], 0.995)) if (density > 0).any() else 1.0
+
+
+def count_in_bins(
+    pattern: Any, row_bin: NDArray[Any], column_bin: NDArray[Any], shape: tuple[int, int]
+) -> NDArray[np.int64]:
+    """Return how many entries of a pattern fall into each of `shape` bins; a negative bin leaves its objects out."""
+    indptr, counts = pattern.indptr, np.zeros(shape[0] * shape[1], dtype=np.int64)
+    cuts = np.searchsorted(indptr, np.arange(0, indptr[-1], _AT_ONCE))
+    for first, stop in pairwise(np.unique([*cuts, len(row_bin)]).tolist()):
+        down = np.repeat(row_bin[first:stop], np.diff(indptr[first : stop + 1]))
+        across = column_bin[pattern.indices[indptr[first] : indptr[stop]]]
+        inside = (down >= 0) & (across >= 0)
+        counts += np.bincount(down[inside] * shape[1] + across[inside], minlength=len(counts))
+    return counts.reshape(shape)
+
+
+def bins_of(
+    position: NDArray[Any], low: int, high: int, n_bins: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the bin of each object when positions low … high - 1 are divided evenly, and the bins' sizes.
+
+    Objects outside the window get -1.
+    """
+    bins = np.arange(high - low) * n_bins // (high - low)
+    inside = (position >= low) & (position < high)
+    own = np.where(inside, (np.asarray(position, dtype=np.int64) - low) * n_bins // (high - low), -1)
+    return own, np.bincount(bins, minlength=n_bins)
 
 
 def rasterise(
