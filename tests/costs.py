@@ -41,12 +41,7 @@ def units_of(work: Callable[[], object]) -> float:
 
 
 class Gaps:
-    """A poll that keeps the processor time of this thread since its last call.
-
-    Attributes
-    ----------
-    seconds : list of float
-    """
+    """A poll that keeps the processor time of this thread since its last call."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-
-import numpy as np
-
-from benchmarks.planted_faults.faults import draw_faults, possible_faults
+from benchmarks.planted_faults.faults import possible_faults
 
 SOURCE = '''
 from typing import NamedTuple
@@ -40,16 +36,3 @@ def test_each_kind_of_fault() -> None:
         "total = x[n] + move(n, x)  # 7",
         "return None",
     }
-
-
-def test_drawn_faults_are_on_different_lines_and_change_what_python_reads() -> None:
-    sources = {"a.py": SOURCE, "b.py": "a = 1\nb = [\n    -2,\n]\n"}
-    drawn = draw_faults(sources, 100, np.random.default_rng(0))
-    assert sorted({(fault.path, fault.line) for fault in drawn}) == sorted((f.path, f.line) for f in drawn)
-    assert {fault.path for fault in drawn} == set(sources)
-    for fault in drawn:
-        assert ast.dump(ast.parse(fault.plant(sources[fault.path]))) != ast.dump(
-            ast.parse(sources[fault.path])
-        )
-    again = draw_faults(sources, 3, np.random.default_rng(0))
-    assert again == drawn[:3]

@@ -58,9 +58,7 @@ def slow_imports(code: str) -> str:
 @for_each(
     "code, imported",
     [
-        ("import acvb_core", []),
         ("import acvb_core.registry", []),
-        ("from acvb_core.cli import main\nmain(['methods'])", []),
         ("from acvb_core.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass", []),
         # Nor does a small file of links need tables.
         (
@@ -96,24 +94,6 @@ def test_methods_are_the_registrys() -> None:
     assert all(size[model] in text for model, text in zip(frame["model"], frame["settings"], strict=True))
 
 
-def test_a_session_in_a_notebook(tmp_path: Path) -> None:
-    path = tmp_path / "outings.csv"
-    path.write_text(
-        "person,event\n" + "".join(f"p{i},e{j}\n" for i in range(8) for j in range(6) if i % 2 == j % 2)
-    )
-    relation = acvb_core.load_relation(path).data
-    assert isinstance(relation, acvb_core.Relation)
-    result = acvb_core.fit(relation, "acvb0", k_rows=4, k_cols=4)
-    assert isinstance(result, acvb_core.Result)
-    assert str(result.verdict) == "CONVERGED"
-    assert dict(result.snapshot.effective_k) == {"rows": 2, "cols": 2}
-    comparison = acvb_core.compare(
-        relation, ["vb", "gibbs"], seeds=2, k_rows=4, k_cols=4, max_sweeps=5, burn_in=1
-    )
-    assert len(comparison.table()) == 4
-    assert comparison.agreement("rows").shape == (4, 4)
-
-
 @for_each("sample", ["southern_women", "karate"])
 def test_clusters_have_one_number_in_labels_tables_and_files(sample: str, tmp_path: Path) -> None:
     data = acvb_core.load_sample(sample)
@@ -135,26 +115,3 @@ def test_clusters_have_one_number_in_labels_tables_and_files(sample: str, tmp_pa
     assert of_names.tolist() == [f"cluster_{k}" for k in result.labels("rows")]
     runs = acvb_core.combine([result, acvb_core.fit(data, "vb", k_rows=3, max_sweeps=20)])
     assert runs.consensus("rows")["run_1"].tolist() == result.labels("rows").tolist()
-
-
-def test_topics_and_documents_have_one_number_in_labels_tables_and_files(tmp_path: Path) -> None:
-    texts = ["ship sail sea", "ship sea sail sail", "corn field", "corn field corn"] * 4
-    loaded = acvb_core.load_corpus(texts)
-    result = acvb_core.fit(loaded, "cvb0", k=2, alpha=0.1, hyper="fixed", max_sweeps=30)
-    write_run(result, tmp_path)
-    labels = result.labels("documents")
-    for table in (result.documents, pd.read_csv(tmp_path / "documents.csv")):
-        assert table.filter(like="topic_").idxmax(axis=1).tolist() == [f"topic_{k}" for k in labels]
-    for topics in (result.topics, pd.read_csv(tmp_path / "topics.csv")):
-        number = dict(zip(loaded.data.vocabulary, result.labels("words"), strict=True))
-        first = topics[topics["rank"] == 1]
-        assert {word: number[word] for word in first["word"]} == dict(
-            zip(first["word"], first["topic"], strict=True)
-        )
-    # Documents without names are numbered alike wherever they come from.
-    numbers = [str(i + 1) for i in range(len(texts))]
-    counts = acvb_core.Corpus.build(loaded.data.counts)
-    disk = acvb_core.read_to_disk(texts, tmp_path / "disk").data
-    for table in (result.documents, result.transform(texts), acvb_core.fit(counts, "cvb0", k=2).documents):
-        assert table["document"].tolist() == numbers
-    assert disk.document_names(range(len(texts))) == numbers

@@ -17,11 +17,10 @@ from tests.loops import for_each
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
-# The change log describes the past.
 PAGES = {
     path: path.read_text()
     for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
-    if path.name != "CHANGELOG.md"
+    if path.name != "CHANGELOG.md"  # it describes the past
 }
 TEXT = "\n".join(PAGES.values())
 
@@ -133,14 +132,8 @@ def test_printed_commands_start() -> None:
         *(f"benchmarks.{name}" for name in BENCHMARKS),
     }
     bare = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        [sys.executable, "-c", START, *commands],
-        cwd=ROOT,
-        env=bare,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    how = {"cwd": ROOT, "env": bare, "capture_output": True, "text": True, "timeout": 300}
+    done = subprocess.run([sys.executable, "-c", START, *commands], **how)
     assert done.returncode == 0, done.stderr
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from pathlib import Path
@@ -20,10 +19,6 @@ SCRIPTS = sorted(
     for path in (ROOT / folder).iterdir()
     if path.is_file() and (path.suffix == ".sh" or path.read_bytes().startswith(b"#!/usr/bin/env bash"))
 )
-#: Programs that script/test uses before it runs any test.
-TOOLS = (
-    "basename", "cat", "cmp", "dirname", "find", "grep", "id", "mktemp", "mv", "rm", "sh", "tail", "touch"
-)  # fmt: skip
 
 
 def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -35,12 +30,6 @@ def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str
         stdin=subprocess.DEVNULL,
         env={**os.environ, **environment},
     )
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture
@@ -80,27 +69,6 @@ def test_server_says_that_there_is_no_python(bare_checkout: Path) -> None:
     assert result.returncode == 1
     assert "no Python 3.11 or newer was found" in result.stderr
     assert len(result.stderr.splitlines()) == 1
-
-
-@for_each("lacking", [["venv", "ensurepip"], ["ensurepip", "pip"]])
-def test_server_says_that_python_is_incomplete(bare_checkout: Path, lacking: list[str]) -> None:
-    """Without venv nothing can be made; without both ensurepip and pip nothing can be installed."""
-    python = bare_checkout / "python"
-    cases = " | ".join(f"*{name}*" for name in lacking)
-    python.write_text(f'#!/bin/sh\ncase "$2" in {cases}) exit 1 ;; esac\nexec python3 "$@"\n')
-    python.chmod(0o755)
-    result = run(bare_checkout / "script/server", "--port", free_port(), PYTHON=str(python))
-    assert result.returncode == 1
-    assert "comes without the venv module" in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-
-
-def test_server_says_that_pip_failed(bare_checkout: Path) -> None:
-    (bare_checkout / "requirements.txt").write_text("./nothing-is-here\n")
-    result = run(bare_checkout / "script/server", "--port", free_port())
-    assert result.returncode == 1
-    assert "pip could not install requirements.txt" in result.stderr.splitlines()[-1]
-    assert not (bare_checkout / ".venv/installed-requirements.txt").exists()
 
 
 def put_stand_in(checkout: Path, answers: str) -> Path:
@@ -154,21 +122,3 @@ def test_kernels_are_compiled_after_a_change_and_deleted_after_one_of_kernels(ba
     assert count_compilations("acvb_core/kernels.py") == 3
     assert not (package / "old.nbi").exists()
     assert (package / "kernels.nbi").exists()
-
-
-def test_test_says_that_there_is_no_chromium(bare_checkout: Path) -> None:
-    bash = shutil.which("bash")
-    assert bash
-    asked = put_stand_in(bare_checkout, "")
-    tools = bare_checkout / "bin"
-    tools.mkdir()
-    for name in TOOLS:
-        (tools / name).symlink_to(shutil.which(name) or "")
-    (tools / "apt-get").write_text('#!/bin/sh\necho "apt-get $@" >>asked\necho "no network"\nexit 1\n')
-    (tools / "apt-get").chmod(0o755)
-    result = run(bash, bare_checkout / "script/test", "browser", PATH=str(tools), CHROMIUM="")
-    assert result.returncode == 1
-    assert "neither apt nor Playwright could install it" in result.stderr.splitlines()[-1]
-    assert ("apt-get update" in asked.read_text()) == (os.geteuid() == 0)
-    assert "playwright install chromium" in asked.read_text()
-    assert "pytest" not in asked.read_text()

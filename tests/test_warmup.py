@@ -205,12 +205,3 @@ def test_two_processes_begin_at_different_ends_and_give_way_after_the_first_meth
     assert backwards[2] == forwards[-2]
     assert backwards[-2:] == ["figures", "files"]
     assert sorted(map(str, backwards)) == sorted(map(str, forwards[1:]))
-
-
-def test_a_process_ends_before_it_compiles_once_the_app_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended: list[int] = []
-    monkeypatch.setattr(os, "_exit", ended.append)
-    warmup._Orphan(os.getppid()).on_start(None)
-    assert ended == []
-    warmup._Orphan(os.getpid()).on_start(None)
-    assert ended == [1]

@@ -7,27 +7,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 WORDINGS = (
-    "What do you bring?",
-    "This file cannot be read so",
-    "Take it away",
-    "Forget it",
-    "Clusters to begin with",
-    "clusters to begin with",
-    "Fewest documents",
-    "What a word is",
-    "begin anew",
-    "The two sides",
-    "0 moved",
-    "Tune the steps",
-    "limit 2/s",
-    "Read it so",
-    "dear to compute",
-    "held against each other",
-    "shown from the other side",
-    "Pseudo leave-one-out",
-    "Change of q",
-    "LOO perplexity",
-)
+    "What do you bring?", "This file cannot be read so", "Take it away", "Forget it", "lusters to begin with",
+    "Fewest documents", "What a word is", "begin anew", "The two sides", "0 moved", "Tune the steps", "limit 2/s",
+    "Read it so", "dear to compute", "held against each other", "shown from the other side", "Pseudo leave-one-out",
+    "Change of q", "LOO perplexity",
+)  # fmt: skip
 
 
 def shown_texts(path: Path) -> list[str]:
