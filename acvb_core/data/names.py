@@ -112,18 +112,20 @@ def refuse_repeated(labels: Sequence[str], side: str, place: Callable[[int], dic
     """Refuse labels of a file if one is blank or occurs twice; `place` gives source and line of label i.
 
     It may give the column too. The DataError names the place of the second one, and of the first. `side` says what is
-    named ("row", "column"; "object" where there is one side).
+    named ("row", "column"; "object" if there is one side; "word", which is its own name).
     """
     seen: dict[str, int] = {}
-    noun = "label" if side == "object" else f"{side} label"
+    noun = {"object": "label", "word": "word"}.get(side, f"{side} label")
     for i, label in enumerate(labels):
         if not label:
-            raise DataError(f"a {noun} is blank", **place(i), remedy=f"Give every {side} a name.")
+            remedy = "Give every word." if side == "word" else f"Give every {side} a name."
+            raise DataError(f"a {noun} is blank", **place(i), remedy=remedy)
         if label in seen:
             first = place(seen[label])
             column = f", column {first['column']:,}" if "column" in first else ""
             what = f"this {noun} is already on line {first['line']:,}{column}"
-            raise DataError(what, **place(i), value=label, remedy=f"Give every {side} a name of its own.")
+            remedy = "Give every word once." if side == "word" else f"Give every {side} a name of its own."
+            raise DataError(what, **place(i), value=label, remedy=remedy)
         seen[label] = i
 
 

@@ -132,11 +132,9 @@ def load_labels(
     source : path, bytes or binary file object
         A delimited text, gzipped or not: in each line an object's name and one label or more.
     relation : Relation, shape (n_rows, n_cols)
-    filename : str, optional
-        The name the user knows the source by.
     name_column : str or int
         The column with the objects' names, by header name or by 0-based position.
-    encoding, delimiter
+    filename, encoding, delimiter
         As in `load_relation`.
     header : "auto" or bool
         Whether the first line holds names. Guessed: it does unless it begins with the name of an object.
@@ -267,11 +265,9 @@ def load_relation(
         library with the Arrow stream protocol; a graph is one of networkx, igraph or graph-tool. A list, or any
         iterable, holds pairs of labels, or triples of two labels and a value. Numbers of an array are 1 for a link, 0
         for none and NaN (or masked) where the link is unknown; others need a threshold.
-    filename : str, optional
-        The name the user knows the source by.
+    filename, name : str, optional
+        Names that the user knows the source and the relation by (default: the file's name).
     format : "auto", or the name of a format of relations
-    name : str, optional
-        Name of the relation (default: the file's name without extensions).
     row_column, column_column, value_column : str or int, optional
         Edge lists: which columns hold the row label, the column label and the value, by header name or by
         0-based position. None: guessed; it is an error where a column holds long texts and neither side is chosen.
@@ -305,18 +301,14 @@ def load_relation(
         those in the file are left out, and the report says how many.
     encoding : str, optional
         Default: UTF-8, or UTF-16 / UTF-32 when a byte order mark says so.
-    delimiter : str, optional
-        One character; guessed among tab ; | , and, for columns of numbers, space.
+    delimiter, header : optional
+        One character (guessed among tab ; | , and, for columns of numbers, space), and whether the first line holds
+        names.
     decimal : "." or ",", optional
         The decimal sign of values; the other sign may then be between thousands. Guessed unless a number may be two.
-    header : "auto" or bool
-        Whether the first line holds names.
-    sheet : str or int, optional
-        Of a workbook: the sheet, by name or by 0-based position (default: the visible one with most rows).
-    table, query : str, optional
-        Of a database: the name of the table, or a SELECT that only reads (default: its only table).
-    block_bytes : int
-        Bytes read at a time.
+    sheet, table, query : optional
+        Of a workbook the sheet, by name or by 0-based position (default: the visible one with most rows). Of a database
+        the name of the table, or a SELECT that only reads (default: its only table).
 
     Raises
     ------

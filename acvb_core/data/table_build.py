@@ -271,12 +271,8 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
     ----------
     source : path, bytes, file object, array (masked or sparse too), frame or AnnData
         An index of pandas that is more than a numbering names the rows. Of an AnnData, `X` holds the cells.
-    filename : str, optional
-        The name the user knows the source by.
-    name : str, optional
-        Name of the table (default: the file's name without extensions).
-    header : bool or "auto", optional
-        Whether the first line holds names. None or "auto": guessed.
+    filename, name : str, optional
+        Names that the user knows the source and the table by (default: the file's name).
     row_labels : str, int or False, optional
         The column of the rows' names, by header name or 0-based position. None: the first column if it is text or
         its heading is blank (or "id", "name", …), and no two are the same. False: rows have no names.
@@ -294,15 +290,15 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
         Columns that are no part of the table; at most 50 of them are kept in `Table.metadata`.
     constants : "refuse" or "leave-out"
         What becomes of columns without two different values.
-    standardise : bool
-        Methods work on columns of mean 0 and standard deviation 1.
     image : "8x8" or (8, 8), optional
         The columns are the pixels of pictures of this height and width, row by row. Constant pixels that are left
         out are their background.
     decimal : "." or ",", optional
         Guessed from the first lines, as is the sign between thousands (1.234,5; 1 234,5; 1'234.5). Alone, 1.234 is
         a number with a point, and 1,234 needs this option. With it, the other sign may be between thousands.
-    encoding, delimiter, sheet, table, query, block_bytes : optional
+    standardise : bool
+        Methods work on columns of mean 0 and standard deviation 1.
+    encoding, delimiter, header, sheet, table, query : optional
         As in `load_relation`.
 
     Raises

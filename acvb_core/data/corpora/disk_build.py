@@ -405,7 +405,7 @@ def read_to_disk(
         As in `load_corpus`. Lists and matrices are turned into counts in memory before they are written.
     folder : path
         Where the corpus is to be. Must not exist, or be empty.
-    filename, name, vocabulary, tokeniser
+    filename, name, vocabulary, tokeniser, **options
         As in `load_corpus`.
     broken : "refuse" or "skip"
         What happens to a line that cannot be read: its fault is raised, or the line is left out and counted in the
@@ -414,12 +414,8 @@ def read_to_disk(
     progress : callable, optional
         Takes the share that is done (reading is nine tenths of it), a few times a second at most, and 1.0 before the
         folder appears; what it raises ends the reading.
-    keep_texts : bool
-        Keep the texts with their counts.
-    shard_pairs : int
-        (document, word) pairs of a shard.
-    **options
-        How the file is read: as in `load_corpus`.
+    keep_texts, shard_pairs
+        Whether texts are kept with their counts, and the (document, word) pairs of a shard.
 
     Raises
     ------
@@ -501,10 +497,8 @@ def write_disk_corpus(
         Must not exist, or be empty.
     vocabulary : sequence of str, optional
         Needed for arrays. Corpora: default, the words in order of appearance.
-    name : str, optional
-        Default: that of the first corpus.
-    tokeniser : Tokeniser, optional
-        Default: that of the first corpus.
+    name, tokeniser : optional
+        Default: those of the first corpus.
     shard_pairs : int
         (document, word) pairs of a shard.
 

@@ -9,7 +9,6 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.build import (
     DocumentBatch,
     Texts,
@@ -18,7 +17,7 @@ from acvb_core.data.corpora.build import (
     join_texts,
     read_documents,
 )
-from acvb_core.data.corpora.readers import read_entries
+from acvb_core.data.corpora.readers import read_entries, require_texts
 from acvb_core.data.corpora.reading import Reading
 from acvb_core.data.corpora.schema import (
     CorpusOptions,
@@ -152,21 +151,12 @@ def estimate(
 
 
 def head_texts(
-    source: FileLike,
-    schema: Schema | None = None,
-    *,
-    filename: str | None = None,
-    **options: Unpack[CorpusOptions],
-) -> Texts:
-    """Return the texts that a file begins with, some megabytes of them: to try how they are cut.
-
-    The arguments are those of `estimate`; a file of counts, or a head that cannot be read, is a DataError.
-    """
+    source: FileLike, schema: Schema | None = None, *, filename: str | None = None, **options: Unpack[CorpusOptions]
+) -> Texts:  # fmt: skip
+    """Return the texts that a file begins with, some megabytes of them, to try how they are cut (as `estimate`)."""
     with open_corpus_source(source, filename, options, patient=True) as opened:
         schema = schema or inspect_source(opened, options)
-        if not schema.has_texts:
-            what = f"this is read as {schema.format}, which holds counts and no texts"
-            raise DataError(what, source=opened.name, remedy="Say which format it is.")
+        require_texts(schema)
         return join_texts(_Head(opened, schema, options).batches, opened.stem, schema, [])
 
 

@@ -260,9 +260,7 @@ def read_texts(
     """Read the texts of a file once; `corpus_of_texts` cuts them as often as the tokeniser changes."""
     with open_corpus_source(source, filename, options) as opened:
         schema = inspect_source(opened, options)
-        if not schema.has_texts:
-            what = f"this is read as {schema.format}, which holds counts and no texts"
-            raise DataError(what, source=opened.name, remedy="Use load_corpus, or say which format it is.")
+        require_texts(schema)
         return _texts_of(opened, schema, options, name)
 
 
@@ -288,17 +286,14 @@ def load_corpus(
         a list, column or iterator of texts, of lists of words or of lists of (word number, count), as gensim has them;
         a matrix of counts, documents by words; a `datasets.Dataset`. The index of a pandas column or frame names the
         documents unless it counts from 0. None, NaN and NA are empty documents.
-    filename : str, optional
-        The name the user knows the source by.
-    name : str, optional
-        Name of the corpus (default: the file's name without extensions).
+    filename, name : str, optional
+        Names that the user knows the source and the corpus by (default: the file's name).
     vocabulary : path, bytes or binary file object, list, mapping of words to numbers or back, …, optional
         All words, by number: a file has one on each line; a dictionary of gensim or a vectoriser of scikit-learn knows
         them. The words that numbers mean, or all that may occur, in this order.
     tokeniser : Tokeniser or callable, optional
         How texts are cut into words (default: `Tokeniser()`). A callable takes a text and gives its words; it means
-        `Tokeniser(function=…)`. Of lists of words only such words are left out by default as stand in too few or
-        too many documents: `objects.LISTS_OF_WORDS`.
+        `Tokeniser(function=…)`. By default, lists of words lose only the words of too few or too many documents.
     format : "auto", "counts", "matrix", "docword", "ldac", "table", "lines" or "zip"
         Counts: one document and word in each row. Matrix: a document in each row, a word in each column.
     text_column, name_column, label_column : str or int, optional
@@ -309,16 +304,8 @@ def load_corpus(
         `document_column` holds the names.
     text, document, word, count
         Short for text_column, document_column, word_column, count_column.
-    encoding : str, optional
-        Default: UTF-8, or UTF-16 / UTF-32 when a byte order mark says so.
-    delimiter : str, optional
-        One character; guessed among tab ; | and the comma.
-    decimal : "." or ",", optional
-        The decimal sign of counts; the other sign may then be between thousands. Guessed unless a number may be two.
-    header : "auto" or bool
-        Whether the first line holds names.
-    sheet, table, query : optional
-        As in `load_relation`: which part of a workbook or a database is read.
+    encoding, delimiter, decimal, header, sheet, table, query : optional
+        As in `load_relation`.
 
     Raises
     ------
@@ -352,6 +339,13 @@ def _texts_of(source: CorpusSource, schema: Schema, options: CorpusOptions, name
     facts: list[Fact] = []
     reading = Reading(source, schema, options.get("encoding"), whole=True)
     return join_texts(read_documents(reading, facts), name or source.stem, schema, facts)
+
+
+def require_texts(schema: Schema) -> None:
+    """Raise DataError for a file of counts where texts are wanted."""
+    if not schema.has_texts:
+        what = f"this is read as {schema.format}, which holds counts and no texts"
+        raise DataError(what, source=schema.filename, remedy="Use load_corpus, or say which format it is.")
 
 
 def check_arguments(schema: Schema, tokeniser: Tokeniser | None, vocabulary: FileLike | None) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from acvb_core.core.errors import DataError
 from acvb_core.data.corpora.schema import CorpusSource, TextFolder, list_first
 from acvb_core.data.corpus import MAX_COUNT
-from acvb_core.data.names import make_unique
+from acvb_core.data.names import make_unique, refuse_repeated
 from acvb_core.data.relation_schema import no_data_fault
 from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.schema import Schema
@@ -181,23 +181,10 @@ def read_vocabulary(given: FileLike | Any) -> Vocabulary:
         name = opened.name
         while words and not words[-1]:
             words.pop()
-    _check_words(words, lambda at: {"source": name, "line": at + 1})
+    refuse_repeated(words, "word", lambda at: {"source": name, "line": at + 1})
     if not words:
         raise DataError("the vocabulary is empty", source=name, remedy="Give one word on each line.")
     return Vocabulary(words, name)
-
-
-def _check_words(words: Sequence[str], place: Callable[[int], dict[str, Any]]) -> None:
-    """Refuse a blank word and one that occurs twice; `place` gives the source, line and column of a word."""
-    seen: dict[str, int] = {}
-    for at, word in enumerate(words):
-        if not word:
-            raise DataError("a word is blank", **place(at), remedy="Give every word, each once.")
-        if seen.setdefault(word, at) != at:
-            first = place(seen[word])
-            where = f"in column {first['column']:,}" if "column" in first else f"on line {first['line']:,}"
-            what = f"this word is already {where}"
-            raise DataError(what, **place(at), value=word, remedy="Give every word once.")
 
 
 def is_object(source: Any) -> bool:
@@ -454,7 +441,8 @@ def _match_words(
         return words, numbers
     titles = [schema.column_names[at] for at in places]
     line = schema.title_lines + 1
-    _check_words(titles, lambda at: {"source": reading.name, "line": line, "column": places[at] + 1})
+    place = {"source": reading.name, "line": line}
+    refuse_repeated(titles, "word", lambda at: {**place, "column": places[at] + 1})
     if vocabulary is None:
         return titles, numbers
     index = {word: number for number, word in enumerate(vocabulary.words)}
