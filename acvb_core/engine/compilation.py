@@ -79,9 +79,8 @@ def compile_method(
 
 
 def _choices_of(row: MethodSpec, values: Values) -> Values:
-    return {
-        p.name: values[p.name] for p in row.parameters if p.name in values and (p.kind == "bool" or p.choices)
-    }
+    chosen = [one.name for one in row.parameters if one.kind == "bool" or one.choices]
+    return {name: values[name] for name in chosen if name in values}
 
 
 def _make_ready(
@@ -92,10 +91,7 @@ def _make_ready(
     announce: Callable[[], object],
     shared: bool,
 ) -> None:
-    """Read what a method needs from the cache on disk; where something is missing, compile it, one method at a time.
-
-    Of several methods that start together, the first is ready as soon as it can be.
-    """
+    """Read what a method needs from the cache on disk; if something is missing, compile it, one method at a time."""
     with one_thread():
         try:
             with refuse_to_compile():

@@ -157,9 +157,8 @@ class JobSnapshot(JobState, RunState):
     @cached_property
     def reason(self) -> str:
         """The rule that ended a converged run, in words; "" for other runs (`explain_convergence`)."""
-        return (
-            "" if self.snapshot is None else explain_convergence(self.prepared, self.history, self.snapshot)
-        )
+        last = self.snapshot
+        return "" if last is None else explain_convergence(self.prepared, self.history, last)
 
     @property
     def _most_sweeps_left(self) -> float:
@@ -198,12 +197,10 @@ class Job(BackgroundTask[JobSnapshot]):
         self._now = None if isinstance(run, RunOutline) else JobSnapshot.begin(run)
         super().__init__(self._now, executor, job_id=job_id, owner=owner)
         if isinstance(run, RunOutline):
-            self._listed = run
-            self.label = RunLabel(name_run(run.asked, run.row))
+            self._listed, self.label = run, RunLabel(name_run(run.asked, run.row))
             self._ended.set()
         else:
-            self._asked = run
-            self.label = RunLabel(run.label)
+            self._asked, self.label = run, RunLabel(run.label)
 
     @property
     def outline(self) -> RunOutline:
@@ -376,10 +373,6 @@ class Job(BackgroundTask[JobSnapshot]):
             raise ValueError("the job has no result: it still runs, failed, or stopped before one sweep")
         return Result(seen.run, self.label.name)
 
-    def publish_update(self, state: RunState) -> None:
-        """Show a run, or the race of its restarts, as it is after a sweep."""
-        self._publish(Status.RUNNING, **vars(state.release()))
-
     def _do(self) -> None:
         now = self._state
         begins = now.snapshot is None
@@ -393,6 +386,6 @@ class Job(BackgroundTask[JobSnapshot]):
         for state in self._executor.compute(
             now.run, self, lambda on: self._publish(Status.COMPILING if on else ready)
         ):
-            self.publish_update(state)
+            self._publish(Status.RUNNING, **vars(state.release()))
             if state.last.verdict is None:
                 self.observer.on_state(state)

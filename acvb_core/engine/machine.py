@@ -54,12 +54,8 @@ def refuse_too_large(needed: int, model: ModelSpec, method: MethodSpec) -> None:
     if free is None or needed <= free:
         return
     fewer = " or ".join(dict.fromkeys(model.domains.values()))
-    streams = (
-        []
-        if method.streams
-        else [row.name for row in methods_of(model.name) if row.streams and not row.averaged]
-    )
-    least = f" ({', '.join(streams)} need least)" if streams else ""
+    streams = ", ".join(row.name for row in methods_of(model.name) if row.streams and not row.averaged)
+    least = f" ({streams} need least)" if streams and not method.streams else ""
     raise ParameterError(
         f"{method.label} needs about {needed / 2**30:,.3g} GB of memory, and {free / 2**30:,.3g} GB is free. "
         f"Choose fewer {fewer}, fewer restarts or another method{least}. To start it all the same, turn this check off "
@@ -68,17 +64,13 @@ def refuse_too_large(needed: int, model: ModelSpec, method: MethodSpec) -> None:
 
 
 def _system_memory() -> int | None:
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass  # not Linux
-    try:
+    with suppress(OSError), open("/proc/meminfo", encoding="ascii") as lines:  # Linux
+        for line in lines:
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    with suppress(AttributeError, OSError, ValueError):
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None
+    return None
 
 
 def _container_memory(
@@ -103,15 +95,10 @@ def _container_memory(
         for group in (folder, *folder.parents):
             if not group.is_relative_to(top):
                 break
-            try:
+            with suppress(OSError, ValueError, KeyError):  # no limit is "max"
                 facts = dict(line.split() for line in (group / "memory.stat").read_text("ascii").splitlines())
-                left.append(
-                    int((group / limit).read_text("ascii"))  # "max" where there is no limit
-                    - int((group / used).read_text("ascii"))
-                    + int(facts[cached])
-                )
-            except (OSError, ValueError, KeyError):
-                continue
+                most, now = (int((group / name).read_text("ascii")) for name in (limit, used))
+                left.append(most - now + int(facts[cached]))
     return min(left, default=None)
 
 

@@ -291,25 +291,17 @@ class Result:
     def labels(self, name: str) -> np.ndarray:
         """Return the most probable cluster of each object, by the numbers of the tables, files and pages: from 1.
 
-        Parameters
-        ----------
-        name : str
-            "rows" or "cols"; for LDA "documents" (the topic most of a document's words are of; 0: it has no words) or
-            "words".
-
-        Raises
-        ------
-        ParameterError
-            There are no such labels; objects of a model that may have several features at once, or none, have none.
+        `name`: "rows" or "cols"; for LDA "documents" (the topic of most of a document's words; 0: it has no words) or
+          "words".
+        Raises ParameterError: there are no such labels; objects that may have several features at once have none.
         """
         if not self.prepared.model_row.clusterings:
             raise ParameterError(
                 f"model {self.prepared.spec.model!r} puts its objects into no clusters, so they have no labels; see "
                 f"its tables: {', '.join(self.tables)}."
             )
-        ready = [
-            one for one, axes in self.posterior.axes.items() if len(axes) == 2 and axes[0] is None and axes[1]
-        ]
+        axes = self.posterior.axes.items()
+        ready = [one for one, of in axes if len(of) == 2 and of[0] is None and of[1]]
         if name not in ready:
             raise ParameterError(f"no {name!r} have labels here; {' and '.join(ready)} have.")
         labels = self.posterior.labels(name) + 1
@@ -319,34 +311,19 @@ class Result:
     def transform(self, given: Any) -> pd.DataFrame:
         """Return the topic shares of documents that were not fitted (LDA): document, tokens, unknown, topic_1 …
 
-        Parameters
-        ----------
-        given : Corpus or sequence of str
-            Over any vocabulary; texts are cut as those that were fitted.
-
-        Raises
-        ------
-        ParameterError
-            The model has no topics, or texts are given and it is not known how to cut them.
+        `given`: a Corpus over any vocabulary, or texts, which are tokenised as those that were fitted.
+        Raises ParameterError: the model has no topics, or texts are given and their tokeniser is not known.
         """
         return self._topic_function("transform")(self.posterior, given)
 
     def completion(self, given: Any, observed: float = 0.8, seed: int = 0) -> Any:
         """Return how well the topics predict the rest of documents when a share of their tokens is seen (LDA).
 
-        Parameters
-        ----------
-        given : Corpus or sequence of str
-            Documents that were not fitted.
-        observed : float
-            Share of each document's tokens that is seen.
-        seed : int
-            Of the choice of these tokens.
+        The answer has log_likelihood (nats a token), perplexity, tokens and documents.
 
-        Returns
-        -------
-        Completion
-            log_likelihood (nats a token), perplexity, tokens, documents.
+        `given`: documents that were not fitted, as for `transform`.
+        `observed`: share of each document's tokens that is seen.
+        `seed`: of the choice of these tokens.
         """
         return self._topic_function("completion")(self.posterior, given, observed, seed)
 
@@ -359,26 +336,15 @@ class Result:
     def reconstruction(self, row: int | str) -> pd.DataFrame:
         """Return how the features add up to an object (latent features), in the units of the columns.
 
-        Parameters
-        ----------
-        row : int or str
-            The object: its position from 0, or its name.
+        One row a column: column, value (NaN if missing), baseline, feature_1 … (what each feature adds), total,
+        residual.
 
-        Returns
-        -------
-        DataFrame, one row a column
-            column, value (NaN where missing), baseline, feature_1 … (what each feature adds), total, residual.
-
-        Raises
-        ------
-        ParameterError
-            There is no such object, or the model has no features.
+        `row`: the object's position from 0, or its name.
+        Raises ParameterError: there is no such object, or the model has no features.
         """
-        reconstruct = getattr(self.prepared.model, "reconstruction", None)
+        reconstruct, model = getattr(self.prepared.model, "reconstruction", None), self.prepared.spec.model
         if reconstruct is None:
-            raise ParameterError(
-                f"model {self.prepared.spec.model!r} has no features that make up an object."
-            )
+            raise ParameterError(f"model {model!r} has no features that make up an object.")
         frame: pd.DataFrame = reconstruct(self.posterior, row).table(self.prepared.data)
         return frame
 
@@ -438,8 +404,5 @@ class Result:
 def _known_scores(heldout: Any) -> dict[str, float]:
     """Return the held-out scores by name, those of averaged predictions and of a baseline only if known."""
     scores: dict[str, float] = heldout._asdict()
-    return {
-        name: value
-        for name, value in scores.items()
-        if not (name.startswith(("averaged_", "means_")) and np.isnan(value))
-    }
+    optional = {name for name in scores if name.startswith(("averaged_", "means_"))}
+    return {name: value for name, value in scores.items() if name not in optional or not np.isnan(value)}

@@ -108,8 +108,7 @@ def share_done(prepared: PreparedRun, history: History, max_sweeps: int) -> floa
     Half way is half way on a logarithmic scale, from the first change to the tolerance; or half of the sweeps, where
     these run out first or nothing is compared with a tolerance.
     """
-    sweeps = len(history) and float(history.column("sweep")[-1])
-    share = sweeps / max_sweeps if max_sweeps else 0.0
+    share = float(history.column("sweep")[-1]) / max_sweeps if len(history) and max_sweeps else 0.0
     progress, tolerance = read_progress(prepared, history), prepared.spec.values.get("tol")
     if progress is not None and len(progress.change) and tolerance and progress.first > tolerance:
         way = np.log(progress.first / progress.change[-3:].min()) / np.log(progress.first / tolerance)
@@ -128,10 +127,9 @@ def estimate_sweeps_left(prepared: PreparedRun, history: History, most: float) -
     if progress is None or not tolerance:
         return most
     if prepared.row.monitored == "mean_change":
+        has_mean = len(progress.at)
         left = (
-            _follow_mean(progress, tolerance)
-            if len(progress.at)
-            else _follow_burn_in(prepared, history, tolerance)
+            _follow_mean(progress, tolerance) if has_mean else _follow_burn_in(prepared, history, tolerance)
         )
     else:
         left = _follow_factor(progress, tolerance)

@@ -85,11 +85,16 @@ class DaskWorkers:
             for address, there in answers.items()
             if not isinstance(there, OSError)
         }
-        # Of one that is silent nothing is known before it says that it has a run.
-        return [
-            _describe(address, about, self.versions.get(address, describe_process()))
-            for address, about in sorted(known.items())
-        ]
+        missing = "It does not have acvb_core, or a version that cannot be asked. Install it there."
+        found = []
+        for address, about in sorted(known.items()):
+            # Nothing is known of a silent one before it says that it has a run.
+            versions = self.versions.get(address, describe_process())
+            refusal = missing if versions is None else refuse_versions(versions)
+            differences = () if versions is None else tuple(list_differences(versions))
+            cores, memory = int(about["nthreads"]), int(about["memory_limit"] or 0)
+            found.append(DaskWorker(address, cores, memory, refusal, differences))
+        return found
 
     def ask_scheduler(self) -> dict[str, Any]:
         """Return what the scheduler knows of its workers, by address; nothing without a connection.
@@ -102,17 +107,6 @@ class DaskWorkers:
             return {}
         answer = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=SILENCE)
         return dict(answer["workers"])
-
-
-def _describe(address: str, about: dict[str, Any], versions: dict[str, str] | None) -> DaskWorker:
-    missing = "It does not have acvb_core, or a version that cannot be asked. Install it there."
-    return DaskWorker(
-        address=address,
-        cores=int(about["nthreads"]),
-        memory=int(about["memory_limit"] or 0),
-        refusal=missing if versions is None else refuse_versions(versions),
-        differences=() if versions is None else tuple(list_differences(versions)),
-    )
 
 
 class ActorStarter:
@@ -179,7 +173,7 @@ class Actor:
             OSError,
             RuntimeError,
             CancelledError,
-        ) as problem:  # of Dask; what the host raises is its answer
+        ) as problem:  # of Dask: what the host raises is its answer
             raise WorkerLostError(f"Worker {self.address} was lost.") from problem
         return fault, answer
 

@@ -22,11 +22,9 @@ class Shard(Protocol):
 
     def save(self) -> Mapping[str, NDArray[Any]]:
         """Return the state as arrays; what follows from the data is left out."""
-        ...
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Continue from what `save` gave."""
-        ...
 
 
 #: Makes a shard from the data; sent to another process, it is pickled.
@@ -45,7 +43,6 @@ class Worker(Protocol):
 
         Raises WorkerLostError: the worker is gone.
         """
-        ...
 
 
 #: Starts a worker without shards; where one is given, in its place, for it is gone.

@@ -23,11 +23,11 @@ class Place:
 
     workers: int = 0  #: 0: one for each processor, as far as there are shards
     start_worker: StartWorker = start_here
-    #: Sweeps between two savings of the states; 0 never saves: once a step has changed the shards, the loss of a worker
-    #: is the end of the run.
+    #: Sweeps between two savings of the states, from which those of a lost worker continue; 0 never saves: once a step
+    #: has changed the shards, the loss of a worker ends the run.
     save_every: int = 0
-    #: Where the states are saved; other machines must see it too. None: in a temporary one. Where it is full or cannot
-    #: be reached, a warning says so, and the steps are remembered from the last saving on.
+    #: Folder of the saved states, which all machines must see; None: a temporary one. If it is full or cannot be
+    #: reached, a warning says so, and the steps since the last saving are remembered.
     folder: str | Path | None = None
     is_here: bool = True  #: the shards are held in the memory of this machine
 
@@ -71,25 +71,13 @@ def shard_workers(
 ) -> Iterator[None]:
     """Have the shards of runs that begin inside held by other workers.
 
-    The result of a run depends on its number of shards alone, never on the workers.
+    The result of a run depends on its number of shards alone, never on the workers. Threads are not lost, and save
+    nothing.
 
-    Parameters
-    ----------
-    workers : int
-        How many; 0 for one a processor, or for all that the client has.
-    client : distributed.Client, optional
-        Workers of a Dask cluster in place of threads. One that is lost is replaced.
-    save_every : int
-        Sweeps between two savings of the shards' states, from which those of a lost worker continue; 0: not saved, and
-        the loss of a worker ends the run. Threads are not lost, and save nothing.
-    folder : path, optional
-        Where the states are saved; all machines must see it. By default a temporary folder of this machine. Where it
-        is full, a warning says so and the run continues.
-
-    Raises
-    ------
-    ParameterError
-        A number is negative.
+    `workers`: how many; 0 for one a processor, or for all that the client has.
+    `client`: of a Dask cluster, whose workers take the place of threads. One that is lost is replaced.
+    `save_every`, `folder`: as for `Place`; by default a temporary folder of this machine.
+    Raises ParameterError: a number is negative.
     """
     if min(workers, save_every) < 0:
         raise ParameterError("workers and save_every must be at least 0.")

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acvb_core.core.parallel import count_threads, use_threads
+from acvb_core.core import parallel
+from acvb_core.core.parallel import use_threads
 from acvb_core.shards.group import ShardGroup
 from acvb_core.shards.host import start_here
 from acvb_core.shards.place import Place
@@ -37,7 +38,7 @@ class Diary:
         return self.multiply(3.0)
 
     def count_threads(self) -> int:
-        return count_threads()
+        return parallel._limit()
 
     def fail(self) -> None:
         raise ValueError("no such thing")
@@ -119,5 +120,5 @@ def test_each_shard_has_one_thread() -> None:
     with use_threads(4):
         group = ShardGroup([partial(Diary, 0), partial(Diary, 1)], Place(2, start_here))
         assert group.ask("count_threads") == [1, 1]
-        assert count_threads() == 4
+        assert parallel._limit() == 4
     group.close()
