@@ -137,6 +137,14 @@ def test_automatic_burn_in_ends_when_settled() -> None:
     assert scripted_means(calm, 0)[1].samples == 1
 
 
+def test_automatic_burn_in_ends_at_its_cap_if_moves_are_over() -> None:
+    scripts = moving(2 * BURN_IN_TOLERANCE)
+    samples = [state.samples for state in scripted_means(scripts, 0)]
+    assert samples == [max(n - BURN_IN_CAP, 0) for n in range(len(scripts))]
+    not_stationary = [replace(script, not_stationary=True) for script in scripts]
+    assert not any(state.samples for state in scripted_means(not_stationary, 0))
+
+
 @for_each("factor, begin", [(0.5, 16), (0.7, 28), (0.76, 5)])
 def test_automatic_burn_in_of_a_mean_that_can_begin_again_ends_where_nothing_settles(
     factor: float, begin: int

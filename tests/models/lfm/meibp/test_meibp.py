@@ -21,6 +21,7 @@ from acvb_core.models.lfm.meibp import (
     log_prior,
     lower_bound,
     moments,
+    overlaps,
     value,
 )
 from tests.loops import for_each
@@ -131,23 +132,12 @@ def test_missing_cells_are_left_out_of_the_bound() -> None:
     assert lower_bound(cells, state, MOST) == pytest.approx(total, rel=1e-12)
 
 
-@for_each("missing", [0.0, 0.4])
-def test_choice_for_one_object_against_the_bound_of_every_set(missing: float) -> None:
-    best = 0
-    for seed in range(40):
-        cells, state = random_case(6, 5, 4, seed, missing)
-        x = cells.values[1:3].sum(axis=0, keepdims=True) + state.bias  # one that features can explain
-        cells = StandardisedTable(x, cells.observed[:1] if missing else None, np.ones(5))
-        state = replace(state, z=state.z[:1])
-
-        def bound_without_divergence(one: Meibp, cells: StandardisedTable = cells) -> float:
-            return lower_bound(cells, one, MOST) + divergence(one.parent, one.spread, one.prior)
-
-        every = [bound_without_divergence(replace(state, z=z[None])) for z in subsets(4)]
-        reached = bound_without_divergence(choose_all(cells, state, MOST)[0])
-        assert reached >= min(every) + (max(every) - min(every)) / 3.0
-        best += reached > max(every) - 1e-9
-    assert best >= 32
+def test_features_overlap_in_known_cells_only() -> None:
+    rng = np.random.default_rng(0)
+    weights, known, precision = rng.random((3, 5)), np.array([1.0, 0, 1, 1, 0]), rng.random(5)
+    found = np.empty((3, 3))
+    overlaps(weights, known, precision, found)
+    np.testing.assert_allclose(found, (weights * known * precision) @ weights.T)
 
 
 @for_each("seed", range(6))
