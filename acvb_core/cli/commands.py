@@ -12,12 +12,7 @@ from typing import Any
 import acvb_core
 from acvb_core import registry
 from acvb_core.cli.cluster import open_executor
-from acvb_core.cli.output import (
-    comparison_json,
-    comparison_text,
-    result_json,
-    result_text,
-)
+from acvb_core.cli.output import comparison_json, comparison_text, result_json, result_text
 from acvb_core.cli.progress import ProgressLine, stop_on_signal
 from acvb_core.cli.settings import typed_settings
 from acvb_core.cli.source import Source, choose_models, load
@@ -61,19 +56,9 @@ def fit(arguments: argparse.Namespace) -> int:
         lines.append(f"Continued the run that was interrupted after {plural(resume.last.sweep, 'sweep')}.")
     progress = ProgressLine(sys.stderr, quiet=arguments.quiet)
     try:
-        with (
-            open_executor(arguments) as executor,
-            stop_on_signal() as poll,
-            progress.keep_telling(),
-        ):
-            result = fitting.solve(
-                prepared,
-                progress,
-                poll,
-                resume=resume,
-                keep=None if unfinished is None else unfinished.keep,
-                executor=executor,
-            )
+        with open_executor(arguments) as executor, stop_on_signal() as poll, progress.keep_telling():
+            keep = None if unfinished is None else unfinished.keep
+            result = fitting.solve(prepared, progress, poll, resume=resume, keep=keep, executor=executor)
     except StopRun:
         return report_nothing()
     removed = [] if out is None else write(result, arguments, out)
@@ -105,11 +90,7 @@ def compare(arguments: argparse.Namespace) -> int:
     planned = len(methods) * len(arguments.seeds)
     progress = ProgressLine(sys.stderr, planned, quiet=arguments.quiet)
     try:
-        with (
-            open_executor(arguments) as executor,
-            stop_on_signal() as poll,
-            progress.keep_telling(),
-        ):
+        with open_executor(arguments) as executor, stop_on_signal() as poll, progress.keep_telling():
             comparison = fitting.compare(
                 source.data,
                 methods,

@@ -16,18 +16,12 @@ def methods(arguments: argparse.Namespace) -> int:
     from acvb_core.registry import METHODS, MODELS, methods_of
 
     if arguments.json:
+        fields = ("label", "summary", "reference", "streams")
         rows = [
-            {
-                "model": row.model,
-                "method": row.name,
-                "label": row.label,
-                "ends": row.describe_convergence(),
-                "summary": row.summary,
-                "reference": row.reference,
-                "streams": row.streams,
-                "tuned": [asdict(range_) for range_ in row.tuned],
-                "parameters": [{**asdict(p), "flag": p.flag} for p in row.parameters],
-            }
+            {"model": row.model, "method": row.name, "ends": row.describe_convergence()}
+            | {field: getattr(row, field) for field in fields}
+            | {"tuned": [asdict(one) for one in row.tuned]}
+            | {"parameters": [{**asdict(p), "flag": p.flag} for p in row.parameters]}
             for row in METHODS
         ]
         sys.stdout.write(json.dumps({"methods": rows}) + "\n")
@@ -53,16 +47,13 @@ def methods_markdown() -> str:
 
     parts = []
     for model in MODELS:
-        lines = [
-            f"**{model.label}** (`{model.name}`), for {model.data}:\n",
-            "| method | a run ends by | what it is | source |",
-            "|---|---|---|---|",
-        ]
-        lines += [
-            f"| `{row.name}` | {row.describe_convergence()} | {row.summary} | {row.reference} |"
+        rows = [
+            (f"`{row.name}`", row.describe_convergence(), row.summary, row.reference)
             for row in methods_of(model.name)
         ]
-        parts.append("\n".join(lines) + f"\n{_streaming(model.name, '`')}")
+        lines = _markdown(("method", "a run ends by", "what it is", "source"), rows)
+        title = f"**{model.label}** (`{model.name}`), for {model.data}:"
+        parts.append(f"{title}\n\n{lines}{_streaming(model.name, '`')}")
     return "\n".join(parts)
 
 
@@ -72,17 +63,20 @@ def papers_markdown() -> str:
 
     parts = []
     for model in MODELS:
-        lines = [
-            f"## {model.label} (`{model.name}`)\n",
-            "| method | as printed in | settings of the preset | the default, and why |",
-            "|---|---|---|---|",
-        ]
+        rows = []
         for row in methods_of(model.name):
             if row.paper is not None:
                 settings = ", ".join(f"`{name}={value!r}`" for name, value in row.paper.values.items())
-                lines.append(f"| `{row.name}` | {row.paper.source} | {settings} | {row.paper.otherwise} |")
-        parts.append("\n".join(lines) + "\n")
+                rows.append((f"`{row.name}`", row.paper.source, settings, row.paper.otherwise))
+        lines = _markdown(("method", "as printed in", "settings of the preset", "the default, and why"), rows)
+        parts.append(f"## {model.label} (`{model.name}`)\n\n{lines}")
     return "\n".join(parts)
+
+
+def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "".join(f"| {' | '.join(row)} |\n" for row in (head, *rows)).replace(
+        "\n", f"\n|{'---|' * len(head)}\n", 1
+    )
 
 
 def _streaming(model: str, mark: str = "") -> str:
@@ -104,18 +98,8 @@ def samples(arguments: argparse.Namespace) -> int:
     from acvb_core.samples.catalogue import SAMPLES
 
     if arguments.json:
-        rows = [
-            {
-                "name": name,
-                "title": sample.title,
-                "origin": sample.origin,
-                "licence": sample.licence,
-                "kind": sample.kind,
-                "model": sample.model,
-                "shape": list(sample.shape),
-            }
-            for name, sample in SAMPLES.items()
-        ]
+        fields = ("name", "title", "origin", "licence", "kind", "model", "shape")
+        rows = [{field: getattr(sample, field) for field in fields} for sample in SAMPLES.values()]
         sys.stdout.write(json.dumps({"samples": rows}) + "\n")
     else:
         lines = [

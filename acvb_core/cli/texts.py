@@ -10,11 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from acvb_core.cli.arguments import MODEL_FOR, reader_options, typed_options
-from acvb_core.cli.output import (
-    as_json,
-    data_text,
-    format_facts,
-)
+from acvb_core.cli.output import as_json, data_text, format_facts
 from acvb_core.cli.source import Source, holds_corpus, keep_file, load
 from acvb_core.core.errors import ParameterError, printable
 from acvb_core.data.corpus import Corpus

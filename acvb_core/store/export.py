@@ -32,14 +32,10 @@ if TYPE_CHECKING:
 # Spaces before the sign do not keep a spreadsheet from running it; some take the wide forms for the signs themselves.
 _FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r\n]")
 #: What LaTeX takes for its own, and how it is written.
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": "$<$",
-    ">": "$>$",
-}
-_LATEX |= {letter: f"\\{letter}" for letter in "&%$#_{}"}
+_LATEX = str.maketrans(
+    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$"}
+    | {letter: f"\\{letter}" for letter in "&%$#_{}"}
+)
 #: Above a table in LaTeX.
 _LATEX_NOTES = (
     "% p: t-test against the best over splits of one data set, corrected for the training data that splits share",
@@ -91,12 +87,8 @@ def latex_table(summary: pd.DataFrame) -> str:
         elif not (row["significant"] or pd.isna(row["p"])):
             mean += "$^*$"
         sd, p = ("--" if pd.isna(row[name]) else f"{row[name]:.3g}" for name in ("sd", "p"))
-        lines.append(rf"{_escape_latex(row['condition'])} & {row['n']} & {mean} & {sd} & {p} \\")
+        lines.append(rf"{row['condition'].translate(_LATEX)} & {row['n']} & {mean} & {sd} & {p} \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
-def _escape_latex(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
 def to_plain(value: Any) -> Any:
@@ -124,14 +116,6 @@ def run_dict(result: Result) -> dict[str, Any]:
     known = compare_known_labels(result).set_index("attribute").to_dict("index")
     facts = result.prepared.model_row.part("export").facts(result)
     return {"name": result.label} | result.to_dict() | facts | ({"known_labels": known} if known else {})
-
-
-def run_tables(result: Result) -> dict[str, pd.DataFrame]:
-    """Return the tables of a run by the name of their file: the model's own, and what is known of the objects."""
-    tables, known = dict(result.tables), compare_known_labels(result)
-    if len(known):
-        tables |= {"rows": add_known_labels(result), "agreement": known}
-    return tables
 
 
 def write_run(result: Result, folder: Path) -> list[Path]:
@@ -185,7 +169,10 @@ def write_run(result: Result, folder: Path) -> list[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     texts = {"run.json": run_json(result), "history.csv": csv_text(result.history)}
-    texts |= {f"{name}.csv": csv_text(table) for name, table in run_tables(result).items()}
+    tables, known = dict(result.tables), compare_known_labels(result)
+    if len(known):
+        tables |= {"rows": add_known_labels(result), "agreement": known}
+    texts |= {f"{name}.csv": csv_text(table) for name, table in tables.items()}
     if result.race is not None:
         texts["race.csv"] = csv_text(result.race)
     paths = []
@@ -213,13 +200,7 @@ def zip_runs(results: Mapping[str, Result]) -> bytes:
 
 def write_posterior(result: Result, file: Path | BinaryIO) -> None:
     """Write posterior.npz (see `write_run`)."""
-    np.savez_compressed(file, allow_pickle=False, **posterior_arrays(result))
-
-
-def posterior_arrays(result: Result) -> dict[str, Any]:
-    """Return the arrays of posterior.npz (see `write_run`)."""
-    arrays: dict[str, Any] = result.prepared.model_row.part("export").arrays(result)
-    return arrays
+    np.savez_compressed(file, allow_pickle=False, **result.prepared.model_row.part("export").arrays(result))
 
 
 def has_heading(*columns: str) -> Callable[[Path], bool]:

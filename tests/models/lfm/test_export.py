@@ -15,7 +15,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.table import Table
 from acvb_core.engine.fitting import fit
 from acvb_core.samples.planted_mixtures import block_images
-from acvb_core.store.export import posterior_arrays, write_run
+from acvb_core.store.export import write_run
 from acvb_core.store.snippet import python_snippet
 from tests.loops import for_each
 from tests.store.support import SMALL, WOMEN
@@ -68,7 +68,8 @@ def test_every_file_has_the_same_numbers_in_the_users_units(standardise: bool, t
 def test_the_spread_of_weights_is_kept_if_a_method_has_it() -> None:
     found = fit(a_table(), "vb", max_sweeps=5, k_max=6)
     variance = found.posterior["weight_variance"] * found.prepared.train.scale.sd**2
-    np.testing.assert_allclose(posterior_arrays(found)["weight_sd"] ** 2, variance, rtol=1e-12)
+    arrays = found.prepared.model_row.part("export").arrays(found)
+    np.testing.assert_allclose(arrays["weight_sd"] ** 2, variance, rtol=1e-12)
 
 
 def test_the_snippet_reads_a_file_as_it_was_read(tmp_path: Path) -> None:
