@@ -43,16 +43,6 @@ def test_addresses_that_cannot_be_served_are_refused(run: Run, arguments: list[s
     assert len(refusal.err.splitlines()) == 1
 
 
-def test_a_port_in_use_is_named(run: Run) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        refusal = run("app", "--port", port)
-    assert refusal.code == 2
-    assert f"port {port} is in use" in refusal.err
-
-
 def options(command: Sequence[str], name: str) -> list[str]:
     return [option.partition("=")[2] for option in command if option.startswith(f"--{name}=")]
 

@@ -17,7 +17,6 @@ import pytest
 import acvb_core
 from acvb_core.cli import progress
 from acvb_core.cli.progress import ProgressLine
-from acvb_core.engine.compilation import COMPILING
 from acvb_core.engine.history import SweepRecord
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.samples.planted_relations import planted_relation
@@ -164,21 +163,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(progress, "time", clock)
     return clock
-
-
-def test_compilation_is_reported_while_it_lasts(clock: Clock) -> None:
-    prepared, stream = prepare_run(RELATION, "cvb0"), io.StringIO()
-    watch = ProgressLine(stream)
-    watch.starting(prepared)
-    watch.compiling(prepared, True)
-    clock.now = 30.0
-    watch.tell_silence()
-    clock.now = 31.0
-    watch.compiling(prepared, False)
-    clock.now = 42.0
-    watch.tell_silence()
-    lines = [line.partition("  ")[2] for line in stream.getvalue().splitlines()]
-    assert lines == [COMPILING, f"{COMPILING}, 30 s so far", "the start of the run, 11 s so far"]
 
 
 def test_a_long_sweep_is_not_silent_and_the_end_is(clock: Clock) -> None:

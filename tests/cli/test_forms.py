@@ -83,15 +83,6 @@ def test_an_error_about_a_missing_part_names_the_flags(
     assert said in found.err
 
 
-@for_each("file", ["notes.parquet", "notes.xlsx", "notes.jsonl"])
-def test_long_texts_are_asked_about(run: Run, files: Path, file: str) -> None:
-    found = run("fit", files / file)
-    assert (found.code, found.out) == (2, "")
-    assert "--model lda (--text-column text)" in found.err
-    assert "(--row-column who) (--column-column text)" in found.err
-    assert run("fit", files / file, "--source", "who", "--target", "text", *SMALL).code == 0
-
-
 LDA = ("--model", "lda", "--max-sweeps", "2", "--max-share", "1")
 
 

@@ -16,7 +16,6 @@ from sklearn.metrics import adjusted_rand_score
 from tests.cli.support import Run
 from tests.loops import for_each
 
-BARS = "sample:bars"
 FEW = ("--k-rows", "6", "--quiet")
 GROUPS = 3
 #: Share of linked pairs from group to group: group 0 points at 1, 1 at 2, 2 at 0, not the other way. Either way
@@ -61,11 +60,9 @@ def planted(tmp_path: Path) -> Path:
     [
         ([], "network", "undirected", 156),
         (["--domains", "one"], "network", "undirected", 156),
-        (["--model", "irm", "--domains", "one"], "network", "undirected", 156),
         (["--same-nodes"], "network", "undirected", 156),
         (["--directed"], "network", "directed", 78),
         (["--model", "network", "--directed", "--self-links"], "network", "directed, self-links count", 78),
-        (["--undirected", "--no-self-links"], "network", "undirected", 156),
         (["--domains", "two"], "irm", None, 78),
         (["--model", "irm", "--domains", "two"], "irm", None, 78),
     ],

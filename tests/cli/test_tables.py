@@ -10,10 +10,7 @@ import pytest
 
 import acvb_core
 from acvb_core.samples.planted_mixtures import block_images
-from tests.cli.support import WOMEN, Run
-
-BLOCKS, FERTILITY = "sample:block_images", "sample:fertility"
-FEW = ("--k-max", 6, "--max-sweeps", 8)
+from tests.cli.support import Run
 
 
 @pytest.fixture
@@ -90,11 +87,3 @@ def test_a_table_end_to_end(run: Run, table: Path, tmp_path: Path) -> None:
     lines = [line for line in done.out.splitlines() if "%  p" in line]
     shares = [float(line.split("%")[0].split()[1]) for line in lines]
     assert shares == pytest.approx(list(100 * features["share"]), abs=0.051), "a line for each feature"
-
-
-def test_fab_is_the_default_method_of_tables(run: Run) -> None:
-    assert run("fit", BLOCKS, "--max-sweeps", 2, "--k-max", 3, "--json").json["method"] == "fab"
-    told = run("compare", BLOCKS, "--max-sweeps", 2, "--k-max", 3, "--json").json
-    assert [one["method"] for one in told["runs"]] == ["fab", "em", "vb"]
-    assert told["agreement"] == {"labels": ["FAB · K 3 · seed 0", "EM · K 3 · seed 0", "VB · K 3 · seed 0"]}
-    assert run("fit", WOMEN, "--max-sweeps", 2, "--json").json["method"] == "acvb0"

@@ -184,10 +184,8 @@ def test_a_run_on_counts_cannot_cut_texts(run: Run, talks: Path, tmp_path: Path)
         (["FOLDER", "sample:bars"], "bars: no word of these documents is one of the topics' words"),
         (["nowhere", "FILE"], "nowhere is not a folder. Give a folder that `acvb fit --model lda … --out` wrote"),
         (["FOLDER", "FILE", "--format", "edges"], "invalid choice: 'edges'"),
-        (["FOLDER", "FILE", "--min-documents", "1"], "unrecognized arguments: --min-documents 1"),
         (["FOLDER", "sample:bars", "--vocab", "x"], "leave --vocabulary out"),
         (["FOLDER", "FILE", "--format", "lines", "--out", "no/where.csv"], "no/where.csv: No such file"),
-        (["FOLDER"], "required: FILE"),
     ])  # fmt: skip
 def test_every_mistake_of_transform_is_one_line(
     run: Run, folder: Path, talks: Path, arguments: list[str], words: str
@@ -365,24 +363,6 @@ def test_training_continues_from_a_model(run: Run, long_talks: Path, tmp_path: P
         run("transform", tmp_path / "run" / "model.npz", new).out
         == run("transform", tmp_path / "run", new).out
     )
-
-
-def test_options_that_a_folder_does_not_allow_are_refused(run: Run, long_talks: Path, tmp_path: Path) -> None:
-    run("read", long_talks, tmp_path / "kept", "--quiet")
-    for more, words in (
-        (["--method", "cvb"], "talks is kept on disk: choose acvb0, cvb0, vb, sdm, scvb0, svb"),
-        (
-            ["--method", "sdm", "--stop-words", "none"],
-            "A corpus on disk is read as it is; leave --stop-words out",
-        ),
-        (["--method", "sdm", "--on-disk", "x"], "is a folder, which is on disk already; leave --on-disk out"),
-        (["--method", "sdm", "--heldout", "0.1"], "hold out whole documents"),
-    ):
-        refused = run("fit", tmp_path / "kept", *more)
-        assert (refused.code, refused.err.count("\n")) == (2, 1)
-        assert words in refused.err
-    assert "is a corpus on disk already" in run("read", tmp_path / "kept", tmp_path / "again").err
-    assert run("fit", tmp_path, "--method", "sdm").code == 2
 
 
 def test_tuning_finds_what_the_library_finds(run: Run, tmp_path: Path) -> None:

@@ -108,25 +108,6 @@ def test_a_newer_file_is_refused(tmp_path: Path) -> None:
         files.read_arrays(tmp_path / "new.npz", version=7)
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_debris(
-    store: RunStore, executor: Executor, women: Result, survey: Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.save("mine", "run", 0.0, women)
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np, "savez", full)
-    with pytest.raises(StoreError, match="cannot be written: No space left on device"):
-        store.save("mine", "run", 9.0, survey)
-    with pytest.raises(StoreError, match="No space left"):
-        store.save_dataset("mine", SURVEY, [], {})
-    assert store.load_dataset("mine") is None
-    assert sorted(path.name for path in store.folder.glob("*/*.part")) == []
-    assert len(list((store.folder / "relations").iterdir())) == 1
-    assert_same_result(women, store.load("run", executor).result())
-
-
 @for_each("job_id", ["../up", "a/b", "", "x" * 101, "a.npz", "nul\0"])
 def test_an_id_cannot_lead_out_of_the_folder(store: RunStore, women: Result, job_id: str) -> None:
     with pytest.raises(StoreError, match="no name of a run"):
@@ -364,13 +345,6 @@ def test_a_file_is_opened_again_only_after_it_has_changed(
     assert [job.id for job in book.jobs("mine")] == ["three"]
     assert [run.job_id for run in book.unreadable_runs("mine")] == ["one"]
     assert set(opened) == {changed}
-
-
-def test_a_data_row_that_cannot_be_read_is_a_clear_error(shelf: Shelf, tmp_path: Path) -> None:
-    folder = shelf.copy(tmp_path / "kept")
-    change(folder, "UPDATE datasets SET settings = '{'")
-    with pytest.raises(StoreError, match="Load the data again"):
-        RunStore(folder).load_dataset("mine")
 
 
 def test_an_unknown_run_is_an_error(store: RunStore, executor: Executor) -> None:

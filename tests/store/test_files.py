@@ -10,7 +10,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,17 +23,13 @@ from acvb_core.engine.result import Result
 from acvb_core.store import files, index
 from acvb_core.store.files import OUTPUT, StoreError, StoreLock
 from acvb_core.store.runs import RunStore
-from acvb_core.store.topic_names import TopicNames
-from tests.loops import for_each
 from tests.store.support import SURVEY, assert_same_result
 
 
-@for_each("what", ["arrays", "names"])
 def test_a_file_is_on_the_disk_before_it_takes_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a power cut the place must hold the old file or the whole new one."""
-    (tmp_path / "topic_names").mkdir()
     steps: list[tuple[str, int]] = []
     sync, replace = os.fsync, os.replace
 
@@ -49,10 +44,7 @@ def test_a_file_is_on_the_disk_before_it_takes_its_place(
 
     monkeypatch.setattr(os, "fsync", noted_sync)
     monkeypatch.setattr(os, "replace", noted_replace)
-    if what == "arrays":
-        files.write_arrays(tmp_path / "a.npz", {"numbers": np.arange(1000)}, version=1)
-    else:
-        TopicNames(tmp_path).rename("run", [[1, 2]], 1, "name")
+    files.write_arrays(tmp_path / "a.npz", {"numbers": np.arange(1000)}, version=1)
     size = steps[0][1]
     assert size > 0
     assert steps == [("file", size), ("replace", size), ("folder", 0)]
@@ -108,26 +100,6 @@ def test_a_folder_that_may_only_be_read_is_read(
     store.save("mine", "new", 2.0, survey)  # it may be written to again
     assert store.unwritable is None
     assert [run.job_id for run in RunStore(folder).runs("mine")] == ["run", "new"]
-
-
-def test_a_lock_is_waited_for_so_long_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    lock, held = files.LimitedLock("A run is being saved"), threading.Event()
-
-    def hold() -> None:
-        with lock, lock:
-            held.set()
-            over.wait(60)
-
-    over, holder = threading.Event(), threading.Thread(target=hold)
-    holder.start()
-    assert held.wait(60)
-    monkeypatch.setattr(files, "LONGEST_WAIT", 0.1)
-    with pytest.raises(StoreError, match="A run is being saved for more than 0 s"), lock:
-        pass
-    over.set()
-    holder.join()
-    with lock:
-        pass
 
 
 HOLD = """

@@ -12,16 +12,13 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import AcvbError
-from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Executor, Status
-from acvb_core.engine.fitting import fit
 from acvb_core.engine.history import History
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import CheckpointWriter, RunState, run
-from acvb_core.models.lda.trained import trained_topics
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
 from acvb_core.store.results import UnfinishedRun
@@ -253,32 +250,6 @@ def test_a_state_makes_only_what_a_state_has(tree: Any, fault: str) -> None:
 def test_objects_that_are_not_a_state_are_not_kept() -> None:
     with pytest.raises(TypeError, match="cannot be kept"):
         encode_state((1, threading.Lock()))
-
-
-def topics_run(method: str, values: dict[str, Any]) -> PreparedRun:
-    """A run that begins from topics of other texts, with words that its own do not have."""
-    rng = np.random.default_rng(5)
-    old = Corpus.build(rng.poisson(0.5, (40, 25)), vocabulary=[f"w{i}" for i in range(25)])
-    new = Corpus.build(rng.poisson(0.5, (30, 24)), vocabulary=[f"w{i}" for i in range(3, 27)])
-    begun = fit(old, "sdm", k=4, epochs=2.0)
-    return prepare_run(new, method, values, start=trained_topics(begun))
-
-
-def test_a_run_that_began_from_topics_continues_after_a_restart(tmp_path: Path) -> None:
-    whole = topics_run("sdm", {"epochs": 30.0, "window": 10})
-    begun = replace(whole, spec=replace(whole.spec, values=whole.spec.values | {"epochs": 10.0}))
-    book = JobManager(Executor(1), RunStore(tmp_path))
-    job = book.add("mine", begun)
-    assert job.wait(SECONDS)
-    assert book.close(SECONDS)
-    store = RunStore(tmp_path)
-    store.save("mine", "waiting", 1.0, whole)
-    waiting, ended = JobManager(Executor(1), store).jobs("mine")
-    waiting.continue_run()
-    ended.extend(whole.max_sweeps - begun.max_sweeps)
-    wanted = finish(Job(whole, Executor(1)).start())
-    assert finish(waiting) == wanted
-    assert finish(ended)[2:] == wanted[2:]
 
 
 def test_the_run_of_a_folder_is_not_taken_for_another(prepared: PreparedRun, tmp_path: Path) -> None:

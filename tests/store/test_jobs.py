@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun, RunLabel, prepare_run
 from acvb_core.engine.result import Result
-from acvb_core.store import runs as stored_runs
 from acvb_core.store.files import StoreError
 from acvb_core.store.index import LIST, open_connection
 from acvb_core.store.jobs import JobManager, UnreadableRunError
@@ -72,28 +70,6 @@ def test_a_removed_run_stops_and_is_not_saved(never_ending: PreparedRun, store: 
     assert saved(store) == []
 
 
-def test_a_run_removed_while_it_is_saved_is_gone(
-    relation: Relation, store: RunStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    go_on, save = threading.Event(), RunStore.save
-
-    def save_slowly(*arguments: Any, **options: Any) -> None:
-        if isinstance(arguments[-1], Result) and arguments[-1].verdict is not None:
-            assert go_on.wait(SECONDS)
-        save(*arguments, **options)
-
-    monkeypatch.setattr(RunStore, "save", save_slowly)
-    book = JobManager(Executor(2), store)
-    job = book.add("mine", short(relation))
-    assert job.wait(SECONDS)
-    remover = threading.Thread(target=book.remove, args=("mine", job.id))
-    remover.start()
-    go_on.set()
-    remover.join(SECONDS)
-    assert finished(book)
-    assert saved(store) == []
-
-
 def test_closing_stops_and_saves_running_runs(never_ending: PreparedRun, store: RunStore) -> None:
     book = JobManager(Executor(1), store)
     running, queued = book.add("mine", never_ending), book.add("mine", never_ending)
@@ -142,9 +118,6 @@ def test_the_log_says_where_the_program_failed_to_load_a_run(
     (told,) = book.unreadable_runs("mine")
     assert (told.job_id, told.why) == (job.id, "RuntimeError: a fault of the program's")
     assert "in fail" in capsys.readouterr().err
-    (tmp_path / "runs" / f"{job.id}.npz").write_bytes(b"no archive")
-    JobManager(Executor(2), RunStore(tmp_path)).unreadable_runs("mine")
-    assert not capsys.readouterr().err
 
 
 class FullDisk:
@@ -245,18 +218,6 @@ def age(store: RunStore, job_id: str = "run") -> None:
     os.utime(store.folder / "deleted" / f"{job_id}.npz", (moment, moment))
 
 
-def test_a_deleted_run_leaves_the_list_and_can_be_restored(
-    deleted: RunStore, executor: Executor, women: Result
-) -> None:
-    assert ids(deleted) == ids(RunStore(deleted.folder)) == ([], ["run"])
-    again = RunStore(deleted.folder)
-    assert again.take_from_trash("mine", "run")
-    assert ids(again) == (["run"], [])
-    assert_same_result(women, again.load("run", executor).result())
-    assert TopicNames(again.folder).names("run", WORDS) == (None, "a name")
-    assert again.take_from_trash("mine", "run"), "twice is no error"
-
-
 def test_only_its_workspace_changes_a_run(deleted: RunStore, executor: Executor, women: Result) -> None:
     deleted.save("mine", "other", 2.0, women)
     for change in (
@@ -282,21 +243,6 @@ def test_a_run_that_is_not_listed_still_has_its_owner(store: RunStore, women: Re
     with pytest.raises(StoreError, match="belongs to another workspace"):
         store.save("yours", "run", 1.0, women)
     assert store.take("yours", TakenRun("run", 1.0, women, RunLabel("x"), None)) != "run"
-
-
-def test_an_array_is_read_while_its_run_is_deleted(
-    store: RunStore, monkeypatch: pytest.MonkeyPatch, women: Result
-) -> None:
-    store.save("mine", "run", 1.0, women)
-    real = stored_runs.read_array
-
-    def read(*arguments: Any) -> Any:
-        monkeypatch.undo()
-        store.move_to_trash("mine", "run")
-        return real(*arguments)
-
-    monkeypatch.setattr(stored_runs, "read_array", read)
-    assert len(store.read_array("run", "history")) == len(women.history)
 
 
 def test_a_deleted_run_is_removed_after_a_day(deleted: RunStore) -> None:

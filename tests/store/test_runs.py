@@ -21,8 +21,6 @@ import acvb_core
 from acvb_core.data.relation import Relation
 from acvb_core.engine import history
 from acvb_core.engine.executor import Executor
-from acvb_core.engine.fitting import fit
-from acvb_core.engine.job import Status
 from acvb_core.engine.prepared import Binding, PreparedRun, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.store import results
@@ -43,25 +41,6 @@ from tests.store.support import (
 )
 
 
-@for_each("relation, method", [(WOMEN, "acvb0"), (SURVEY, "gibbs")])
-def test_a_run_comes_back_as_it_was(
-    store: RunStore, executor: Executor, method: str, relation: Relation
-) -> None:
-    values = SMALL | ({"burn_in": 2} if method == "gibbs" else {})
-    result = fit(relation, method, heldout=0.1, heldout_seed=5, seed=7, **values)
-    store.save("mine", "run-1", 12.5, result)
-    job = RunStore(store.folder).load("run-1", executor)
-    assert (job.id, job.created) == ("run-1", 12.5)
-    assert job.inspect().status is Status.FINISHED
-    assert_same_result(result, job.result())
-    again = job.prepared
-    assert again.heldout is not None
-    assert result.prepared.heldout is not None
-    assert np.array_equal(again.heldout.rows, result.prepared.heldout.rows)
-    assert np.array_equal(again.heldout.values, result.prepared.heldout.values)
-    assert again.train.fingerprint == result.prepared.train.fingerprint
-
-
 @for_each("shards", [0, 4])
 def test_a_run_with_a_setting_that_this_version_does_not_have_opens_and_says_so(
     store: RunStore, executor: Executor, women: Result, shards: int
@@ -73,16 +52,6 @@ def test_a_run_with_a_setting_that_this_version_does_not_have_opens_and_says_so(
         assert job.prepared.spec == job.outline.spec == prepared.spec
         lost = f"Computed with shards {shards}, which this version does not have"
         assert (job.prepared.note or "").startswith(lost) == bool(shards)
-
-
-def test_the_list_is_by_workspace_and_age(store: RunStore, women: Result) -> None:
-    for workspace, job_id, created in (("b", "late", 3.0), ("a", "else", 2.0), ("b", "early", 1.0)):
-        store.save(workspace, job_id, created, women)
-    listed = store.runs("b")
-    assert [(run.job_id, run.created) for run in listed] == [("early", 1.0), ("late", 3.0)]
-    assert listed[0].summary == women.summary()
-    assert listed[0].settings == women.prepared.spec.to_dict()
-    assert store.runs("nobody") == []
 
 
 def test_the_bytes_that_a_workspace_keeps_are_those_of_its_files(
@@ -134,26 +103,16 @@ def test_a_relation_is_stored_once_and_removed_with_its_last_user(store: RunStor
 
 
 def test_a_stored_run_is_opened_without_its_split_method_and_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: RunStore, women: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are built when something asks for them: a figure, or a longer run."""
-    store = RunStore(tmp_path)
-    jobs = JobManager(Executor(1), store)
-    prepared = prepare_run(WOMEN, "cvb0", {"k_rows": 3, "k_cols": 2, "max_sweeps": 5}, heldout=0.1)
-    job = jobs.add("mine", prepared)
-    assert job.wait(300)
-    assert jobs.close(300)
+    store.save("mine", "run", 1.0, women)
     built: list[str] = []
     find = Binding.find
-
-    def note(binding: Binding, name: str) -> Any:
-        built.append(name)
-        return find(binding, name)
-
-    monkeypatch.setattr(Binding, "find", note)
-    opened = store.load(job.id, Executor(1), "mine")
+    monkeypatch.setattr(Binding, "find", lambda this, name: built.append(name) or find(this, name))
+    opened = store.load("run", Executor(1), "mine")
     seen = opened.inspect()
-    assert (seen.verdict, seen.last.sweep) == (job.inspect().verdict, job.inspect().last.sweep)
+    assert (seen.verdict, seen.last.sweep) == (women.verdict, women.snapshot.sweep)
     assert len(seen.last.posterior.arrays)
     assert len(opened.history)
     assert not built
@@ -298,15 +257,3 @@ def test_finished_runs_keep_no_arrays_in_memory(tmp_path: Path, monkeypatch: pyt
     looked_at = [answer(job.result()) for job in book.jobs("mine")]
     assert looked_at == [answer(job.result()) for job in again.jobs("mine")]
     assert len(history._recent) <= 16
-
-
-def test_a_deleted_run_can_still_be_looked_at(tmp_path: Path) -> None:
-    book = JobManager(Executor(1), RunStore(tmp_path))
-    finish(book, some_runs(1))
-    (job,) = book.jobs("mine")
-    wanted = answer(job.result())
-    history._recent.clear()
-    book.remove("mine", job.id)
-    assert answer(job.result()) == wanted
-    book.restore("mine", job.id)
-    assert answer(book.jobs("mine")[0].result()) == wanted

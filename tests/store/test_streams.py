@@ -141,19 +141,6 @@ def test_a_changed_note_never_removes_anything_else(name: str, tmp_path: Path) -
     assert notes(store) == []
 
 
-def test_corpora_that_were_read_and_not_kept_are_removed_a_day_later(store: RunStore) -> None:
-    used, old, new = (store.new_stream_folder() for _ in range(3))
-    store.save_dataset("mine", kept(used), [], {})
-    for made in (old, new):
-        kept(made)
-    gc.collect()
-    long_ago = time.time() - 2 * 24 * 3600
-    for folder in (used, old):
-        os.utime(folder, (long_ago, long_ago))
-    RunStore(store.folder)
-    assert [folder.is_dir() for folder in (used, old, new)] == [True, False, True]
-
-
 def test_no_folder_is_removed_while_a_note_cannot_be_read(store: RunStore) -> None:
     """Written by a newer version, perhaps: it may tell of any of the folders."""
     folder = store.new_stream_folder()

@@ -78,20 +78,6 @@ def test_a_deleted_one_is_gone_with_its_data(store: RunStore, book: Book, done: 
     book.remove("mine", done.id)
 
 
-@for_each("content", ["{", "[]", "{}"])
-def test_an_experiment_without_an_owner_is_shown_to_nobody_and_stays(
-    store: RunStore, done: StudyJob[Experiment], content: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    (folder_of(store, done) / "about.json").write_text(content)
-    again = StudyStore(ExperimentFolder, Executor(1), store, "1")
-    for workspace in ("mine", "other"):
-        assert again.jobs(workspace) == []
-        assert again.unreadable(workspace) == {}
-        again.remove(workspace, done.id)
-    assert folder_of(store, done).exists()
-    assert done.id in caplog.text
-
-
 SECONDS = 300
 CORPUS = load_sample("bars").corpus
 RANGES = (Range("alpha", 0.01, 10.0, log=True), Range("beta", 0.001, 1.0, log=True))
@@ -201,15 +187,7 @@ def test_a_damaged_trial_is_named(broken: Home, tmp_path: Path, change: Any) -> 
 
 @for_each(
     "name, content",
-    [
-        ("search.json", b""),
-        ("search.json", b"[1]"),
-        ("search.json", b"[" * 100_000),
-        ("search.json", b"\xff"),
-        ("trials.jsonl", b"[" * 100_000 + b"\n"),
-        ("trials.jsonl", b"\x00\n"),
-        ("trials.jsonl", b"1\n"),
-    ],
+    [("search.json", b""), ("search.json", b"[" * 100_000), ("trials.jsonl", b"\x00\n")],
 )
 def test_a_damaged_file_is_named_and_the_search_can_be_deleted(
     broken: Home, tmp_path: Path, name: str, content: bytes
@@ -224,9 +202,7 @@ def test_a_damaged_file_is_named_and_the_search_can_be_deleted(
     again.book.remove("another", job_id)
     assert place.exists()
     again.book.remove("mine", job_id)
-    assert not place.exists()
-    assert again.book.unreadable("mine") == {}
-    assert again.store.load_dataset(f"search {job_id}") is None
+    assert (place.exists(), again.book.unreadable("mine")) == (False, {})
 
 
 def test_a_folder_continues_with_more_trials_of_the_same_search_only(tmp_path: Path, whole: Tuning) -> None:
