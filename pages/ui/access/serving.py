@@ -41,12 +41,8 @@ REMEMBER = "document.cookie=document.currentScript.dataset.cookie+';path=/;max-a
 #: The messages that pages need from browsers. Streamlit takes more, from anybody: some clear the caches of all
 #: sessions, write to this machine, or tell about it.
 _MESSAGES = {
-    "rerun_script",
-    "stop_script",
-    "file_urls_request",
-    "app_heartbeat",
-    "backend_operation_request.deferred_file",
-}
+    "rerun_script", "stop_script", "file_urls_request", "app_heartbeat", "backend_operation_request.deferred_file",
+}  # fmt: skip
 _MOST_FILES = 65_536
 _HOST = re.compile(r"[\w.:\[\]-]+", re.ASCII)
 #: What pages need of Streamlit's own addresses, after /_stcore/.
@@ -63,24 +59,19 @@ def content_policy() -> str:
     Streamlit loads the scripts of components from blob: addresses. Its styles and Plotly's stand in the page.
     """
     index = Path(get_static_dir(), "index.html").read_text(encoding="utf-8")
-    inline = [
-        _script_hash(script) for script in (REMEMBER, *re.findall("<script>(.*?)</script>", index, re.DOTALL))
-    ]
-    return "; ".join(
-        (
-            "default-src 'self'",
-            f"script-src 'self' blob: {' '.join(inline)}",
-            "style-src 'self' 'unsafe-inline'",
-            "img-src 'self' data: blob:",
-            "font-src 'self' data:",
-            "worker-src 'self' blob:",
-            "object-src 'none'",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "frame-src 'none'",
-            "frame-ancestors 'none'",
-        )
+    inline = map(_script_hash, (REMEMBER, *re.findall("<script>(.*?)</script>", index, re.DOTALL)))
+    sources = {
+        "default-src": "'self'",
+        "script-src": f"'self' blob: {' '.join(inline)}",
+        "style-src": "'self' 'unsafe-inline'",
+        "img-src": "'self' data: blob:",
+        "font-src": "'self' data:",
+        "worker-src": "'self' blob:",
+    }
+    nothing = dict.fromkeys(
+        ("object-src", "base-uri", "form-action", "frame-src", "frame-ancestors"), "'none'"
     )
+    return "; ".join(f"{name} {value}" for name, value in (sources | nothing).items())
 
 
 class AccessGuard:

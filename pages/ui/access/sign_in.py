@@ -121,17 +121,13 @@ def _find_fault() -> str | None:
     """Return what is wrong with the secrets where they seem to ask for a sign-in, and what to do."""
     if not st.secrets.load_if_toml_exists():
         unreadable = [path for path in st.get_option("secrets.files") if Path(path).exists()]
-        return (
-            f"The secrets in {' or '.join(unreadable)} cannot be read. Put them right."
-            if unreadable
-            else None
-        )
+        fault = f"The secrets in {' or '.join(unreadable)} cannot be read. Put them right."
+        return fault if unreadable else None
     if "auth" in st.secrets:
-        if isinstance(st.secrets["auth"], Mapping):
-            return None
-        return (
+        fault = (
             "`auth` in the secrets must be a section. Write [auth], and its settings in the lines below it."
         )
+        return None if isinstance(st.secrets["auth"], Mapping) else fault
     for name, value in st.secrets.items():
         if _resembles_auth(name, value):
             return (

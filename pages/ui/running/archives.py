@@ -48,11 +48,8 @@ def show_archives(workspace: Workspace, place: DeltaGenerator) -> None:
             return
         # Another key each time: the file that was imported is not offered again.
         number = st.session_state.setdefault(_ROUND, 0)
-        given = st.file_uploader(
-            "Choose a file that was downloaded from this page",
-            type=["zip"],
-            key=f"archive_file_{number}",
-        )
+        label = "Choose a file that was downloaded from this page"
+        given = st.file_uploader(label, type=["zip"], key=f"archive_file_{number}")
         st.caption(
             "Nothing you have changes, and what you already have is skipped. Import files only from people you trust."
         )

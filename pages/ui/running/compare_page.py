@@ -31,7 +31,7 @@ from pages.ui.shared.charts import name_width, show_figures_in_tabs
 from pages.ui.shared.empty import show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import ModelPages, all_model_pages, models_on, pages_of_model, pages_of_run
-from pages.ui.shared.picking import FileOffer, Key, list_runs, show_absent_run, show_download
+from pages.ui.shared.picking import FileOffer, Key, choose_way, list_runs, show_absent_run, show_download
 from pages.ui.shared.style import MARKED
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.workspace.entrance import name_address
@@ -182,13 +182,12 @@ def show_agreement(runs: ComparedRuns, model: str) -> None:
 
 def _choose_domain(domains: Mapping[str, str]) -> str:
     """Draw the choice of the objects, if a model clusters two kinds."""
-    first = next(iter(domains))
     if len(domains) == 1:
-        return first
-    return st.segmented_control(
-        "Objects", list(domains), format_func=lambda name: domains[name].capitalize(), default=first,
-        required=True, key="compare_domain", label_visibility="collapsed", persist_state="session",
-    )  # fmt: skip
+        return next(iter(domains))
+    names = {name: words.capitalize() for name, words in domains.items()}
+    return str(
+        choose_way("Objects", names, "compare_domain", label_visibility="collapsed", persist_state="session")
+    )
 
 
 @contain_failure("part of the page")

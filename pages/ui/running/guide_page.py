@@ -15,6 +15,7 @@ from pages.ui.shared import format as say
 from pages.ui.shared import words
 from pages.ui.shared.format import COMPLETE, EPOCH_LIMIT, STREAMED, VERDICTS, State
 from pages.ui.shared.model_pages import ModelPages, all_model_pages
+from pages.ui.shared.picking import choose_way
 from pages.ui.shared.workspace import current_workspace
 
 TEXT_WIDTH = 760
@@ -45,36 +46,35 @@ def _describe_need(row: MethodSpec, pages: ModelPages) -> str:
 
 def show_methods(pages: ModelPages) -> None:
     rows = methods_of(pages.model)
+    streams = any(row.streams for row in rows)
+    needs = {"Needs": [_describe_need(row, pages) for row in rows]} if streams else {}
     table = pd.DataFrame(
         {
             "Method": [row.label for row in rows],
             "Answers with": [_describe_answer(row) for row in rows],
-            **(
-                {"Needs": [_describe_need(row, pages) for row in rows]}
-                if any(row.streams for row in rows)
-                else {}
-            ),
+            **needs,
             "Ends by": [row.describe_convergence() for row in rows],
             "Reference": [row.reference for row in rows],
         }
     )
     st.table(table, hide_index=True, border="horizontal")
-    for first in range(0, len(rows), 2):
-        for column, row in zip(st.columns(2), rows[first : first + 2], strict=False):
-            with column.container(border=True, height="stretch", gap="xsmall"):
-                st.markdown(f"**{row.label}**")
-                st.markdown(pages.words.methods.get(row.name, row.summary))
+    _show_cards([(f"**{row.label}**", pages.words.methods.get(row.name, row.summary)) for row in rows])
     _show_texts(pages.words.advice)
 
 
-def show_curves(pages: ModelPages) -> None:
-    for first in range(0, len(pages.words.curves), 2):
-        for column, curve in zip(st.columns(2), pages.words.curves[first : first + 2], strict=False):
+def _show_cards(texts: Sequence[Sequence[str]]) -> None:
+    """Draw cards of some paragraphs each, two side by side."""
+    for first in range(0, len(texts), 2):
+        for column, paragraphs in zip(st.columns(2), texts[first : first + 2], strict=False):
             with column.container(border=True, height="stretch", gap="xsmall"):
-                st.markdown(f"{curve.icon} **{curve.name}**")
-                st.markdown(curve.what)
-                st.markdown(f":green[**How to read it.**] {curve.read}")
-                st.markdown(f":orange[**Beware.**] {curve.beware}")
+                for paragraph in paragraphs:
+                    st.markdown(paragraph)
+
+
+def show_curves(pages: ModelPages) -> None:
+    _show_cards(
+        [(f"{curve.icon} **{curve.name}**", curve.what, *curve.advice) for curve in pages.words.curves]
+    )
 
 
 def show_verdicts(pages: ModelPages) -> None:
@@ -83,8 +83,8 @@ def show_verdicts(pages: ModelPages) -> None:
         _show_verdict(verdict.value, VERDICTS[verdict])
     _show_verdict("MAX_SWEEPS, Gibbs", COMPLETE)
     if any(row.streams for row in methods_of(pages.model)):
-        for name, state in (("MAX_SWEEPS, streams", STREAMED), ("MAX_SWEEPS, averaged streams", EPOCH_LIMIT)):
-            _show_verdict(name, state)
+        _show_verdict("MAX_SWEEPS, streams", STREAMED)
+        _show_verdict("MAX_SWEEPS, averaged streams", EPOCH_LIMIT)
     _show_texts((("How convergence is judged", pages.words.convergence), *pages.words.notes))
 
 
@@ -95,9 +95,8 @@ def _show_verdict(name: str, state: State) -> None:
 
 
 def show_references(_: ModelPages) -> None:
-    for work, why, address in words.REFERENCES:
-        link = f" [{address.removeprefix('https://')}]({address})" if address else ""
-        st.markdown(f"{work}{link}  \n:gray[{why}]", width=TEXT_WIDTH)
+    for work, why in words.REFERENCES:
+        st.markdown(f"{work}  \n:gray[{why}]", width=TEXT_WIDTH)
 
 
 SECTIONS = {
@@ -113,16 +112,11 @@ def show_guide() -> None:
     """Draw the page."""
     st.title("Guide", anchor=False)
     models = all_model_pages()
-    chosen = st.segmented_control(
-        "What is it about?",
-        list(models),
-        format_func=lambda name: models[name].data_name,
-        default=model_in_use(current_workspace()) or next(iter(models)),
-        required=True,
-        key="guide_model",
-        label_visibility="collapsed",
-        persist_state="session",
-    )
+    names = {name: pages.data_name for name, pages in models.items()}
+    chosen = choose_way(
+        "What is it about?", names, "guide_model", default=model_in_use(current_workspace()) or next(iter(names)),
+        label_visibility="collapsed", persist_state="session",
+    )  # fmt: skip
     for tab, (_, show_section) in zip(st.tabs(list(SECTIONS)), SECTIONS.items(), strict=True):
         with tab:
             show_section(models[chosen])

@@ -19,6 +19,7 @@ from pages.ui.shared.absent import show_deleted_runs
 from pages.ui.shared.charts import suit_page
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import group_by_model
+from pages.ui.shared.picking import choose_way
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.sidebar import count_moving_jobs
 from pages.ui.shared.workspace import Workspace
@@ -260,16 +261,12 @@ def choose_axis(key: str, jobs: Sequence[Job]) -> XAxis:
         axes["sweep"] = "Against sweeps, windows"
     key = f"{key}_stream" if any(streams) else key
     comparable = have_like_sweeps(jobs)
-    return st.segmented_control(
-        "Curves against",
-        list(axes),
-        format_func=axes.__getitem__,
-        default=next(iter(axes)) if comparable else "cpu_seconds",
-        required=True,
-        key=key if comparable else f"{key}_time",
-        label_visibility="collapsed",
-        persist_state="session",
+    first = {} if comparable else {"default": "cpu_seconds"}
+    key = key if comparable else f"{key}_time"
+    x: XAxis = choose_way(
+        "Curves against", axes, key, label_visibility="collapsed", persist_state="session", **first
     )
+    return x
 
 
 def have_like_sweeps(jobs: Sequence[Job]) -> bool:

@@ -33,8 +33,8 @@ def explain_curves(model: str) -> None:
         for tab, curve in zip(st.tabs([curve.short for curve in curves]), curves, strict=True):
             with tab:
                 st.markdown(f"**{curve.name}.** {curve.what}")
-                st.markdown(f":green[**How to read it.**] {curve.read}")
-                st.markdown(f":orange[**Beware.**] {curve.beware}")
+                for paragraph in curve.advice:
+                    st.markdown(paragraph)
         st.page_link("pages/guide.py", label="More in the Guide", icon=":material/menu_book:")
 
 

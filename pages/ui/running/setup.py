@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -31,12 +31,10 @@ from pages.ui.running.forms import (
 )
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import StartChoice, pages_of_model
+from pages.ui.shared.picking import choose_way
 from pages.ui.shared.services import places
 from pages.ui.shared.workspace import Workspace, current_workspace
-from pages.ui.workspace.dataset import Dataset
-
-if TYPE_CHECKING:
-    from pages.ui.workspace.dataset import Dataset
+from pages.ui.workspace.dataset import MOST_SEED, Dataset
 
 _ON_DISK = " Your data are on disk, so methods that need them in memory are not offered."
 _NO_RACE = (
@@ -138,22 +136,18 @@ def show_run_form(workspace: Workspace, dataset: Dataset) -> bool:
     warn_of_repeats(workspace, dataset, plan)
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
-            plan.button,
-            type="primary",
-            icon=":material/play_arrow:",
-            disabled=not allowed,
-            key="start",
+            plan.button, type="primary", icon=":material/play_arrow:", disabled=not allowed, key="start"
         )
         split = f"{say.describe_split(dataset)} (set on the Data page)"
         st.caption(f"About {memory.describe()} · {split}", width="content")
-    if not pressed:
-        return False
-    try:
-        start_runs(workspace, dataset, plan)
-    except AcvbError as error:
-        st.text(str(error))
-        return False
-    return True
+    if pressed:
+        try:
+            start_runs(workspace, dataset, plan)
+        except AcvbError as error:
+            st.text(str(error))
+        else:
+            return True
+    return False
 
 
 def _choose_methods(model: str, methods: Mapping[str, MethodSpec], dataset: Dataset) -> list[str]:
@@ -167,17 +161,11 @@ def _choose_methods(model: str, methods: Mapping[str, MethodSpec], dataset: Data
     with st.container(key="methods", gap="small"):
         st.markdown(f"**{methods[first].label}** :green-badge[Recommended] {pages.uses[first]}")
         with st.expander(fold, icon=":material/unfold_more:", expanded=chosen != [first], key="more_methods"):
+            help = f"Choose several to compare them. The Guide explains each.{_ON_DISK * dataset.on_disk}"
             names = st.pills(
-                "Methods",
-                list(methods),
-                selection_mode="multi",
-                default=None if was_filled(key) else [first],
-                format_func=lambda name: methods[name].label,
-                key=key,
-                persist_state="session",
-                help="Choose several to compare them. The Guide explains each."
-                + (_ON_DISK if dataset.on_disk else ""),
-            )
+                "Methods", list(methods), selection_mode="multi", default=None if was_filled(key) else [first],
+                format_func=lambda name: methods[name].label, key=key, persist_state="session", help=help,
+            )  # fmt: skip
             lines = [f"- **{methods[name].label}**: {pages.uses[name]}" for name in methods if name != first]
             st.markdown("\n".join(lines))
             st.caption(pages.acronyms)
@@ -189,16 +177,9 @@ def _choose_model(dataset: Dataset) -> str:
     models = [row.name for row in MODELS if row.fits(dataset.data)]
     if len(models) == 1:
         return models[0]
-    return st.segmented_control(
-        "What to find",
-        sorted(models, key=lambda name: name != dataset.model),
-        format_func=lambda name: pages_of_model(name).way,
-        default=dataset.model,
-        required=True,
-        key=f"model_{dataset.mark}",
-        persist_state="session",
-        help=pages_of_model(models[0]).ways_help,
-    )
+    ways = {name: pages_of_model(name).way for name in sorted(models, key=lambda name: name != dataset.model)}
+    help = pages_of_model(models[0]).ways_help
+    return str(choose_way("What to find", ways, f"model_{dataset.mark}", persist_state="session", help=help))
 
 
 def _show_settings(model: str, choice: StartChoice, dataset: Dataset) -> Plan:
@@ -238,40 +219,25 @@ def _show_seeds(columns: Sequence[DeltaGenerator], row: ModelSpec, dataset: Data
     """Draw the fields of the seeds; return the first of each run, and how many starts race in a run."""
     first_column, number_column, restarts_column = columns
     number = number_column.number_input(
-        "Runs per method",
-        1,
-        MOST_SEEDS,
-        1,
-        key=f"n_seeds_{dataset.mark}",
-        persist_state="session",
+        "Runs per method", 1, MOST_SEEDS, 1, key=f"n_seeds_{dataset.mark}", persist_state="session",
         help="Several runs show how much the answer depends on the random start.",
-    )
+    )  # fmt: skip
     first = first_column.number_input(
-        "First seed",
-        0,
-        2**31 - 1,
-        0,
-        key=f"first_seed_{dataset.mark}",
-        persist_state="session",
+        "First seed", 0, MOST_SEED, 0, key=f"first_seed_{dataset.mark}", persist_state="session",
         help="The same seed and settings always give the same run. Further runs use the next seeds.",
-    )
+    )  # fmt: skip
+    step = 1
     if not dataset.heldout and row.raced_by == "heldout":
         no_race = _NO_RACE.format(unit=row.unit[1])
         restarts_column.number_input("Restarts", 1, 1, 1, key="no_restarts", disabled=True, help=no_race)
-        return range(int(first), int(first) + int(number)), 1
-    restarts = restarts_column.number_input(
-        "Restarts",
-        1,
-        MOST_RESTARTS,
-        1,
-        key=f"restarts_{dataset.mark}",
-        persist_state="session",
-        help=f"How many starts each run tries. The half with the worse {RACE_CRITERIA[row.raced_by]} is dropped after "
-        "20 sweeps, half of the rest after 40, and so on. The best start becomes the run, under its own seed.",
-    )
-    # No start is in two races.
-    step = int(restarts)
-    return range(int(first), int(first) + int(number) * step, step), step
+    else:
+        step = restarts_column.number_input(
+            "Restarts", 1, MOST_RESTARTS, 1, key=f"restarts_{dataset.mark}", persist_state="session",
+            help=f"How many starts each run tries. The half with the worse {RACE_CRITERIA[row.raced_by]} is "
+            "dropped after 20 sweeps, half of the rest after 40, and so on. The best start becomes the run, under its "
+            "own seed.",
+        )  # fmt: skip
+    return range(first, first + number * step, step), step  # no start is in two races
 
 
 def warn_of_repeats(workspace: Workspace, dataset: Dataset, plan: Plan) -> None:

@@ -46,12 +46,8 @@ def show_troubles(workspace: Workspace, store: Store, noun: str, prefix: str) ->
         article = "An" if noun[0] in "aeiou" else "A"
         st.warning(f"{article} {noun} could not be read:", icon=":material/warning:")
         st.text(why)
-        st.button(
-            "Delete it",
-            key=f"{prefix}_drop_{job_id}",
-            on_click=_remove,
-            args=(workspace, store, job_id, prefix),
-        )
+        given = (workspace, store, job_id, prefix)
+        st.button("Delete it", key=f"{prefix}_drop_{job_id}", on_click=_remove, args=given)
 
 
 def _remove(workspace: Workspace, store: Store, job_id: str, prefix: str) -> None:
@@ -62,15 +58,9 @@ def _remove(workspace: Workspace, store: Store, job_id: str, prefix: str) -> Non
 
 
 def show_study_bar(
-    workspace: Workspace,
-    store: Store,
-    job: StudyJob[Any],
-    seen: StudyState[Any],
-    *,
-    prefix: str,
-    text: str,
+    workspace: Workspace, store: Store, job: StudyJob[Any], seen: StudyState[Any], *, prefix: str, text: str,
     nouns: tuple[str, str],
-) -> None:
+) -> None:  # fmt: skip
     """Draw how far a study is, in a text, and its buttons.
 
     `nouns`: the study and one of its parts: "search", "trial".
@@ -83,10 +73,9 @@ def show_study_bar(
             return
         key = f"{prefix}_{job.id}"
         with st.container(horizontal=True, width="content"):
+            play = ":material/play_arrow:"
             if seen.status is Status.PAUSED:
-                st.button(
-                    "Resume", icon=":material/play_arrow:", key=f"{key}_resume", on_click=once(job.resume)
-                )
+                st.button("Resume", icon=play, key=f"{key}_resume", on_click=once(job.resume))
             elif seen.status.active:
                 st.button("Pause", icon=":material/pause:", key=f"{key}_pause", on_click=once(job.pause))
             if seen.status.active:
@@ -94,9 +83,7 @@ def show_study_bar(
                 st.button("Stop", icon=":material/stop:", key=f"{key}_stop", on_click=job.stop, help=kept)
                 return
             if job.can_go_on:
-                st.button(
-                    "Continue", icon=":material/play_arrow:", key=f"{key}_go_on", on_click=once(job.go_on)
-                )
+                st.button("Continue", icon=play, key=f"{key}_go_on", on_click=once(job.go_on))
             with st.popover("Delete", icon=":material/delete:"):
                 st.write(f"Delete this {study} with {over:,} {part}{'' if over == 1 else 's'}?")
                 if st.button("Delete", type="primary", key=f"{key}_delete"):

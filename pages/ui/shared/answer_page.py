@@ -180,20 +180,9 @@ MOST_SEEDS = 8
 def open_answer(
     page: AnswerPage, style: str = "", first: Mapping[str, Any] | None = None
 ) -> tuple[Job, Result]:
-    """Draw the title and the choice of a run; end the script where there is none.
+    """Draw the title and the choice of a run; return the run and its answer so far. Without runs, end the script.
 
-    Parameters
-    ----------
-    page : AnswerPage
-    style : str
-        Rules of style.
-    first : mapping, optional
-        Widgets and what they show first of another run.
-
-    Returns
-    -------
-    tuple of Job and Result
-        The run chosen, and its answer so far.
+    `style`: rules of style. `first`: widgets and what they show first of another run.
     """
     workspace = current_workspace()
     if style:

@@ -35,89 +35,61 @@ class State(NamedTuple):
 
 VERDICTS: dict[Verdict, State] = {
     Verdict.CONVERGED: State(
-        "converged",
-        "green",
-        ":material/check:",
-        "The watched quantity moved by less than the tolerance: going on would change little.",
+        "converged", "green", ":material/check:",
+        "The watched quantity moved by less than the tolerance: more sweeps would change little.",
     ),
     Verdict.MAX_SWEEPS: State(
-        "sweep limit",
-        "orange",
-        ":material/hourglass_bottom:",
+        "sweep limit", "orange", ":material/hourglass_bottom:",
         "The run used up its sweeps before it met the tolerance. That is not convergence: extend it, or loosen the "
         "tolerance.",
     ),
     Verdict.STOPPED: State(
-        "stopped",
-        "gray",
-        ":material/stop:",
-        "Stopped by hand; the answer so far is kept.",
+        "stopped", "gray", ":material/stop:", "Stopped by hand; the answer so far is kept."
     ),
     Verdict.DIVERGED: State(
-        "diverged",
-        "red",
-        ":material/warning:",
+        "diverged", "red", ":material/warning:",
         "A number stopped being finite. The last answer is shown, but do not trust it. Start the run again with "
         "another seed, or with settings closer to the defaults.",
     ),
-}
+}  # fmt: skip
 _MOTION = {
     True: "The sweeps have settled, too: the last one lies close to the mean.",
     False: "The sweeps still move around the mean, which stands still because it averages many of them.",
 }
 #: Gibbs sampling has no tolerance to meet: using up its sweeps is how it is meant to end.
 COMPLETE = State(
-    "complete",
-    "blue",
-    ":material/done_all:",
+    "complete", "blue", ":material/done_all:",
     "All sweeps done. A sampler has no convergence test, so look at its curves before you trust it.",
+)  # fmt: skip
+#: … and so is reading a stream as often as was asked for.
+STREAMED = COMPLETE._replace(
+    meaning="All epochs done. A stream that is not averaged has no convergence test: if its curves still move, "
+    "continue for more epochs."
 )
-#: … and so is going through a stream as often as was asked for.
-STREAMED = State(
-    "complete",
-    "blue",
-    ":material/done_all:",
-    "All epochs done. A stream that is not averaged has no convergence test: if its curves still move, continue for "
-    "more epochs.",
-)
-EPOCH_LIMIT = State(
-    "epoch limit",
-    "orange",
-    ":material/hourglass_bottom:",
-    "The run used up its epochs before it met the tolerance. That is not convergence: extend it, or loosen the "
-    "tolerance.",
+EPOCH_LIMIT = VERDICTS[Verdict.MAX_SWEEPS]._replace(
+    text="epoch limit", meaning=VERDICTS[Verdict.MAX_SWEEPS].meaning.replace("sweeps", "epochs", 1)
 )
 STATUSES: dict[Status, State] = {
     Status.QUEUED: State(
-        "queued",
-        "gray",
-        ":material/schedule:",
+        "queued", "gray", ":material/schedule:",
         "The server computes a few runs at once. The others wait, and workspaces take turns.",
     ),
     Status.COMPILING: State(
-        "compiling, once",
-        "blue",
-        ":material/build:",
+        "compiling, once", "blue", ":material/build:",
         "The method's functions are compiled when they are first used on this computer; the run's CPU time leaves that "
         "out. Those of the other methods are compiled in the background.",
     ),
     Status.STARTING: State("starting", "blue", ":material/sync:", "Working out where to start."),
     Status.RUNNING: State("running", "blue", ":material/play_arrow:", "Going over the data."),
-    Status.PAUSED: State(
-        "paused", "orange", ":material/pause:", "Paused by hand; resume it whenever you like."
-    ),
-    Status.FAILED: State(
-        "failed", "red", ":material/error:", "Ended by an error. Its text says what went wrong."
-    ),
+    Status.PAUSED: State("paused", "orange", ":material/pause:", "Paused by hand; resume it whenever you like."),
+    Status.FAILED: State("failed", "red", ":material/error:", "Ended by an error. Its text says what went wrong."),
     Status.FINISHED: State("stopped", "gray", ":material/stop:", "Stopped before its first sweep was done."),
     Status.INTERRUPTED: State(
-        "interrupted",
-        "orange",
-        ":material/power_off:",
+        "interrupted", "orange", ":material/power_off:",
         "The app or the cluster ended before the run did. Continue it from where it was last saved, to the same "
         "result.",
     ),
-}
+}  # fmt: skip
 
 
 def describe_state(run: RunOutline) -> State:
@@ -125,11 +97,10 @@ def describe_state(run: RunOutline) -> State:
     if run.verdict is None:
         return STATUSES[run.status]
     if run.verdict is Verdict.MAX_SWEEPS:
-        row = run.row
-        if row.streams:
-            return STREAMED if row.monitored is None else EPOCH_LIMIT
-        if row.monitored is None:
-            return COMPLETE
+        if run.row.monitored is None:
+            return STREAMED if run.row.streams else COMPLETE
+        if run.row.streams:
+            return EPOCH_LIMIT
     meaning = [VERDICTS[run.verdict].meaning]
     if run.has_settled is not None:
         meaning.append(_MOTION[run.has_settled])
@@ -141,11 +112,8 @@ def describe_state(run: RunOutline) -> State:
 def label_runs(jobs: Sequence[Job]) -> dict[str, str]:
     """Return the name of each job by id, followed by its data set where the runs are on several."""
     data = name_datasets(jobs)
-    several = len(data) > 1
-    return {
-        job.id: f"{job.label.name} · {data[job.outline.fingerprint]}" if several else job.label.name
-        for job in jobs
-    }
+    ends = {key: f" · {name}" for key, name in data.items()} if len(data) > 1 else {}
+    return {job.id: f"{job.label.name}{ends.get(job.outline.fingerprint, '')}" for job in jobs}
 
 
 def shorten_names(jobs: Sequence[Job]) -> tuple[str, dict[str, str]]:
@@ -162,7 +130,7 @@ def shorten_names(jobs: Sequence[Job]) -> tuple[str, dict[str, str]]:
             own = [part for part in parts[job.id] if part not in shared]
             own += (
                 names[job.id].removeprefix(job.label.name).split(_PART)[1:]
-            )  # the data, where there are several
+            )  # the data, if there are several
             names[job.id] = _PART.join(own) or job.label.name
     return _PART.join(shared), names
 

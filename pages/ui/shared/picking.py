@@ -39,24 +39,12 @@ Key = tuple[str, int, str]
 
 
 class FileOffer(NamedTuple):
-    """A file to download.
+    """A file to download."""
 
-    Attributes
-    ----------
-    label : str
-        The program's own words.
-    end : str
-        Of the file's name, "topics.csv".
-    kind : str
-        Its MIME type.
-    make : callable
-        Returns the contents; called when the button is pressed.
-    """
-
-    label: str
-    end: str
-    kind: str
-    make: Callable[[], str | bytes]
+    label: str  #: the program's own words
+    end: str  #: of the file's name, "topics.csv"
+    kind: str  #: its MIME type
+    make: Callable[[], str | bytes]  #: returns the contents; called when the button is pressed
 
 
 def offer_table(label: str, end: str, make: Callable[[], Any]) -> FileOffer:
@@ -113,19 +101,8 @@ def choose_one(
     """Draw a selectbox whose choice outlives a change of what the options are called, and return it.
 
     The browser knows an option by its text alone. When a run ends or a topic is renamed, what it sends is not an option
-    any more; so the choice is stored beside the widget, and put back.
-
-    Parameters
-    ----------
-    label : str
-    options : sequence
-        At least one; the first is chosen to begin with, and when the one chosen is gone.
-    shown : callable
-        The text of an option, shown as it is.
-    key : str
-        Of the widget; put an option there to choose it.
-    persist_state, **more
-        For `st.selectbox`.
+    any more; so the choice is stored beside the widget, and put back. Put an option under `key` to choose it. The first
+    option is chosen to begin with, and when the one chosen is gone. `more` is for `st.selectbox`.
     """
     memory = f"{key}_kept"
     known = (st.session_state.get(key), st.session_state.get(memory), options[0])
@@ -143,20 +120,11 @@ def choose_run(
     place: DeltaGenerator,
     show_empty: Callable[[Workspace, AnswerPage], None],
 ) -> tuple[Job, Result, str]:
-    """Draw the choice of a run; return the run, its answer and why it is first. End the script without runs.
+    """Draw the choice of a run; return the run, its answer and why it is first. Without runs, end the script.
 
     A run that another page (`open_run`) or the address of this one has opened is shown. Otherwise the page begins with
     the first run of `order_runs`. A run that the user chose here is shown again until the data in use change or a run
-    is added.
-
-    Parameters
-    ----------
-    workspace : Workspace
-    page : AnswerPage
-    place : DeltaGenerator
-        The choice is drawn there.
-    show_empty : callable
-        Draws the page without runs.
+    is added. `show_empty` draws the page without runs.
     """
     name, models = PurePath(page.path).stem, models_on(page.path)
     runs = list_runs(workspace, *models)
@@ -315,22 +283,12 @@ def offer_arrays(result: Result) -> FileOffer:
 
 
 def order_runs(jobs: Sequence[Job], fingerprint: str | None) -> tuple[list[Job], str]:
-    """Return runs in the order they are offered, and why the first one is first.
+    """Return runs in the order they are offered, and why the first one is first; "" if there is one run in all.
 
-    The runs on the data in use come before the others: best held-out score first, else best lower bound among the
-    runs of the newest one's method, else newest first. Scores and bounds are compared within one held-out split.
-
-    Parameters
-    ----------
-    jobs : sequence of Job
-        At least one, oldest first.
-    fingerprint : str or None
-        Of the data in use. Where no run is on them, the data of the newest run take their place.
-
-    Returns
-    -------
-    tuple of list of Job and str
-        The reason is empty where there is one run in all. It quotes the name of the data.
+    The runs on the data in use (or, without such, on the data of the newest run) come before the others: best
+    held-out score first, else best lower bound among the runs of the newest one's method, else newest first. Scores
+    and bounds are compared within one held-out split. `jobs` has at least one, oldest first. The reason quotes the
+    name of the data.
     """
     newest_first = list(reversed(jobs))
     of = next(

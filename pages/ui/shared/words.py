@@ -25,6 +25,11 @@ class Curve(NamedTuple):
     read: str
     beware: str
 
+    @property
+    def advice(self) -> tuple[str, str]:
+        """Paragraphs, Markdown: how to read it, and what it does not say."""
+        return f":green[**How to read it.**] {self.read}", f":orange[**Beware.**] {self.beware}"
+
 
 class ModelWords(NamedTuple):
     """The explanations of one model."""
@@ -45,101 +50,85 @@ KEEPING_TEXT = """
 - Each tab of the browser has its own data in use. A new tab begins with the data that you used last.
 """
 
-REFERENCES: tuple[tuple[str, str, str], ...] = (
+#: Works, with their links, and what this program has from them.
+REFERENCES: tuple[tuple[str, str], ...] = (
     (
         "K. Ishiguro, I. Sato, N. Ueda (2017). Averaged Collapsed Variational Bayes Inference. Journal of Machine "
-        "Learning Research 18.",
+        "Learning Research 18. [jmlr.org/papers/v18/](https://jmlr.org/papers/v18/)",
         "The averaging, its convergence and the experiments this program follows.",
-        "https://jmlr.org/papers/v18/",
     ),
     (
         "K. Ishiguro, I. Sato, N. Ueda (2014). Collapsed Variational Bayes Inference of Infinite Relational Model. "
-        "arXiv:1409.4757.",
+        "arXiv:1409.4757. [arxiv.org/abs/1409.4757](https://arxiv.org/abs/1409.4757)",
         "VB, CVB and CVB0 for the IRM.",
-        "https://arxiv.org/abs/1409.4757",
     ),
     (
         "C. Kemp, J. B. Tenenbaum, T. L. Griffiths, T. Yamada, N. Ueda (2006). Learning Systems of Concepts with an "
         "Infinite Relational Model. AAAI.",
         "The model of relations, and Gibbs sampling for it.",
-        "",
     ),
     (
         "Y. W. Teh, D. Newman, M. Welling (2007). A Collapsed Variational Bayesian Inference Algorithm for Latent "
         "Dirichlet Allocation. NIPS 19 (2006).",
         "Where collapsed variational Bayes comes from: CVB for LDA.",
-        "",
     ),
     (
         "A. Asuncion, M. Welling, P. Smyth, Y. W. Teh (2009). On Smoothing and Inference for Topic Models. UAI.",
         "Where CVB0 comes from, and how the methods for LDA compare.",
-        "",
     ),
     (
         "D. M. Blei, A. Y. Ng, M. I. Jordan (2003). Latent Dirichlet Allocation. Journal of Machine Learning "
         "Research 3.",
         "The model of topics, and VB for it.",
-        "",
     ),
     (
         "T. L. Griffiths, M. Steyvers (2004). Finding scientific topics. PNAS 101.",
         "Gibbs sampling for LDA, and the bars among the samples.",
-        "",
     ),
     (
         "M. D. Hoffman, D. M. Blei, C. Wang, J. Paisley (2013). Stochastic Variational Inference. Journal of Machine "
         "Learning Research 14.",
         "SVB: topics from streams of documents.",
-        "",
     ),
     (
         "J. Foulds, L. Boyles, C. DuBois, P. Smyth, M. Welling (2013). Stochastic Collapsed Variational Bayesian "
         "Inference "
         "for Latent Dirichlet Allocation. KDD.",
         "SCVB0: the same for CVB0.",
-        "",
     ),
     (
         "I. Sato, H. Nakagawa (2015). Stochastic Divergence Minimization for Online Collapsed Variational Bayes Zero "
         "Inference of Latent Dirichlet Allocation. KDD.",
         "SDM, and what CVB0 minimises.",
-        "",
     ),
     (
         "H. M. Wallach, D. Mimno, A. McCallum (2009). Rethinking LDA: Why Priors Matter. NIPS 22.",
         "Why alpha differs from topic to topic and beta does not from word to word.",
-        "",
     ),
     (
         "C. Sievert, K. E. Shirley (2014). LDAvis: A method for visualizing and interpreting topics. ACL workshop.",
         "Ranking the words of a topic by relevance.",
-        "",
     ),
     (
         "K. Hayashi, R. Fujimaki (2013). Factorized Asymptotic Bayesian Inference for Latent Feature Models. NIPS 26.",
         "FAB: latent features whose number is found.",
-        "",
     ),
     (
         "T. L. Griffiths, Z. Ghahramani (2011). The Indian Buffet Process: An Introduction and Review. Journal of "
         "Machine Learning Research 12.",
         "Latent features without a limit to their number.",
-        "",
     ),
     (
         "F. Doshi-Velez, K. T. Miller, J. Van Gael, Y. W. Teh (2009). Variational Inference for the Indian Buffet "
         "Process. AISTATS.",
         "VB for latent features.",
-        "",
     ),
     (
         "F. Doshi-Velez, Z. Ghahramani (2009). Accelerated Sampling for the Indian Buffet Process. ICML.",
         "Gibbs sampling of latent features.",
-        "",
     ),
     (
         "C. Reed, Z. Ghahramani (2013). Scaling the Indian Buffet Process via Submodular Maximization. ICML.",
         "MEIBP: features that only add.",
-        "",
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from acvb_core.samples.catalogue import SAMPLES
 from pages.ui.running.forms import was_filled
 from pages.ui.shared import format as say
 from pages.ui.shared.model_pages import WholeObjects, all_model_pages, pages_of_model
+from pages.ui.shared.picking import choose_way
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.upload.form import show_upload
 from pages.ui.workspace.dataset import MOST_HELD_OUT, MOST_SEED, Dataset, usual_share
@@ -22,22 +24,15 @@ def choose_sample(workspace: Workspace) -> None:
     """Draw the choice of a sample."""
     models = list(all_model_pages())
     key = st.selectbox(
-        "Sample",
-        sorted(SAMPLES, key=lambda name: models.index(SAMPLES[name].model)),
+        "Sample", sorted(SAMPLES, key=lambda name: models.index(SAMPLES[name].model)), key="sample",
         format_func=lambda name: f"{pages_of_model(SAMPLES[name].model).group} · {SAMPLES[name].title}",
-        key="sample",
         persist_state="session",
-    )
+    )  # fmt: skip
     sample = SAMPLES[key]
     st.caption(f"{sample.size_text}. {sample.origin} {sample.licence}")
     # The primary button is the next step: with data in use, that is to continue.
-    is_next = workspace.dataset is None
-    if st.button(
-        "Use this sample",
-        type="primary" if is_next else "secondary",
-        icon=":material/check:",
-        key="use_sample",
-    ):
+    kind: Literal["primary", "secondary"] = "primary" if workspace.dataset is None else "secondary"
+    if st.button("Use this sample", type=kind, icon=":material/check:", key="use_sample"):
         if refusal := workspace.explain_no_room():
             st.warning(refusal, icon=":material/warning:")
             return
@@ -76,26 +71,16 @@ def _offer_removal(workspace: Workspace) -> None:
                 horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
             ):
                 st.text(name, width="content")
-                st.button(
-                    "Remove",
-                    key=f"remove_data_{fingerprint}",
-                    on_click=workspace.remove_data,
-                    args=(fingerprint,),
-                )
+                key = f"remove_data_{fingerprint}"
+                st.button("Remove", key=key, on_click=workspace.remove_data, args=(fingerprint,))
 
 
 def _choose_data(workspace: Workspace) -> bool:
     """Draw the choice of an example or a file; return whether a file is open that is not loaded."""
-    source = st.segmented_control(
-        "Source",
-        list(_SOURCES),
-        format_func=_SOURCES.__getitem__,
-        default=None if was_filled("source") else "Sample",
-        required=True,
-        key="source",
-        label_visibility="collapsed",
-        persist_state="session",
-    )
+    source = choose_way(
+        "Source", _SOURCES, "source", default=None if was_filled("source") else "Sample",
+        label_visibility="collapsed", persist_state="session",
+    )  # fmt: skip
     if source == "Upload":
         return show_upload(workspace)
     choose_sample(workspace)
@@ -147,37 +132,31 @@ def edit_held_out(workspace: Workspace, dataset: Dataset) -> None:
         st.markdown("**Held out for scoring**")
         whole = dataset.whole_documents
         if held_out.whole is not None and not dataset.on_disk:
-            whole = _choose_whole(held_out.whole, _fill("heldout_kind", whole, is_new))
+            key, help = _fill("heldout_kind", whole, is_new), held_out.whole.help
+            whole = bool(
+                st.segmented_control(
+                    "What is held out", [False, True], format_func=held_out.whole.choices.__getitem__, key=key,
+                    required=True, label_visibility="collapsed", help=help,
+                )
+            )  # fmt: skip
         objects = held_out.whole if whole else None
         now = dataset.heldout
         if whole != dataset.whole_documents:  # another kind of share has another usual size
             now = usual_share(dataset.data, whole)
         share_at, seed_at = st.columns(2, vertical_alignment="bottom")
         share = share_at.number_input(
-            f"Share of {held_out.of if objects is None else f'the {objects.one}s'}, %",
-            0.0,
-            100 * MOST_HELD_OUT,
-            step=1.0,
-            format="%g",
-            key=_fill(f"heldout_percent{'_documents' * whole}", round(100 * now, 6), is_new),
+            f"Share of {held_out.of if objects is None else f'the {objects.one}s'}, %", 0.0, 100 * MOST_HELD_OUT,
+            step=1.0, format="%g", key=_fill(f"heldout_percent{'_documents' * whole}", round(100 * now, 6), is_new),
             help="Hidden from new runs and predicted by them: the fair way to compare methods. 0 hides nothing.",
-        )
+        )  # fmt: skip
         many = model_row(dataset.model).unit[1] if objects is None else f"{objects.one}s"
-        seed = seed_at.number_input(
-            "Seed",
-            0,
-            MOST_SEED,
-            key=_fill("heldout_seed", dataset.heldout_seed, is_new),
-            help=f"The same seed hides the same {many}, so that runs can be compared.",
-        )
-        if objects is None:
-            st.caption(_hidden_units(dataset, share / 100))
-        else:
-            st.caption(_hidden_objects(dataset, share / 100, objects))
-    if (share / 100, seed, whole) != (dataset.heldout, dataset.heldout_seed, dataset.whole_documents):
-        workspace.set_dataset(
-            replace(dataset, heldout=share / 100, heldout_seed=int(seed), whole_documents=whole)
-        )
+        help = f"The same seed hides the same {many}, so that runs can be compared."
+        key = _fill("heldout_seed", dataset.heldout_seed, is_new)
+        seed = seed_at.number_input("Seed", 0, MOST_SEED, key=key, help=help)
+        share /= 100
+        st.caption(_hidden_objects(dataset, share, objects) if objects else _hidden_units(dataset, share))
+    if (share, seed, whole) != (dataset.heldout, dataset.heldout_seed, dataset.whole_documents):
+        workspace.set_dataset(replace(dataset, heldout=share, heldout_seed=seed, whole_documents=whole))
         st.rerun()
 
 
@@ -194,21 +173,6 @@ def _fill(key: str, value: bool | float, is_new: bool) -> str:
     # Set in every run: a browser may draw only the second of two runs, and would show the least value instead.
     st.session_state[key] = value if is_new else st.session_state.get(key, value)
     return key
-
-
-def _choose_whole(objects: WholeObjects, key: str) -> bool:
-    """Draw the choice between a part of every object and whole objects."""
-    return bool(
-        st.segmented_control(
-            "What is held out",
-            [False, True],
-            format_func=objects.choices.__getitem__,
-            required=True,
-            key=key,
-            label_visibility="collapsed",
-            help=objects.help,
-        )
-    )
 
 
 def _hidden_units(dataset: Dataset, share: float) -> str:

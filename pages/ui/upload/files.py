@@ -32,21 +32,16 @@ def choose_file() -> DataFile | None:
     listed, notes = list_server_files()
     chosen = st.session_state.get(_ON_SERVER)
     if len(listed) == MOST_LISTED or st.session_state.get(_FIND):
-        wanted = st.text_input(
-            "Find a file on the server", key=_FIND, placeholder="part of its name", persist_state="session"
-        )
+        find = "Find a file on the server"
+        wanted = st.text_input(find, key=_FIND, placeholder="part of its name", persist_state="session")
         listed, notes = list_server_files(wanted)
     if chosen is not None and chosen not in listed:  # it stays chosen when others are looked for
         listed = [chosen, *listed]
     if listed:
         chosen = st.selectbox(
-            "File on the server",
-            [None, *listed],
-            format_func=_label,
-            key=_ON_SERVER,
-            persist_state="session",
+            "File on the server", [None, *listed], format_func=_label, key=_ON_SERVER, persist_state="session",
             help=f"Files in the folder that {FILES} named when the server started. Use it for files too big to upload.",
-        )
+        )  # fmt: skip
     for note in notes:
         st.text(note)  # names of files: no Markdown
     if chosen is not None:

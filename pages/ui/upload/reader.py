@@ -20,6 +20,7 @@ from acvb_core.data.report import Fact, LoadedData
 from acvb_core.data.schema import Kind, Schema
 from acvb_core.data.sources.containers import FileChoices
 from pages.ui.shared.model_pages import all_model_pages
+from pages.ui.shared.picking import choose_way
 from pages.ui.upload.files import DataFile, rewind
 
 #: Choices that are no column, and no value. None could be cleared, and False would equal the first column's position.
@@ -273,13 +274,10 @@ def choose_encoding(file: DataFile, prefix: str) -> dict[str, Any]:
     with st.container(border=True, gap="small", key="encoding_question"):
         st.markdown("**Do these words look right?**")
         chosen = st.selectbox(
-            "Encoding",
-            list(words),
-            key=f"{prefix}_not_utf8",
-            persist_state="session",
+            "Encoding", list(words), key=f"{prefix}_not_utf8", persist_state="session",
             help="How letters are stored. This file is not in UTF-8, so the usual encodings were tried: "
             "the most likely one comes first.",
-        )
+        )  # fmt: skip
         st.text(words[chosen] or "No word with such letters is short enough to show.")
         st.caption("If they do not, choose another encoding.")
     return {"encoding": chosen}
@@ -291,17 +289,11 @@ def choose_kind(file: DataFile, prefix: str, looking: dict[str, Any]) -> KindCho
     readers = {kind: reader for reader in all_readers() for kind in reader.kinds}
     names = {kind: reader.kinds[kind] for kind, reader in readers.items()}
     with st.container(key="upload_kind", gap="xsmall"):
-        kind = st.segmented_control(
-            "What kind of data do you have?",
-            list(names),
-            format_func=names.__getitem__,
-            default=guess.kind,
-            required=True,
-            key=f"{prefix}_kind",
-            persist_state="session",
+        kind: DataKind = choose_way(
+            "What kind of data do you have?", names, f"{prefix}_kind", default=guess.kind, persist_state="session",
             width="stretch",
             help="Are rows and columns the same objects? Then links are a network, otherwise a relation.",
-        )
+        )  # fmt: skip
         if guess.reason:  # it quotes names: no Markdown
             st.text(f"Recognised: {names[guess.kind].lower()}. {guess.reason}")
     recognised = kind == guess.kind and bool(guess.reason)
