@@ -84,11 +84,3 @@ def test_held_out_scores_do_not_choose_what_predicts_the_links() -> None:
         tables.append(links_table(result.with_state(snapshot=last), 6))
     pd.testing.assert_frame_equal(*tables)
     assert (tables[0]["probability"] != tables[0]["block_probability"]).any(), "by the samples"
-
-
-def test_only_unlinked_pairs_are_listed_if_none_is_unknown() -> None:
-    links = np.kron(np.eye(2), np.ones((6, 6))).astype(bool)
-    links[0, 1] = False
-    table = links_table(fit(Relation.build(links), "vb", k_rows=2, k_cols=2), 1)
-    assert list(table["pair"]) == ["unlinked"]
-    assert (table["row"][0], table["column"][0]) == ("0", "1")

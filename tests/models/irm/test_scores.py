@@ -7,7 +7,6 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
@@ -21,6 +20,7 @@ from acvb_core.models.irm.scores import (
     SampledStrengths,
     count_sampled_clusters,
     likely_links,
+    measure_company,
     share_company,
     surprising_links,
 )
@@ -144,24 +144,6 @@ def test_what_cannot_be_answered_is_refused() -> None:
         surprising_links(relation, posterior, strengths[:2])
 
 
-def test_no_band_is_larger_than_the_cells_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    n, rng, sizes = 400, np.random.default_rng(0), []
-    ones = sparse.random_array((n, n), density=0.02, rng=rng, format="csr")
-    q, band = rng.dirichlet(np.ones(3), n), links._PairProbabilities.band
-
-    def watched(self: links._PairProbabilities, begin: int, end: int, first: int) -> np.ndarray:
-        found = band(self, begin, end, first)
-        sizes.append(found.size)
-        return found
-
-    monkeypatch.setattr(links, "_CELLS_AT_ONCE", 5_000)
-    monkeypatch.setattr(links._PairProbabilities, "band", watched)
-    relation = Relation.build(ones, threshold=0)
-    likely_links(relation, posterior_of(q, q), rng.random((3, 3)), 5, among="unlinked")
-    assert sum(sizes) == n * n
-    assert max(sizes) <= 5_000
-
-
 def with_samples(kind: str) -> tuple[Relation, Posterior, Layout]:
     """A posterior with three samples of other numbers of clusters; object 0 is alone in its cluster."""
     relation, posterior, _ = case(kind, n=11)
@@ -214,10 +196,14 @@ def test_company_is_counted_over_samples_and_members() -> None:
         met = [drawn[j] == drawn[i] for drawn in samples for j in others]
         alone = [(drawn == drawn[i]).sum() == 1 for drawn in samples]
         assert share == pytest.approx(np.mean(met if len(others) else alone))
-    assert {name: list(n) for name, n in count_sampled_clusters(posterior).items()} == {
-        "rows": [2, 4, 4],
-        "cols": [2, 4, 4],
-    }
+    counts = {name: list(n) for name, n in count_sampled_clusters(posterior).items()}
+    assert counts == {"rows": [2, 4, 4], "cols": [2, 4, 4]}
+    met = (samples[:, :, None] == samples[:, None]).mean(axis=0)
+    np.testing.assert_allclose(measure_company(posterior, "rows", np.arange(len(own))), met)
+    some, rest = np.arange(len(own)) < 4, np.arange(len(own)) >= 4
+    found = measure_company(posterior, "rows", rest.astype(np.int64))
+    assert found[0, 1] == pytest.approx(met[some][:, rest].mean())
+    assert found[0, 0] == pytest.approx((met[some][:, some].sum() - 4) / 12)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acvb_core.core.protocols import no_poll
+from acvb_core.data.relation import Relation
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm.split import (
     RejectedMoves,
@@ -118,6 +119,16 @@ def test_splits_keep_to_the_most_there_may_be(kind: str) -> None:
             assert all(q.shape[1] <= most for q in tried.q.values())
         for domain, q in found.q.items():
             assert q.shape[1] == min(most, freely.q[domain].shape[1])
+
+
+@for_each("size, is_tried", [(2, True), (3, False), (5, False), (6, True)])
+def test_clusters_of_three_to_five_members_are_left_alone(size: int, is_tried: bool) -> None:
+    rng = np.random.default_rng(0)
+    relation = Relation.build(rng.random((40 + size, 30)) < 0.5)
+    labels = {"rows": np.repeat([0, 1], [40, size]), "cols": np.zeros(30, int)}
+    state = state_with(relation, labels, sure=1.0)
+    side = _Side(state, relation, "rows", True, no_poll)
+    assert (side.best_split(state, 1, rng, no_poll) is not None) == is_tried
 
 
 @pytest.fixture

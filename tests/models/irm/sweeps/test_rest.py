@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from acvb_core.core.protocols import no_poll
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.irm.kernels import Limits
+from acvb_core.models.irm.moves import MOVES, MoveMemory
 from acvb_core.models.irm.network import NetworkPass
 from acvb_core.models.irm.state import ACTIVE_CHANGE, IrmState
 from acvb_core.models.irm.sweep import CoordinateSweep
@@ -80,6 +82,26 @@ def test_partial_sweeps_keep_an_object_within_its_clusters(kind: str) -> None:
         expected[plausible] *= q[i][plausible].sum() / found[-1.0][i][plausible].sum()
         np.testing.assert_allclose(found[0.05][i], q[i] if plausible.sum() == 1 else expected, atol=1e-12)
         np.testing.assert_array_equal(np.delete(found[0.05], i, axis=0), np.delete(q, i, axis=0))
+
+
+@for_each("kind, when", list(product(RELATIONS, ["moves over", "moves to come", "no moves"])))
+def test_objects_stay_within_their_clusters_only_after_the_moves(kind: str, when: str) -> None:
+    algorithm = run_of(kind).algorithm
+    state = sweeps_of(algorithm, 5)[-1]
+    if when != "no moves":
+        algorithm = replace(algorithm, moves=MOVES)
+    domain = state.layout.domains[-1]
+    q = state.q[domain].copy()
+    q[:, 0] += q[:, -1] - 1e-7
+    q[:, -1] = 1e-7
+    moved = {name: np.ones(len(values)) for name, values in state.active.moved.items()}
+    state = replace(
+        counted(algorithm.relation, {**state.q, domain: q}, state.hyper),
+        moves=MoveMemory() if when == "moves to come" else None,
+        active=replace(state.active, moved=moved, sweeps=0),
+    )
+    after, _ = algorithm.update(state, np.random.default_rng(0), no_poll)
+    assert (after.q[domain][:, -1] == 1e-7).all() == (when == "moves over")
 
 
 def sweep_of(relation: Any, state: IrmState) -> CoordinateSweep | NetworkPass:
