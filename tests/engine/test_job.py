@@ -121,8 +121,11 @@ def test_extends_after_the_cap(jobs: list[Job]) -> None:
         assert job.wait(PATIENCE)
         assert (sweeps(job), job.inspect().max_sweeps) == (expected, expected)
         assert job.inspect().verdict is Verdict.MAX_SWEEPS
+    written: list[Verdict | None] = []
+    job.observer.on_hold = lambda: written.append(job._state.snapshot.verdict)  # type: ignore[method-assign]
     job.extend(10_000)
     assert job.wait(PATIENCE)
+    assert written == [None], "a run that is extended is written down at once as one that goes on"
     assert job.inspect().verdict is Verdict.CONVERGED
     whole = all_snapshots(small_run("cvb0"))
     assert bits(job.inspect().snapshot) == bits(whole[-1])

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.corpus import Corpus
 from acvb_core.data.relation import Network, Relation
-from acvb_core.data.table import Table
 from acvb_core.engine.prepared import prepare_run
 from tests.loops import for_each
 
@@ -33,13 +31,3 @@ def test_data_without_anything_to_learn_from_are_refused(
         prepare_run(data, "vb", heldout=heldout)
     assert str(caught.value) == f"{data.name}: there is no {unit} to learn from: {why}"
     assert prepare_run(PAIR, "vb").train.n_known == 1
-
-
-def test_a_corpus_and_a_table_of_which_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No split makes these today."""
-    table, corpus = Table.build([[1.0, 2.0], [3.0, 4.0]], name="cells"), Corpus.build([[1, 0], [0, 1]])
-    monkeypatch.setattr(Corpus, "n_tokens", 0)
-    monkeypatch.setattr(Table, "n_observed", 0)
-    for data, unit in ((corpus, "word"), (table, "cell")):
-        with pytest.raises(DataError, match=f"no {unit} to learn from: no {unit} is known. Load data with"):
-            prepare_run(data, "vb")

@@ -15,7 +15,7 @@ from acvb_core.core.display import write_number
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine import study
 from acvb_core.engine.experiments.answers import measure_stability
-from acvb_core.engine.experiments.plan import plan_experiment
+from acvb_core.engine.experiments.plan import plan_experiment, rebuild_plan
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.study import make_runs
 from acvb_core.evaluate.significance import compare_with_best
@@ -72,6 +72,16 @@ def test_a_setting_that_a_method_does_not_have_is_not_varied_for_it(women: Any) 
     assert [one.label for one in plan.conditions] == ["ACVB0 · burn in 2", "ACVB0 · burn in 4", "VB"]
     assert [one.values["tol"] for one in plan.conditions] == [1e-3] * 3
     assert plan_experiment(women, ["vb"], splits=3, restarts=4, seed=1).seeds == (1, 5, 9), "races share none"
+
+
+def test_a_stored_plan_that_names_other_settings_is_refused(women: Any) -> None:
+    plan = plan_experiment(women, ["vb"], k=[2, 4], **SHORT)
+    assert rebuild_plan(women, plan.identity()).identity() == plan.identity()
+    for factors, label in (({"k": 4}, "VB · K 4"), ({"wings": 2}, "VB · wings 2"), ({"k": 2}, "Best")):
+        stored = plan.identity()
+        stored["conditions"][0] |= {"factors": factors, "label": label}
+        with pytest.raises(ParameterError, match="damaged"):
+            rebuild_plan(women, stored)
 
 
 def test_a_stopped_experiment_continues(women: Any, experiment: Experiment) -> None:
