@@ -111,17 +111,12 @@ def block_figures(arrangements: Sequence[Arrangement], *, size: int = 800, heigh
     """
     top = max((_rasterise(a, None, size).top for a in arrangements), default=1.0)
     figures = []
-    for arrangement in arrangements:
-        rows, columns = (
-            replace(side, colours=matched_colours(first.clusters, side.clusters))
-            if first.n == side.n
-            else side
-            for first, side in (
-                (arrangements[0].rows, arrangement.rows),
-                (arrangements[0].columns, arrangement.columns),
-            )
-        )
-        shown = replace(arrangement, rows=rows, columns=columns)
+    for shown in arrangements:
+        for name in ("rows", "columns"):
+            first, side = getattr(arrangements[0], name), getattr(shown, name)
+            if first.n == side.n:
+                colours = matched_colours(first.clusters, side.clusters)
+                shown = replace(shown, **{name: replace(side, colours=colours)})
         figures.append(block_figure(shown, size=size, height=height, top=top, narrow=True))
     return figures
 

@@ -46,10 +46,8 @@ def group_graph_figure(
 
     A disc's `customdata` is the number of its cluster (from 1), for selections.
 
-    `kind`: the name of an object.
-    `selected`: cluster (from 1) whose lines stand out.
+    `kind`: the name of an object. `selected`: cluster (from 1) whose lines stand out.
     `most`: lines at most, those of most links beyond the expected first.
-    `height`: pixels.
     """
     shown = graph.edges[: max(most, 0)][::-1]  # the widest on top
     across = _diameters(graph.members)

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial import cKDTree
+from scipy.spatial.distance import pdist
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
@@ -67,14 +68,12 @@ class GroupGraph:
 def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) -> GroupGraph:
     """Return the graph of a network's clusters.
 
-    The inside of a cluster is held against the density of the whole network, a block between two clusters against
-    the density of all pairs between clusters: where most links are inside clusters, every pair of clusters is sparser
-    than the whole, and which of them are close would not be seen. Degrees play no part, as in the model. An edge is
-    a block whose links exceed the expected number by two standard deviations of a binomial.
+    The inside of a cluster is compared with the density of the whole network, a block between two clusters with that
+    of all pairs between clusters: if most links are inside clusters, every pair of clusters is sparser than the whole.
+    Degrees are ignored, as in the model. An edge is a block whose links exceed the expected number by two standard
+    deviations of a binomial.
 
-    `relation`: a network.
-    `posterior`: of one clustering.
-    `blocks`: the `blocks` of a result; those on and above the diagonal are enough where links have no direction.
+    `blocks`: of a result; if links have no direction, those on and above the diagonal are enough.
     Raises ParameterError: rows and columns have a clustering each, or the relation is no network.
     """
     if not one_clustering(posterior) or relation.network is None:
@@ -142,7 +141,7 @@ def group_positions(clusters: NDArray[np.int64], edges: list[GroupEdge]) -> Floa
         if known is None or length < known["length"]:
             graph.add_edge(item.source, item.target, length=length)
     distance = dict(nx.all_pairs_dijkstra_path_length(graph, weight="length"))
-    # Clusters that nothing connects stand one long edge apart from all others.
+    # Clusters that nothing connects are one long edge apart from all others.
     apart = {a: {b: min(distance[a].get(b, 1.5 * _LONGEST), 3 * _LONGEST) for b in graph} for a in graph}
     start = nx.circular_layout(graph)
     placed = nx.kamada_kawai_layout(graph, dist=apart, pos=start)
@@ -215,10 +214,8 @@ def _centres(place: Floats, radius: Floats) -> Floats:
     """Return the middles of the clusters' discs, so that none overlaps."""
     if len(place) == 1:
         return np.zeros((1, 2))
-    distance = np.sqrt(((place[:, None] - place[None]) ** 2).sum(axis=2))
-    wished = radius[:, None] + radius[None]
-    upper = np.triu_indices(len(place), 1)
-    scale = float(np.median(wished[upper] / np.maximum(distance[upper], 1e-9)))
+    wished = np.add.outer(radius, radius)[np.triu_indices(len(place), 1)]
+    scale = float(np.median(wished / np.maximum(pdist(place), 1e-9)))
     return separate_discs(place * scale, radius, 1.5)
 
 
@@ -242,7 +239,7 @@ def _relax_places(
     clusters: NDArray[np.int64],
     degree: NDArray[np.int64],
 ) -> Floats:
-    """Return the places after the forces have had their say, in steps that become shorter."""
+    """Return the places after the forces have moved them, in steps that become shorter."""
     n = len(place)
     place, middle = place.astype(np.float32), middle.astype(np.float32)
     edge = radius.astype(np.float32)

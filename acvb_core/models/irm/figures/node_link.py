@@ -35,10 +35,8 @@ NAMED, _DIRECTED_LINKS = 200, 1_500
 _NAME_LENGTH, _NAME_SIZE = 18, 10
 _FEW = 16  # clusters whose numbers are written large
 _HEIGHT = 640  # pixels
-_PLOT, _WIDE = (
-    0.86,
-    1.5,
-)  # height of the plot itself, in heights of the figure, and its least width in its heights
+#: Height of the plot itself, in heights of the figure, and its least width in its heights.
+_PLOT, _WIDE = 0.86, 1.5
 _EDGE = 1.4  # room around the dots, in places between neighbours
 _MOST_LINES = 4_000  # links up to which each is a line of the figure; more are one picture below the dots
 _PICTURE = 1_600  # pixels of the longer side of that picture
@@ -60,11 +58,7 @@ def node_link_figure(
     Objects whose most probable cluster has a probability below `SURE` are hollow; those without links are drawn like
     all others. A dot's `customdata` is the index of its object, for selections.
 
-    `relation`: a network that is not `why_too_large`.
-    `posterior`: of one clustering.
-    `graph`: the graph of the same posterior, which places the clusters.
-    `selected`: cluster (from 1) that stands out.
-    `height`: pixels.
+    `graph`: of the same posterior; it places the clusters. `selected`: cluster (from 1) that stands out.
     Raises ParameterError: the network is too large for a picture, or no network.
     """
     clusters = posterior.labels("rows")
