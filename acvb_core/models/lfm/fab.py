@@ -80,9 +80,8 @@ def _shared_fields(
     fields = weighted[block] @ cells.values.T
     fields -= gram @ mu
     fields -= (weighted[block] @ fit.bias)[:, None]
-    own = gram[:, block]
-    lower = np.tril_indices(len(own))
-    return fields, np.ascontiguousarray(own[lower][:, None])
+    lower = np.tril_indices(len(gram))
+    return fields, np.ascontiguousarray(gram[:, block][lower][:, None])
 
 
 def _own_fields(
@@ -245,11 +244,8 @@ def _best_pair(
     left: StandardisedTable, state: FabState, pair: Order, penalty: Penalty, poll: Poll
 ) -> Floats | None:
     """Return the best new E[z] of two features on what the others leave, (2, N); None if the old is as good."""
-    old = state.mu[pair]
-    best, best_mu = (
-        lower_bound(left, old, fit_weights(left, old, poll=poll), penalty) + _GAIN,
-        None,
-    )
+    old, best_mu = state.mu[pair], None
+    best = lower_bound(left, old, fit_weights(left, old, poll=poll), penalty) + _GAIN
     u, v = state.fit.weights[pair]
     for weights in ((u - v, v), (u, v - u), (u + v, v), (u, u + v)):
         mu = _fit_pair(left, np.stack(weights), state, penalty, poll)

@@ -434,13 +434,7 @@ class IbpGibbs(UnaveragedMethod):
         return weight_posterior(moments(self.cells, z, poll), widths, poll)
 
     def _draw(
-        self,
-        z: Bits,
-        widths: Widths,
-        alpha: float,
-        most: int,
-        rng: np.random.Generator,
-        poll: Poll,
+        self, z: Bits, widths: Widths, alpha: float, most: int, rng: np.random.Generator, poll: Poll
     ) -> tuple[Bits, WeightPosterior, int]:
         posterior = self._weights(z, widths, poll)
         return draw_features(self.cells, z, posterior, widths, alpha, most, rng, poll)
@@ -455,9 +449,10 @@ class IbpGibbs(UnaveragedMethod):
         if cells.observed is not None:
             error *= cells.observed
         noise = state.widths.noise if self.noise_sd else self._draw_noise(error, rng)
-        drawn_squares = drawn**2
-        weights = _draw_variance(drawn_squares[1:].sum(), drawn[1:].size, WEIGHT_PRIOR, self.scale, rng)
-        bias = _draw_variance(drawn_squares[0].sum(), cells.n_columns, WEIGHT_PRIOR, self.scale, rng)
+        weights, bias = (
+            _draw_variance((part**2).sum(), part.size, WEIGHT_PRIOR, self.scale, rng)
+            for part in (drawn[1:], drawn[0])
+        )
         return z, Widths(np.broadcast_to(noise, (cells.n_columns,)).copy(), float(weights), float(bias))
 
     def _draw_noise(self, error: Floats, rng: np.random.Generator) -> Floats:
@@ -498,14 +493,8 @@ def _state(z: Bits, posterior: WeightPosterior, widths: Widths, alpha: float, sw
     """Return a sample with its features in the order of their sizes."""
     order = order_by_size(z.sum(axis=0))
     slots = np.concatenate([[0], 1 + order])
-    return IbpState(
-        np.ascontiguousarray(z[:, order]),
-        widths,
-        alpha,
-        posterior.mean[slots],
-        posterior.variances()[slots],
-        sweeps,
-    )
+    weights = posterior.mean[slots], posterior.variances()[slots]
+    return IbpState(np.ascontiguousarray(z[:, order]), widths, alpha, *weights, sweeps)
 
 
 def choose_sides(z: Floats, weights: Floats) -> tuple[Floats, Floats]:

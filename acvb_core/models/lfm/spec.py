@@ -27,12 +27,7 @@ _CELL = "%{y:.4f} nats per cell"
 DISPLAY = ModelDisplay(
     (
         Measure(
-            "bound",
-            "Lower bound per object",
-            "bound_per_unit",
-            1,
-            "%{y:,.4f} nats per object",
-            marked=True,
+            "bound", "Lower bound per object", "bound_per_unit", 1, "%{y:,.4f} nats per object", marked=True
         ),
         Measure("heldout", "Held-out log likelihood per cell", "heldout_log_likelihood", 6, _CELL),
         CHANGE,
@@ -154,6 +149,7 @@ _HELP = {
     "noise_weight": "Weight of the prior belief that a column is all noise, as a share of its known cells. If it is "
     "too small, a column that some features follow closely seems to have no noise.",
     "alpha": "Expected number of features of an object at the start; the value is learned.",
+    "learn_alpha": "Draw alpha in every sweep; otherwise it stays at its start value.",
     "noise": "columns: each column has its own noise. one: all columns share it.",
     "noise_sd": "Standard deviation of the noise, in those of a column, where it is known; 0: it is drawn.",
     "meibp_init": "empty: without features, which are added one by one. random: from the maximum number of them, each "
@@ -182,13 +178,7 @@ _VB = (
     Parameter("alpha", "float", 1.0, _HELP["prior"], "Features of an object (alpha)", 1e-6, 1e6),
     Parameter("noise_weight", "float", 0.1, _HELP["noise_weight"], "Weight of the noise's prior", 1e-6, 1e3),
 )
-_LEARN_ALPHA = Parameter(
-    "learn_alpha",
-    "bool",
-    True,
-    "Draw alpha in every sweep; otherwise it stays at its start value.",
-    "Learn alpha",
-)
+_LEARN_ALPHA = Parameter("learn_alpha", "bool", True, _HELP["learn_alpha"], "Learn alpha")
 _PROCESS = (
     Parameter("alpha", "float", 1.0, _HELP["alpha"], "Features of an object (alpha)", 1e-2, 1e3),
     Parameter("noise", "choice", "columns", _HELP["noise"], "Noise", choices=("columns", "one")),
@@ -209,21 +199,9 @@ def _method(
     sampled: bool = False,
 ) -> MethodSpec:
     """Return the row of a method; a sampler monitors nothing."""
+    shown = (name, name.upper(), summary, reference, (SIZE, *parameters, PRESET), build)
     monitored: Literal["lower_bound"] | None = None if sampled else "lower_bound"
-    size = (SIZE, *parameters, PRESET)
-    return MethodSpec(
-        "lfm",
-        name,
-        name.upper(),
-        summary,
-        reference,
-        size,
-        build,
-        monitored,
-        sampled=sampled,
-        bound_per="object",
-        paper=paper,
-    )
+    return MethodSpec("lfm", *shown, monitored, sampled=sampled, bound_per="object", paper=paper)
 
 
 _FLOORLESS: Values = {"noise_floor": 1e-6}

@@ -32,12 +32,6 @@ class VbPrior:
     shape: float
     rate: Floats  #: shape (D,); lambda_d ~ Gamma(shape, rate_d)
 
-    @classmethod
-    def of(cls, cells: StandardisedTable, alpha: float, size: int, weight: float) -> VbPrior:
-        """Return priors; that of the noise has the variance of the column, and counts for a share of its cells."""
-        shape = 0.5 * weight * float(cells.per_column.mean())
-        return cls(alpha, size, shape, shape * cells.variance)
-
     @property
     def first(self) -> float:
         """First parameter of the prior of pi."""
@@ -342,9 +336,10 @@ class VariationalLfm(UnaveragedMethod):
 
     @cached_property
     def prior(self) -> VbPrior:
-        """The priors."""
-        most = self.k_max or self.cells.n_columns
-        return VbPrior.of(self.cells, self.alpha, min(most, self.cells.n_objects), self.noise_weight)
+        """The priors; that of the noise has the variance of the column, and counts for a share of its cells."""
+        size = min(self.k_max or self.cells.n_columns, self.cells.n_objects)
+        shape = 0.5 * self.noise_weight * float(self.cells.per_column.mean())
+        return VbPrior(self.alpha, size, shape, shape * self.cells.variance)
 
     def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> VbState:
         """Return random activations, even between 0 and 1, with the weights that fit them."""
@@ -383,7 +378,15 @@ class VariationalLfm(UnaveragedMethod):
         if learn:
             swept = self._learn_noise(swept, errors)
         swept = replace(swept, bound=lower_bound(cells, swept, self.prior, errors, poll))
-        return swept, _sweep_info(swept, order, nu.shape[1], change)
+        before, dropped = nu.shape[1], nu.shape[1] - len(order)
+        return swept, SweepInfo(
+            None,
+            None if is_identity(order, before) else {FEATURES: order},
+            change=change,
+            not_stationary=swept.age <= WARM,
+            moves={"dropped": dropped} if dropped else None,
+            effective={FEATURES: int((swept.nu.sum(axis=0) >= 1.0).sum())},
+        )
 
     def posterior(self, state: VbState) -> Posterior:
         """Return activations, weights, shares, baselines, noise and bound."""
@@ -421,18 +424,6 @@ class VariationalLfm(UnaveragedMethod):
         """Return the state with the best q(lambda)."""
         shape = self.prior.shape + 0.5 * self.cells.per_column
         return replace(state, shape=shape, rate=self.prior.rate + 0.5 * errors)
-
-
-def _sweep_info(state: VbState, order: Order, before: int, change: float) -> SweepInfo:
-    dropped = before - len(order)
-    return SweepInfo(
-        None,
-        None if is_identity(order, before) else {FEATURES: order},
-        change=change,
-        not_stationary=state.age <= WARM,
-        moves={"dropped": dropped} if dropped else None,
-        effective={FEATURES: int((state.nu.sum(axis=0) >= 1.0).sum())},
-    )
 
 
 def live_features(nu: Floats) -> Order:
