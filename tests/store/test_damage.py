@@ -271,6 +271,9 @@ def test_a_list_that_is_damaged_while_it_is_in_use_is_mended(shelf: Shelf, tmp_p
     (folder / LIST).write_bytes(b"no database" * 1000)
     shelf.check(store)
     assert len(store.notices) == 1
+    (folder / LIST).write_bytes(b"no database" * 1000)
+    shelf.check(store)
+    assert len(list(folder.glob(f"{LIST}.damaged-*"))) == 2, "also within a second"
 
 
 def swap(one: Path, other: Path) -> None:
@@ -345,8 +348,3 @@ def test_a_file_is_opened_again_only_after_it_has_changed(
     assert [job.id for job in book.jobs("mine")] == ["three"]
     assert [run.job_id for run in book.unreadable_runs("mine")] == ["one"]
     assert set(opened) == {changed}
-
-
-def test_an_unknown_run_is_an_error(store: RunStore, executor: Executor) -> None:
-    with pytest.raises(StoreError, match="no run 'nothing' is stored"):
-        store.load("nothing", executor)

@@ -167,7 +167,6 @@ FAULTS: list[tuple[Any, Any, dict[str, Any]]] = [
         {"counts": np.array([-1, 1, 1], dtype=np.int32)},
         {"counts": np.array([0.5, 1, 1])},
         {"vocabulary": labels_bytes(["a", "a"])},
-        {"texts": labels_bytes(["a"])},
         {"about": np.frombuffer(b"{", dtype=np.uint8)},
         {"about": text_bytes([])},
         {"about": text_bytes({"name": {}, "tokeniser": None})},
@@ -176,7 +175,6 @@ FAULTS: list[tuple[Any, Any, dict[str, Any]]] = [
     *((TABLES, TABLE, change) for change in (
         {"values": np.ones((15, 3))},
         {"values": np.arange(45).reshape(15, 3)},
-        {"columns": labels_bytes(["a", "b"])},
         {"labels": labels_bytes(["a"] * 16)},
         {"image_pixels": np.array([0, 0, 1])},
         about_table(image="2x2"),

@@ -247,11 +247,6 @@ def test_a_state_makes_only_what_a_state_has(tree: Any, fault: str) -> None:
         decode_state(tree, {})
 
 
-def test_objects_that_are_not_a_state_are_not_kept() -> None:
-    with pytest.raises(TypeError, match="cannot be kept"):
-        encode_state((1, threading.Lock()))
-
-
 def test_the_run_of_a_folder_is_not_taken_for_another(prepared: PreparedRun, tmp_path: Path) -> None:
     UnfinishedRun(tmp_path, prepared, "1").keep(next(Executor().compute(RunState.begin(prepared))))
     other_data = prepare_run(

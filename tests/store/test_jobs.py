@@ -58,6 +58,18 @@ def finished(book: JobManager) -> bool:
         return book._idle.wait_for(lambda: book._at_work == 0, SECONDS)
 
 
+def test_a_name_is_for_one_run_on_the_same_data(relation: Relation, store: RunStore) -> None:
+    book = JobManager(Executor(1), store)
+    jobs = [book.add("mine", short(data)) for data in (relation, relation, relation.transposed)]
+    for job in (*jobs, jobs[0]):
+        book.relabel("mine", job.id, name="A")
+    assert [job.label.name for job in jobs] == ["A", "A (2)", "A"]
+    assert finished(book)
+    book.remove("mine", jobs[0].id)
+    book.relabel("mine", jobs[1].id, name="A")
+    assert jobs[1].label.name == "A (2)", "the first may come back"
+
+
 def test_a_removed_run_stops_and_is_not_saved(never_ending: PreparedRun, store: RunStore) -> None:
     book = JobManager(Executor(2), store)
     job = book.add("mine", never_ending)

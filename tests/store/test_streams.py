@@ -111,7 +111,12 @@ def test_words_of_an_earlier_model_and_left_out_documents_are_noted(
 
 def test_a_folder_with_another_corpus_is_named(store: RunStore, folder: Path, executor: Executor) -> None:
     store.save("mine", "run", 1.0, streamed(kept(folder)))
+    assert len(RunStore(store.folder).outlines(store.runs("mine"))) == 1
+    gc.collect()
     shutil.rmtree(folder)
+    assert RunStore(store.folder).outlines(store.runs("mine")) == {}, (
+        "a note does not say that they are there"
+    )
     kept(folder, replace(BARS, counts=BARS.counts * 2))
     with pytest.raises(StoreError, match="holds other documents now than those of bars"):
         RunStore(store.folder).load("run", executor)

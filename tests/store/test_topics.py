@@ -76,9 +76,7 @@ def refused(folder: Path) -> str:
 
 
 def test_folders_without_topics_are_refused(folder: Path, tmp_path: Path) -> None:
-    assert refused(tmp_path / "nowhere").startswith(
-        f"{tmp_path / 'nowhere'} is not a folder. Give a folder that"
-    )
+    assert "nowhere is not a folder. Give a folder that" in refused(tmp_path / "nowhere")
     assert "holds no trained topics" in refused(folder / "run.json")
     (tmp_path / "empty").mkdir()
     assert "holds no run: there is no run.json in it" in refused(tmp_path / "empty")
@@ -235,12 +233,6 @@ def arrays() -> dict[str, Any]:
 def about(stored: dict[str, Any], **changed: Any) -> np.ndarray:
     told = json.loads(stored["about"].tobytes()) | changed
     return np.frombuffer(json.dumps(told).encode(), dtype=np.uint8)
-
-
-def test_a_model_of_a_newer_version_is_refused(tmp_path: Path) -> None:
-    np.savez(tmp_path / "m.npz", **(arrays() | {"version": VERSION + 1}))
-    with pytest.raises(StoreError, match=r"written by a newer version of the program .* Update the program"):
-        load_model(tmp_path / "m.npz")
 
 
 @for_each(
