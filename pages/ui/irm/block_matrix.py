@@ -119,9 +119,8 @@ def compare_blocks(runs: ComparedRuns) -> None:
     st.html(_SIDE_BY_SIDE)
     st.subheader("Blocks side by side", anchor=False)
     with st.container(key="compare_matrices"):
-        for number, (figure, label) in enumerate(
-            zip(draw_matrices(runs.keys, runs.results), runs.labels, strict=True)
-        ):
+        drawn = zip(draw_matrices(runs.keys, runs.results), runs.labels, strict=True)
+        for number, (figure, label) in enumerate(drawn):
             with st.container(gap="xsmall", key=f"compare_matrix_{number}"):
                 st.text(label)
                 alt = f"The relation sorted by the clusters of {label}."

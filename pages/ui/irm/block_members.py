@@ -98,28 +98,25 @@ def show_certainty(result: Result, arrangement: Arrangement) -> None:
     _show_chain(result)
     n_samples = count_samples(result.posterior)
     if not n_samples:
+        why = (
+            "This run has no samples, so every probability and interval on this page takes the clusters as "
+            "certain. A run with the start *gibbs* has samples."
+        )
         if result.prepared.row.sampled:
             why = (
                 "This run keeps the mean of its samples, not each of them. Intervals on this page therefore take the "
                 "clusters as certain. A run of another method with the start *gibbs* keeps its samples."
-            )
-        else:
-            why = (
-                "This run has no samples, so every probability and interval on this page takes the clusters as "
-                "certain. A run with the start *gibbs* has samples."
             )
         st.caption(f"{why} Several runs can be compared and combined on Compare.")
         return
     sides = {"rows": (result.rows, arrangement.rows)}
     if not arrangement.one:
         sides["cols"] = (result.columns, arrangement.columns)
-    loose = say.join_names(
-        [
-            f"{(table['probability'] < FIRM).sum():,} of {len(table):,} "
-            f"{_NAMES[domain].lower() if len(sides) > 1 else 'nodes'}"
-            for domain, (table, _) in sides.items()
-        ]
-    )
+    counts = []
+    for domain, (table, _) in sides.items():
+        what = _NAMES[domain].lower() if len(sides) > 1 else "nodes"
+        counts.append(f"{(table['probability'] < FIRM).sum():,} of {len(table):,} {what}")
+    loose = say.join_names(counts)
     st.text(
         f"{loose} have no firm place: they share a cluster with its other members in fewer than half of "
         f"{n_samples:,} samples."
@@ -140,10 +137,8 @@ def _show_chain(result: Result) -> None:
     if result.chain is None:
         return
     if result.chain.has_mixed is False:
-        st.warning(
-            f"{result.chain.describe()} Another seed may give other clusters: run more seeds.",
-            icon=":material/warning:",
-        )
+        text = f"{result.chain.describe()} Another seed may give other clusters: run more seeds."
+        st.warning(text, icon=":material/warning:")
     else:
         st.caption(result.chain.describe(), help=CHAIN_HELP)
 

@@ -23,6 +23,7 @@ from pages.ui.shared.picking import choose_one, choose_way, offer_table, show_do
 from pages.ui.shared.refresh import is_narrow
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.upload.form import show_error
+from pages.ui.workspace.dataset import Dataset
 
 #: In the session: labels of relations that are not in use, by fingerprint.
 _KEPT = "labels_kept"
@@ -52,15 +53,7 @@ def list_attributes(relation: Relation) -> pd.DataFrame:
 
 
 def upload_labels(workspace: Workspace, relation: Relation, key: str) -> None:
-    """Draw the upload of a table of labels, and add them to the relation at once; nothing for a viewer.
-
-    Parameters
-    ----------
-    workspace : Workspace
-    relation : Relation
-    key : str
-        Beginning of the widgets' keys.
-    """
+    """Draw the upload of a table of labels, and add them to the relation at once; nothing for a viewer."""
     if workspace.view_only:
         return
     file = st.file_uploader(
@@ -91,12 +84,8 @@ def upload_labels(workspace: Workspace, relation: Relation, key: str) -> None:
 
 def keep_labels(workspace: Workspace, relation: Relation, labels: Mapping[str, Any]) -> None:
     """Add labels to the data in use if they are of these data; otherwise keep them in the session."""
-    dataset = workspace.dataset
-    if (
-        dataset is not None
-        and isinstance(dataset.data, Relation)
-        and _has_same_objects(dataset.data, relation)
-    ):
+    dataset = _find_dataset(workspace, relation)
+    if dataset is not None:
         workspace.set_dataset(replace(dataset, data=with_attributes(dataset.data, labels)))
         return
     kept = st.session_state.setdefault(_KEPT, {})
@@ -117,13 +106,10 @@ def carry_attributes(before: Relation, after: Relation) -> Relation:
 
 def join_known_labels(workspace: Workspace, key: tuple[Any, ...], result: Result) -> Result:
     """Return a run's result with all known labels of its objects, also those uploaded since; `key` identifies it."""
-    relation, dataset = result.prepared.data, workspace.dataset
+    relation = result.prepared.data
     more: dict[str, Any] = dict(st.session_state.get(_KEPT, {}).get(relation.fingerprint, {}))
-    if (
-        dataset is not None
-        and isinstance(dataset.data, Relation)
-        and _has_same_objects(dataset.data, relation)
-    ):
+    dataset = _find_dataset(workspace, relation)
+    if dataset is not None:
         more = dict(dataset.data.attributes) | more
     own = relation.attributes
     new = {name: values for name, values in more.items() if not _equal(own.get(name), values)}
@@ -139,9 +125,14 @@ def _extend_result(key: Any, _result: Result, _labels: Mapping[str, Any]) -> Res
     return _result.with_state(prepared=replace(_result.prepared, data=data))
 
 
-def _has_same_objects(one: Relation, other: Relation) -> bool:
-    """Return whether two relations have the same objects in the same order."""
-    return one is other or (one.fingerprint == other.fingerprint and _equal(one.row_labels, other.row_labels))
+def _find_dataset(workspace: Workspace, relation: Relation) -> Dataset | None:
+    """Return the data in use if they have the same objects in the same order."""
+    dataset = workspace.dataset
+    if dataset is None or not isinstance(dataset.data, Relation):
+        return None
+    one = dataset.data
+    alike = one.fingerprint == relation.fingerprint and _equal(one.row_labels, relation.row_labels)
+    return dataset if one is relation or alike else None
 
 
 def _equal(one: Any, other: Any) -> bool:

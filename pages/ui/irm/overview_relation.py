@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 import streamlit as st
 
@@ -22,30 +24,29 @@ _HEIGHT, _WIDEST = 340, 1000
 def summarise_relation(relation: Relation) -> DatasetSummary:
     """Return the summary of a relation that the Data page shows."""
     rows, columns = relation.shape
-    return DatasetSummary(
-        (
-            ("Rows", f"{rows:,}"),
-            ("Columns", f"{columns:,}"),
-            ("Links", f"{relation.n_ones:,}"),
-            ("Density", say.percent(relation.density)),
-            ("Missing", say.percent(relation.n_missing / (rows * columns))),
-        ),
-        {
-            "Picture": lambda: show_picture(relation),
-            "Links per object": lambda: show_degrees(relation),
-            "First links": lambda: show_first_links(relation),
-            "Known labels": lambda: show_known_labels(relation),
-        },
+    figures = (
+        ("Rows", f"{rows:,}"),
+        ("Columns", f"{columns:,}"),
+        ("Links", f"{relation.n_ones:,}"),
+        ("Density", say.percent(relation.density)),
+        ("Missing", say.percent(relation.n_missing / (rows * columns))),
     )
+    return DatasetSummary(figures, _list_tabs(relation, "object"))
+
+
+def _list_tabs(relation: Relation, one: str) -> dict[str, Callable[[], None]]:
+    return {
+        "Picture": lambda: show_picture(relation),
+        f"Links per {one}": lambda: show_degrees(relation),
+        "First links": lambda: show_first_links(relation),
+        "Known labels": lambda: show_known_labels(relation),
+    }
 
 
 def show_picture(relation: Relation) -> None:
     """Draw the relation as it was read, its entries as wide as they are high where there is room."""
-    show_figure(
-        lambda: _draw_thumbnail(relation.fingerprint, relation),
-        "thumbnail",
-        width=picture_width(*relation.shape),
-    )
+    width = picture_width(*relation.shape)
+    show_figure(lambda: _draw_thumbnail(relation.fingerprint, relation), "thumbnail", width=width)
     st.caption("Blue: links. Grey: unknown. Objects are in the order of the file.")
 
 
@@ -73,10 +74,8 @@ def list_first_links(relation: Relation) -> pd.DataFrame:
     row_kind, column_kind = relation.row_kind, relation.column_kind
     if column_kind == row_kind:
         column_kind += " (column)" if relation.network is None else " linked to"
-    return pd.DataFrame(
-        {row_kind: relation.row_labels[rows], column_kind: relation.column_labels[columns]},
-        dtype=str,
-    )
+    ends = {row_kind: relation.row_labels[rows], column_kind: relation.column_labels[columns]}
+    return pd.DataFrame(ends, dtype=str)
 
 
 # The relation itself is left out of the key: it is known by its fingerprint, and hashing it would only sample it.
@@ -104,16 +103,8 @@ def summarise_network(network: Relation) -> DatasetSummary:
     ]
     if known < every:
         figures.append(("Unknown pairs", say.percent(1 - known / every)))
-    return DatasetSummary(
-        tuple(figures),
-        {
-            "Picture": lambda: show_picture(network),
-            "Links per node": lambda: show_degrees(network),
-            "First links": lambda: show_first_links(network),
-            "Known labels": lambda: show_known_labels(network),
-        },
-        note=kind.text.capitalize() + ("" if kind.self_links else ", without self-links"),
-    )
+    note = kind.text.capitalize() + ("" if kind.self_links else ", without self-links")
+    return DatasetSummary(tuple(figures), _list_tabs(network, "node"), note=note)
 
 
 def _count_pairs(network: Relation) -> int:

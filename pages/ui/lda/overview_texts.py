@@ -101,13 +101,8 @@ def _show_chart(name: str, corpus: Corpus | DiskCorpus) -> None:
 
 
 def _show_documents(corpus: Corpus, n_all: int | None = None) -> None:
-    st.dataframe(
-        list_first_documents(corpus),
-        hide_index=True,
-        key="first_documents",
-        height=380,
-        column_config={"Text": st.column_config.TextColumn(width="large")},
-    )
+    frame, columns = list_first_documents(corpus), {"Text": st.column_config.TextColumn(width="large")}
+    st.dataframe(frame, hide_index=True, key="first_documents", height=380, column_config=columns)
     shown = min(corpus.n_documents, FIRST_DOCUMENTS)
     if n_all is not None and n_all > shown:
         st.caption(f"{shown} of {n_all:,}, drawn at random.")

@@ -40,14 +40,8 @@ def choose_start(workspace: Workspace, dataset: Dataset, chosen: Sequence[Method
         return {ANEW: "New model", FILE: "Model file"}[option]
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="start_from_row"):
-        where = choose_one(
-            "Start from",
-            [ANEW, *reversed(runs), FILE],
-            label,
-            f"start_from_{dataset.mark}",
-            width=420,
-            help=_HELP,
-        )
+        options, key = [ANEW, *reversed(runs), FILE], f"start_from_{dataset.mark}"
+        where = choose_one("Start from", options, label, key, width=420, help=_HELP)
     if where == ANEW:
         return StartChoice(None, {}, methods)
     trained = _upload_model() if where == FILE else _take_from_run(runs[where])
@@ -77,12 +71,8 @@ def _extract_topics(key: Key, _result: Result) -> TrainedTopics:
 
 
 def _upload_model() -> TrainedTopics | None:
-    given = st.file_uploader(
-        "Model file",
-        type=["npz"],
-        key="start_file",
-        help="The file model.npz of a run, from the Topics page.",
-    )
+    text = "The file model.npz of a run, from the Topics page."
+    given = st.file_uploader("Model file", type=["npz"], key="start_file", help=text)
     if given is None:
         st.caption("Choose a model file.")
         return None

@@ -18,6 +18,7 @@ from acvb_core.data.corpora.tokenise import (
 from acvb_core.data.options import CUTTING
 from pages.ui.running.forms import show_parameter
 from pages.ui.shared import format as say
+from pages.ui.shared.picking import choose_way
 from pages.ui.upload.reader import ask_value
 
 MOST_WORDS = 300
@@ -29,19 +30,8 @@ _USUAL = {"stop_words": list(Tokeniser.stop_words), "token_pattern": TOKEN_PATTE
 def edit_tokeniser(prefix: str, texts: Texts | None, *, first: bool) -> Tokeniser:
     """Draw the settings and the words that they keep, and return the tokeniser they make.
 
-    Parameters
-    ----------
-    prefix : str
-        Beginning of the keys of the file's widgets.
-    texts : Texts or None
-        None where they cannot be read before they are loaded.
-    first : bool
-        They are only the first of all texts, which are cut while they are written to disk.
-
-    Raises
-    ------
-    ParameterError
-        The pattern is not a regular expression, or takes too long.
+    The keys of widgets begin with `prefix`. Without `texts` there is no preview; `first` of them are only some of all,
+    which are cut while they are written to disk. A ParameterError refuses a pattern that is wrong or takes too long.
     """
     st.markdown("**Which words are kept**")
     figures = st.container()
@@ -112,15 +102,8 @@ def _show_words(preview: TokeniserPreview) -> None:
     number = st.column_config.NumberColumn(format="localized")
     numbers: Any = dict.fromkeys(("Words", "Tokens", "Times", "Documents"), number)
     st.dataframe(list_reasons(preview), hide_index=True, key="tokeniser_reasons", column_config=numbers)
-    shown = st.segmented_control(
-        "Words",
-        ["Kept", "Dropped"],
-        default="Kept",
-        required=True,
-        key="tokeniser_shown",
-        label_visibility="collapsed",
-        persist_state="session",
-    )
+    ways, how = {"Kept": "Kept", "Dropped": "Dropped"}, {"label_visibility": "collapsed"}
+    shown = choose_way("Words", ways, "tokeniser_shown", persist_state="session", **how)
     words = list_words(preview, shown)
     st.dataframe(words, hide_index=True, key="tokeniser_words", height=300, column_config=numbers)
     n_words = preview.kept.n_words if shown == "Kept" else sum(w.n_words for w in preview.dropped.values())

@@ -97,25 +97,14 @@ _component = st.components.v2.component("acvb_topic_cards", html=_HTML, css=_CSS
 
 
 class Card(NamedTuple):
-    """One topic.
+    """One topic."""
 
-    Attributes
-    ----------
-    topic : int
-        From 1.
-    name : str
-        What the user calls it; empty for none.
-    share, facts, note : str
-        Of all words; how good it is; what a search has to say of it.
-    words : list of str
-    """
-
-    topic: int
-    name: str
-    share: str
+    topic: int  #: from 1
+    name: str  #: given by the user; empty for none
+    share: str  #: of all words
     words: list[str]
-    facts: str
-    note: str = ""
+    facts: str  #: its quality
+    note: str = ""  #: the result of a search
 
 
 def show_topic_cards(
@@ -126,36 +115,21 @@ def show_topic_cards(
     key: str,
     marked: str | None = None,
 ) -> None:
-    """Draw cards, as many side by side as there is room for.
+    """Draw cards, as many side by side as there is room for; names and words are shown as they are.
 
-    Parameters
-    ----------
-    cards : sequence of Card
-        Names and words are shown as they are.
-    selected : int
-        Topic (from 1) that stands out.
-    choose : callable
-        Called with the topic of the card that is clicked.
-    key : str
-    marked : str, optional
-        A word that stands out.
+    The topic `selected` (from 1) and the word `marked` stand out. `choose` is called with the topic that is clicked.
     """
-    shown: list[dict[str, Any]] = []
-    for card in cards:
-        colour = cluster_colour(card.topic)
-        shown.append({**card._asdict(), "colour": colour, "ink": ink_on(colour)})
+    colours = [cluster_colour(card.topic) for card in cards]
+    looks = zip(cards, colours, strict=True)
+    shown = [{**card._asdict(), "colour": colour, "ink": ink_on(colour)} for card, colour in looks]
 
     def keep_click() -> None:
         topic = st.session_state[key]["topic"]
         if topic is not None:
             choose(int(topic))
 
-    _component(
-        data={"cards": shown, "selected": selected, "marked": marked},
-        key=key,
-        height="content",
-        on_topic_change=keep_click,
-    )
+    data = {"cards": shown, "selected": selected, "marked": marked}
+    _component(data=data, key=key, height="content", on_topic_change=keep_click)
 
 
 CARD_WORDS = 12
@@ -172,14 +146,12 @@ _MEASURES = {
         "documents: -1 never, 0 as by chance, 1 always.",
     ),
     "u_mass": (
-        "Coherence (u_mass)",
-        ("The same from counts of documents, as a logarithm (nats). Closer to 0 is better."),
+        "Coherence (u_mass)", "The same from counts of documents, as a logarithm (nats). Closer to 0 is better.",
     ),
     "exclusivity": (
-        "Exclusivity",
-        ("How much a topic's ten most probable words belong to it alone: 0 not at all, 1 entirely."),
+        "Exclusivity", "How much a topic's ten most probable words belong to it alone: 0 not at all, 1 entirely.",
     ),
-}
+}  # fmt: skip
 
 
 #: How ranges over runs are written.
@@ -203,13 +175,9 @@ def show_all_topics(view: TopicView, names: Names, topic: int, order: WordOrder)
         matches = view.find_words(text, MOST_FOUND)
         word = matches[0] if matches else None
         if len(matches) > 1:
-            word = choose_one(
-                f"{len(matches)} words" if len(matches) < MOST_FOUND else f"The first {MOST_FOUND} words",
-                matches,
-                lambda number: str(view.corpus.vocabulary[number]),
-                "topics_found",
-                width=240,
-            )
+            label = f"{len(matches)} words" if len(matches) < MOST_FOUND else f"The first {MOST_FOUND} words"
+            vocabulary = view.corpus.vocabulary
+            word = choose_one(label, matches, lambda at: str(vocabulary[at]), "topics_found", width=240)
     notes: dict[int, str] = {}
     if word is not None:
         notes = describe_word(view, word)
@@ -301,16 +269,12 @@ def show_spread(job: Job, view: TopicView, names: Names, topic: int) -> None:
     topics, words = spread["topics"], spread["words"]
     runs = int(topics["runs"].iloc[0])
     if runs == 1:
-        text = (
-            "These topics come from one run, and another seed may find others. Shares and words on this page are given "
-            "this run's topics."
-        )
-        if not depends_on_seed(view.result.prepared.spec, view.result.prepared.row):
-            text = (
-                "This run continued from trained topics, so another seed gives the same run. Shares and words on this "
-                "page are given this run's topics."
-            )
-        elif not current_workspace().view_only:
+        depends = depends_on_seed(view.result.prepared.spec, view.result.prepared.row)
+        why = "These topics come from one run, and another seed may find others."
+        if not depends:
+            why = "This run continued from trained topics, so another seed gives the same run."
+        text = f"{why} Shares and words on this page are given this run's topics."
+        if depends and not current_workspace().view_only:
             text += f" Press *Run {MORE_SEEDS} more seeds* above to see which topics come back."
         st.info(text, icon=":material/casino:")
         return
@@ -320,14 +284,9 @@ def show_spread(job: Job, view: TopicView, names: Names, topic: int) -> None:
         help=f"A run has a topic if one of its own has a similarity of {ALIKE:g} or more. A topic with the words "
         "of a larger one counts once. Lowest and highest: over the runs with the topic; – if only this run has it.",
     )
-    table = _add_ranges(
-        {
-            "Topic": [plain_name(number, names) for number in topics["topic"]],
-            "Runs": [f"{found:,} of {runs:,}" for found in topics["found"]],
-            "Share": topics["share"].to_list(),
-        },
-        topics,
-    )
+    columns: dict[str, list[Any]] = {"Topic": [plain_name(number, names) for number in topics["topic"]]}
+    columns["Runs"] = [f"{found:,} of {runs:,}" for found in topics["found"]]
+    table = _add_ranges(columns | {"Share": topics["share"].to_list()}, topics)
     table["Words"] = [", ".join(words) for words in view.list_top_words(8)]
     height = min(460, 38 + 35 * len(table))
     st.dataframe(
@@ -335,14 +294,9 @@ def show_spread(job: Job, view: TopicView, names: Names, topic: int) -> None:
     )
     chosen, found = words[words["topic"] == topic], int(topics["found"].iloc[topic - 1])
     st.text(f"The ten most probable words of {plain_name(topic, names, long=True)}")
-    table = _add_ranges(
-        {
-            "Word": chosen["word"].to_list(),
-            "In the top ten of": [f"{n:,} of {found:,}" for n in chosen["in_top_ten"]],
-            "Probability": chosen["probability"].to_list(),
-        },
-        chosen,
-    )
+    columns = {"Word": chosen["word"].to_list()}
+    columns["In the top ten of"] = [f"{n:,} of {found:,}" for n in chosen["in_top_ten"]]
+    table = _add_ranges(columns | {"Probability": chosen["probability"].to_list()}, chosen)
     st.dataframe(table, hide_index=True, key="spread_words", column_config=_RANGES, placeholder="–")
 
 
@@ -355,16 +309,10 @@ def _add_ranges(columns: dict[str, list[Any]], spread: pd.DataFrame) -> pd.DataF
 def show_known_labels(view: TopicView, names: Names) -> None:
     """Draw how the words of each known label's documents are divided among the topics."""
     table = view.label_shares
-    many = table.shape[1] > MOST_LABELS
-    st.caption(
-        "Share of each topic in the documents with a label; each column adds up to 1. The run did not use the "
-        "labels."
-        + (
-            f" The table shows the largest {MOST_LABELS} of {table.shape[1]:,} labels, the file all."
-            if many
-            else ""
-        )
-    )
+    text = "Share of each topic in the documents with a label; each column adds up to 1. Runs do not use the labels."
+    if table.shape[1] > MOST_LABELS:
+        text += f" The table shows the largest {MOST_LABELS} of {table.shape[1]:,} labels, the file all."
+    st.caption(text)
     shown = table.iloc[:, :MOST_LABELS].copy()
     shown.columns = _make_headings(shown.columns)
     shown.insert(0, "topic", [plain_name(int(topic), names) for topic in shown.index])

@@ -26,34 +26,18 @@ _START_WORDS = 12  # words in a list if there is no text
 
 
 class WordOrder(NamedTuple):
-    """The order of words.
-
-    Attributes
-    ----------
-    by : "probability", "relevance" or "frex"
-    lambda_ : float
-        For relevance.
-    n : int
-        Number of words that are shown.
-    """
+    """The order of words."""
 
     by: Ranking
-    lambda_: float
-    n: int
+    lambda_: float  #: for relevance
+    n: int  #: words that are shown
 
 
 @dataclass(frozen=True, eq=False)
 class TopicView(TopicAnswer):
-    """One run's answer.
+    """One run's answer."""
 
-    Attributes
-    ----------
-    key : Key
-        Of the run and how far it is.
-    result : Result
-    """
-
-    key: Key
+    key: Key  #: of the run, and how far it is
     result: Result
 
     @property
@@ -105,15 +89,9 @@ def _build_view(key: Key, _result: Result) -> TopicView:
 
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _rank_words(key: Key, order: WordOrder, topics: tuple[int, ...], _view: TopicView) -> pd.DataFrame:
-    return ranked_words(
-        _view.topics.word_probability,
-        _view.data.frequencies,
-        _view.corpus.vocabulary,
-        by=order.by,
-        lambda_=order.lambda_,
-        n=order.n,
-        topics=[topic - 1 for topic in topics],
-    )
+    words = _view.topics.word_probability, _view.data.frequencies, _view.corpus.vocabulary
+    numbers = [topic - 1 for topic in topics]
+    return ranked_words(*words, by=order.by, lambda_=order.lambda_, n=order.n, topics=numbers)
 
 
 @services.once_per_process

@@ -83,8 +83,8 @@ def show_overview(view: TopicView, names: Names, topic: int, order: WordOrder) -
             _show_heading(view, names, topic)
             with contain_failure():
                 words, tokens = view.rank_words(order, [topic]), float(view.tokens[topic - 1])
-                how: dict[str, Any] = {"tokens": tokens, "labels": names, "n": order.n, "title": False, "height": height}
-                bars = topic_bars(words, topic, **how)
+                how: dict[str, Any] = {"labels": names, "n": order.n, "title": False, "height": height}
+                bars = topic_bars(words, topic, tokens=tokens, **how)
                 show_figure(bars, "topic_bars", f"The words of topic {topic}, the most typical first.")
 
 

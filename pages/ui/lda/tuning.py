@@ -77,16 +77,11 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
             key="tune_start",
             disabled=not dataset.heldout,
         )
+        text = "Nothing is held out, so trials cannot be compared. Set a share on the Data page."
         if dataset.heldout:
-            st.caption(
-                f"It changes {tuned}, and compares trials by held-out words ({say.describe_split(dataset)}).",
-                width="content",
-            )
-        else:
-            st.caption(
-                "Nothing is held out, so trials cannot be compared. Set a share on the Data page.",
-                width="content",
-            )
+            split = say.describe_split(dataset)
+            text = f"It changes {tuned}, and compares trials by held-out words ({split})."
+        st.caption(text, width="content")
     if not pressed:
         return
     try:

@@ -27,6 +27,7 @@ from acvb_core.registry import method_row, model_row
 from pages.ui.lda.tokeniser import edit_tokeniser, explain_no_words
 from pages.ui.shared import format as say
 from pages.ui.shared import services
+from pages.ui.shared.picking import choose_way
 from pages.ui.upload.files import DataFile, rewind
 from pages.ui.upload.reader import DRAFT, Draft, OpenFile, Reader, keep_last
 
@@ -69,15 +70,9 @@ def choose_storage(opened: OpenFile) -> Where:
         needed = batch_memory(found.documents, found.words, found.pairs, found.tokens)
         best = "memory" if needed <= free else "disk"
         why += f" {describe_need(needed, free)}"
-    where: Where = st.segmented_control(
-        "Where to keep the texts",
-        places,
-        format_func=_NAMES.__getitem__,
-        default=best,
-        required=True,
-        key=f"{opened.prefix}_where",
-        persist_state="session",
-        help=_HELP,
+    names, more = {place: _NAMES[place] for place in places}, {"persist_state": "session", "help": _HELP}
+    where: Where = choose_way(
+        "Where to keep the texts", names, f"{opened.prefix}_where", default=best, **more
     )
     if why:
         st.caption(why)

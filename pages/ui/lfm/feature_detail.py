@@ -168,16 +168,11 @@ def show_carriers(view: FeatureView, feature: int) -> None:
     """Draw the objects that carry the feature most, and how frequent it is in each known group."""
     if view.data.image is not None:
         carriers = view.carriers(feature, PICTURES)
-        groups = (
-            [""] * len(carriers)
-            if view.data.labels is None
-            else view.data.labels[carriers["object"].tolist()]
-        )
-        texts = [
-            f"{p:.2f}{f' · {group}' if group else ''}"
-            for p, group in zip(carriers["probability"], groups, strict=True)
-        ]
-        show_picture_row(view.data, carriers["object"].tolist(), texts)
+        numbers, labels = carriers["object"].tolist(), view.data.labels
+        groups = [""] * len(numbers) if labels is None else labels[numbers]
+        pairs = zip(carriers["probability"], groups, strict=True)
+        texts = [f"{p:.2f}{f' · {group}' if group else ''}" for p, group in pairs]
+        show_picture_row(view.data, numbers, texts)
     with st.container(key="carrier_panels"):
         with st.container(gap="xsmall"):
             listed = list_carriers(view, feature)

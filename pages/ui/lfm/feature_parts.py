@@ -64,12 +64,8 @@ def show_all_features(view: FeatureView, feature: int, units: Units) -> None:
     image = view.data.image
     if image is None:
         ordered = are_in_order(view.data.columns)
-        clustered = st.toggle(
-            "Group similar columns",
-            not ordered,
-            key="features_map_of_ordered" if ordered else "features_map_clustered",
-            persist_state="session",
-        )
+        key = "features_map_of_ordered" if ordered else "features_map_clustered"
+        clustered = st.toggle("Group similar columns", not ordered, key=key, persist_state="session")
         figure = weight_map_figure(
             view.weights, view.data.columns, shares=view.shares, clustered=clustered,
             standardised=view.fitted.standardise, upright=is_narrow(),
@@ -79,14 +75,9 @@ def show_all_features(view: FeatureView, feature: int, units: Units) -> None:
         return
     weights = view.weights if units == "sd" else view.own_weights
     figure = feature_images_figure(
-        weights,
-        view.shares,
-        image,
-        baseline=view.baseline,
-        units=units,
-        selected=feature,
+        weights, view.shares, image, baseline=view.baseline, units=units, selected=feature,
         **(_NARROW if is_narrow() else {}),
-    )
+    )  # fmt: skip
     show_clickable_figure(
         figure,
         f"feature_images_{view.run}_{FEATURE.turn}",
@@ -164,13 +155,8 @@ def _choose_row(view: FeatureView) -> int | None:
     rows = view.data.rows
     if len(rows) <= MOST_IN_LIST:
         return int(choose_one("Object", range(len(rows)), lambda row: str(rows[row]), OBJECT, width=320))
-    wanted = st.text_input(
-        f"Object, one of {len(rows):,}",
-        str(rows[0]),
-        key=f"{OBJECT}_name",
-        width=320,
-        persist_state="session",
-    )
+    label, key = f"Object, one of {len(rows):,}", f"{OBJECT}_name"
+    wanted = st.text_input(label, str(rows[0]), key=key, width=320, persist_state="session")
     if wanted in rows:
         return int(rows.tolist().index(wanted))
     st.info("No object has this name.", icon=":material/search_off:")

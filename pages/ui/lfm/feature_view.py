@@ -25,16 +25,9 @@ STRONGEST = 3
 
 @dataclass(frozen=True, eq=False)
 class FeatureView(FeatureAnswer):
-    """One run's answer.
+    """One run's answer."""
 
-    Attributes
-    ----------
-    run : str
-        Id of the run.
-    result : Result
-    """
-
-    run: str
+    run: str  #: its id
     result: Result
 
     def strongest(self, feature: int, n: int = STRONGEST, own: bool = True) -> list[str]:
@@ -56,16 +49,7 @@ def _build_view(key: Key, _result: Result) -> FeatureView:
 
 
 def show_picture_row(table: Table, rows: Sequence[int], captions: Sequence[str] | None = None) -> None:
-    """Draw some rows (0-based) of a table of pixels, all in the same tones.
-
-    Parameters
-    ----------
-    table : Table
-        With an image.
-    rows : sequence of int
-    captions : sequence of str, optional
-        Below each picture, shown as they are.
-    """
+    """Draw some rows (0-based) of a table of pixels in the same tones; captions are shown as they are."""
     image = table.image
     assert image is not None
     low, high = tone_range(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -60,21 +61,10 @@ def show_first_rows(table: Table) -> None:
     """Draw the first rows."""
     high = 38 + 35 * min(table.n_rows, FIRST_ROWS)
     frame = list_first_rows(table)
-    st.dataframe(
-        frame,
-        key="first_rows_of_table",
-        height=min(380, high),
-        placeholder="–",
-        column_config=_narrow_columns(frame),
-    )
-    shown = [
-        f"{part:,} of {whole:,} {what}"
-        for part, whole, what in (
-            (FIRST_ROWS, table.n_rows, "rows"),
-            (FIRST_COLUMNS, table.n_columns, "columns"),
-        )
-        if whole > part
-    ]
+    columns, height = _narrow_columns(frame), min(380, high)
+    st.dataframe(frame, key="first_rows_of_table", height=height, placeholder="–", column_config=columns)
+    parts = ((FIRST_ROWS, table.n_rows, "rows"), (FIRST_COLUMNS, table.n_columns, "columns"))
+    shown = [f"{part:,} of {whole:,} {what}" for part, whole, what in parts if whole > part]
     said = [f"The first {' and '.join(shown)}."] if shown else []
     said += ["Cells with a dash are missing."] if table.n_missing else []
     if said:
@@ -146,13 +136,12 @@ def show_chart(name: str, table: Table) -> None:
 # The table itself is left out of the key; values are known by their fingerprint, columns by their names.
 @st.cache_data(max_entries=12, show_spinner=False)
 def _draw(name: str, fingerprint: str, columns: list[str], _table: Table) -> Figure:
-    if name == "distributions":
-        return distributions_figure(_table)
-    if name == "missing_map":
-        return missing_map_figure(_table, height=380)
-    if name == "missing_columns":
-        return missing_share_figure(_table, "columns")
-    if name == "missing_rows":
-        return missing_share_figure(_table, "rows")
     step = max(1, -(-_table.n_rows // MOST_ROWS))
-    return correlation_figure(_table.values[::step], _table.columns)
+    draw: dict[str, Callable[[], Figure]] = {
+        "distributions": lambda: distributions_figure(_table),
+        "missing_map": lambda: missing_map_figure(_table, height=380),
+        "missing_columns": lambda: missing_share_figure(_table, "columns"),
+        "missing_rows": lambda: missing_share_figure(_table, "rows"),
+        "correlations": lambda: correlation_figure(_table.values[::step], _table.columns),
+    }
+    return draw[name]()

@@ -57,9 +57,9 @@ def test_runs_that_are_there_are_not_started_again(app: AppTest) -> None:
     press(app, "grid_start")
     assert "All of these runs exist already" in texts(app)
     assert len(jobs_of(app)) == 2
-    started(app, "2, 3, 4", seeds=1)
-    assert len(jobs_of(app)) == 3
-    assert app.dataframe[0].value["Topics"].tolist() == [2, 3, 4]
+    started(app, "2, 3, 4", seeds=2)
+    assert len(jobs_of(app)) == 6
+    assert app.dataframe[0].value["Topics"].tolist() == [2, 2, 3, 3, 4, 4]
     app.session_state["is_narrow"] = True  # as the browser reports it
     app.run()
     layout = chart(app, "grid_figure")["layout"]

@@ -15,6 +15,7 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.history import Verdict
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import ranked_words
+from pages.ui.lda.topic_documents import OPENED
 from pages.ui.lda.topic_view import build_view
 from pages.ui.lda.topics_page import list_words
 from pages.ui.shared.picking import read_answer
@@ -152,6 +153,11 @@ def test_documents_of_a_topic(open_app: Open, found: Result) -> None:
     assert set(app.dataframe[0].value["name"]) == {"text 2", *(f"text {i}" for i in range(20, 25))}
     app.text_input(key="documents_search").set_value("nowhere").run()
     assert "No document has this" in texts(app)
+    app.text_input(key="documents_search").set_value("")
+    app.session_state[OPENED] = (f"{0:012x}", 1, 24)
+    assert "0 words · label none" in texts(app.run())
+    app.selectbox(key="topics_topic").set_value(2).run()
+    assert "label none" not in texts(app), "another topic has documents of its own"
 
 
 def test_quality_and_labels(open_app: Open, found: Result) -> None:
