@@ -76,7 +76,7 @@ class WordCounts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Corpus(WordCounts):
-    """Word counts of documents (a bag of words), with the texts where they are known.
+    """Word counts of documents (a bag of words), with the texts if they are known.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Corpus(WordCounts):
     documents : ndarray of str (object dtype), shape (n_documents,)
         Unique names.
     name : str
-        What the user calls the corpus.
+        The user's name of the corpus.
     texts : tuple of str, or None
         The text of each document as it was read.
     labels : ndarray of str (object dtype), shape (n_documents,), or None
@@ -141,8 +141,7 @@ class Corpus(WordCounts):
         matrix = check_counts(counts, name)
         n_documents, n_words = (int(n) for n in matrix.shape)
         if not matrix.nnz:
-            what = f"the corpus has no words ({n_documents:,} documents, {n_words:,} words in the vocabulary)"
-            raise _fault(what, name, "Give at least one document with at least one word.")
+            raise no_words_fault(name, f" ({n_documents:,} documents, {n_words:,} words in the vocabulary)")
         groups = None if labels is None else np.atleast_1d(np.asarray(labels))
         for what, given in (("texts", texts), ("labels", groups)):
             if given is not None and len(given) != n_documents:
@@ -214,7 +213,7 @@ class Corpus(WordCounts):
     def with_words(self, words: ArrayLike) -> Corpus:
         """Return the same documents over a vocabulary with further words at its end, which occur in none of them.
 
-        DataError where a word is there already, or given twice.
+        DataError if a word is there already, or given twice.
         """
         new = self.further_words(words)
         if not len(new):
@@ -223,6 +222,11 @@ class Corpus(WordCounts):
         shape = (self.n_documents, self.n_words + len(new))
         counts = sparse.csr_array((old.data, old.indices, old.indptr), shape=shape)
         return replace(self, counts=counts, vocabulary=np.concatenate([self.vocabulary, new]))
+
+
+def no_words_fault(name: str, sizes: str = "") -> DataError:
+    """Return the error for a corpus without a word."""
+    return _fault(f"the corpus has no words{sizes}", name, "Give at least one document with a word.")
 
 
 def check_counts(given: Any, name: str) -> sparse.csr_array:

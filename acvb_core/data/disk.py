@@ -26,7 +26,7 @@ from acvb_core.data.names import KindGuess, ValueKind, kind_of, number_repeated,
 FORMAT = "acvb corpus on disk"
 VERSION = 1
 META = "meta.json"
-#: Strings that are read at once where all are read.
+#: Strings that are read at once if all are read.
 _AT_ONCE = 1 << 14
 _SHOWN = 5
 

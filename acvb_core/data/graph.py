@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, islice
+from itertools import dropwhile
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
@@ -21,7 +21,7 @@ from acvb_core.data.network import with_attributes
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_build import Entries, Side, assemble, make_side, open_entries
 from acvb_core.data.relation_schema import ASK_DIRECTION, ReadOptions
-from acvb_core.data.report import Fact, plural, tell_count
+from acvb_core.data.report import Fact, list_first, plural, tell_count
 from acvb_core.data.schema import Sides
 from acvb_core.data.sources.arrays import check_size
 from acvb_core.data.sources.source import ByteSource, Utf8Stream, parse_json
@@ -31,9 +31,9 @@ WRITE_AGAIN = "Write the file again with the program it comes from"
 _GML_HEAD = re.compile(r"^\s*graph\s*\[", re.MULTILINE)
 _NAMES = ("label", "name")
 _WEIGHTS = ("weight", "value")
-# What tells nodes apart, and on which side they are; read as such.
+# Attributes that identify a node or give its side; read as such.
 _CALLED = {"id", "_nx_name", "bipartite"}
-# Where and how nodes are drawn.
+# Attributes of how nodes are drawn.
 _DRAWN = {
     "x", "y", "z", "graphics", "shape", "shape_type", "size", "color", "r", "g", "b", "width", "height", "x_fact",
     "y_fact", "phi", "q", "ic", "bc", "bw", "lc", "la", "lr", "lphi", "fos", "font", "x_coordinate", "y_coordinate",
@@ -51,7 +51,7 @@ class Graph:
     kind: str  # what it comes from: "GML file"
     nodes: Mapping[str, Known]  # what is known of each, by its unique id
     edges: Sequence[tuple[int, int, Known]]  # positions of two nodes; undirected ones are listed once
-    directed: bool | None  # None where the file does not say
+    directed: bool | None  # None if the file does not say
     facts: Sequence[Fact] = ()  # what reading the file found
 
 
@@ -202,7 +202,7 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> tuple[
     relation = assemble(entries, (rows, columns), fault, options.name, kinds)
     unused = dict.fromkeys(name for *_, known in graph.edges for name in known if name not in (weight, "id"))
     if unused:
-        told = f"Values of the edges not used: {_first_five(unused)}."
+        told = f"Values of the edges not used: {list_first(unused)}."
         entries.facts.append(Fact("unused_columns", len(unused), told))
     attributes, attribute_facts = _group_nodes(list(graph.nodes.values()), named)
     entries.facts += attribute_facts
@@ -301,19 +301,15 @@ def _group_nodes(nodes: Sequence[Known], named: str) -> tuple[dict[str, NDArray[
     if kept:
         facts.append(Fact("attributes", len(kept), f"Known of the nodes: {', '.join(kept)}."))
     if left:
-        told = f"Left aside, as it does not group the nodes: {_first_five(left)}."
+        told = f"Left aside, as it does not group the nodes: {list_first(left)}."
         facts.append(Fact("attributes_left_aside", len(left), told))
     return kept, facts
-
-
-def _first_five(names: Collection[str]) -> str:
-    return ", ".join(islice(names, 5)) + (", …" if len(names) > 5 else "")
 
 
 #: Bytes of a graph file (unpacked): in memory a graph takes about ten times as much.
 MAX_GRAPH_BYTES = 200_000_000
 _BOTH_WAYS = "{edge without a direction was|edges without a direction were} taken both ways."
-# Of GraphML and GEXF: how values are read, by their declared type, and the words for a direction.
+# Readers of values in GraphML and GEXF by their declared type, and the words for a direction.
 _XML_TYPES: dict[str, Callable[[str], Any]] = {
     **dict.fromkeys(("int", "integer", "long"), int),
     **dict.fromkeys(("float", "double"), float),
@@ -321,7 +317,7 @@ _XML_TYPES: dict[str, Callable[[str], Any]] = {
 }
 _TEXT_TAGS = {"default", "data", "NodeLabel", "EdgeLabel"}
 _XML_DIRECTIONS = {"true": True, "directed": True, "false": False, "undirected": False, "mutual": False}
-# Of Pajek's files.
+# Patterns and words of Pajek's files.
 _TOKEN = re.compile(r'"([^"]*)"|(\S+)')
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"\d{1,12}", re.ASCII)
@@ -381,7 +377,7 @@ class _XmlReader:
         self._edges: list[tuple[str, str, dict[str, Any], bool, int]] = []
 
     def read(self, content: bytes | bytearray, directed: bool | None) -> Graph:
-        """Return the graph; where some edges have a direction and some have none, `directed` must say what they are."""
+        """Return the graph; if some edges have a direction and some have none, `directed` must say what they are."""
         from defusedxml import DefusedXmlException
 
         try:

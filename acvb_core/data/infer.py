@@ -45,7 +45,7 @@ class EncodingGuess(NamedTuple):
 
 
 def guess_encodings(content: bytes) -> list[EncodingGuess]:
-    """Return the encodings that a text may be in, the most likely first; [] where it is UTF-8 or says what it is.
+    """Return the encodings that a text may be in, the most likely first; [] if it is UTF-8 or says what it is.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def guess_encodings(content: bytes) -> list[EncodingGuess]:
 
 
 def _decode(content: bytes, encoding: str) -> str | None:
-    """Return the text, None where the encoding does not allow its bytes."""
+    """Return the text, None if the encoding does not allow its bytes."""
     try:
         return codecs.getincrementaldecoder(encoding)().decode(content, final=False)
     except UnicodeDecodeError:
@@ -137,7 +137,7 @@ _DOCUMENT_NAMES = {
 # Scripts that put no blanks between words: two letters count as a word.
 _NO_BLANKS = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 _WHOLE = re.compile(r"\s*\d+\s*")
-#: Words that a line of texts has on average, where it could also be a record of several fields.
+#: Words that a line of texts has on average, if it could also be a record of several fields.
 _PROSE_WORDS = 8
 #: So many words are a text, though it may come more than once.
 _LONG_WORDS = 15
@@ -146,7 +146,7 @@ _ARRAY = "It is an array of numbers."
 
 
 class KindGuess(NamedTuple):
-    """The kind of data in a file, and the reason in a sentence ("" where nothing was recognised).
+    """The kind of data in a file, and the reason in a sentence ("" if nothing was recognised).
 
     `facts` is what reading the links found, if the whole file was read for the guess.
     """
@@ -178,7 +178,7 @@ def guess_kind(source: FileLike, filename: str, **looking: Any) -> KindGuess:
     source : path, bytes or binary file object
     filename : str
     **looking
-        What is known of the file: encoding, sheet, table or query, as the readers take them.
+        Known facts about the file: encoding, sheet, table or query, as the readers take them.
 
     Examples
     --------

@@ -110,7 +110,7 @@ def _contradiction(source: str) -> Callable[[int, int], DataError]:
 class _MarketText:
     """A MatrixMarket file as SciPy's compiled reader needs it: with an end of its last line, and without a NUL byte.
 
-    That reader looks for the end of each line, and where there is none it reads on outside of its memory.
+    That reader looks for the end of each line, and if there is none it reads on outside of its memory.
     """
 
     def __init__(self, source: ByteSource) -> None:
@@ -199,7 +199,7 @@ def _relation_of_matrix(
 
 
 def check_shape(shape: tuple[int, int], wanted: tuple[int, int] | None, source: str) -> None:
-    """Raise DataError where a shape was given and the source has another."""
+    """Raise DataError if a shape was given and the source has another."""
     if wanted is not None and tuple(wanted) != tuple(shape):
         what = f"the matrix is {shape[0]:,} x {shape[1]:,}, the given shape {wanted[0]:,} x {wanted[1]:,}"
         raise DataError(what, source=source, remedy="Leave the shape out, or correct it.")

@@ -52,7 +52,7 @@ def text_array(values: ArrayLike) -> NDArray[Any]:
 def unique_names(
     names: ArrayLike | None, count: int, kind: str, source: str, *, first: int = 0
 ) -> NDArray[Any]:
-    """Return names as an object array of str; where none are given, numbers that begin with `first`.
+    """Return names as an object array of str; if none are given, numbers that begin with `first`.
 
     A DataError refuses more or fewer names than `count`, and one that is repeated. `kind` says what is named ("row",
     "word").
@@ -79,7 +79,7 @@ _POWER = re.compile(r"-?\d\.(\d+)[eE]\+(\d{1,3})", re.ASCII)
 
 
 def plain_ids(labels: Sequence[str], place: Callable[[int], dict[str, Any]]) -> list[str]:
-    """Return ids without a .0, which a column of whole numbers gets where a cell was blank; others as they are.
+    """Return ids without a .0, which a column of whole numbers gets if a cell was blank; others as they are.
 
     A DataError refuses an id that was rounded, as others were to the same: 1.23457E+11, or from 2^53 on. `place` gives
     source and line of label i.
@@ -228,7 +228,7 @@ def typed_values(values: Sequence[str], kind: ValueKind) -> NDArray[Any]:
 
 
 def _strip_known(value: str) -> str:
-    """Return a value without the blanks around it, "" where it is missing."""
+    """Return a value without the blanks around it, "" if it is missing."""
     stripped = value.strip()
     return "" if stripped.lower() in MISSING_WORDS else stripped
 

@@ -19,7 +19,7 @@ from acvb_core.data.report import Fact, LoadedData, ReadReport, plural, take_apa
 from acvb_core.data.schema import Schema, Sides
 from acvb_core.data.sources.arrays import to_sparse
 
-# What heads the column of the objects where it says nothing of what they are.
+# Names of the column of the objects that do not say what they are.
 _NO_KIND = ("", "row", "column", "source", "src", "from", "sender")
 Pattern: TypeAlias = sparse.csr_array
 
@@ -36,7 +36,7 @@ def as_network(
     """Return a relation as a network, and what making it found: every name of either side is a node.
 
     A pair of an undirected network is linked if it is linked either way; else it is known not to be if either way
-    says so; else it is missing. Links of a node to itself are left out where they do not count.
+    says so; else it is missing. Links of a node to itself are left out if they do not count.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ def as_network(
         The entries that were given as 0. Those that are stored nowhere are then mere silence, which a missing
         entry in the other direction overrules. Default: all that is neither 1 nor missing was given as 0.
     unlisted : "zero" or "missing"
-        What pairs are that the relation has no entry for, its sides being different: no links, or missing.
+        Pairs without an entry in a relation whose sides differ are no links, or missing.
     direction : str, optional
-        What says that links have a direction (a column called "target"), to end a sentence with. It gives way to
+        The reason to think that links have a direction, as the end of a sentence. It gives way to
         links that all go both ways.
 
     Raises
@@ -92,7 +92,7 @@ def as_network(
 def as_two_sided(relation: Relation) -> Relation:
     """Return a network as a relation between two sets of objects that happen to have the same names.
 
-    What is missing stays missing: the diagonal of a network without self-links.
+    Missing entries stay missing: the diagonal of a network without self-links.
     """
     relation = take_apart(relation)[0]
     return relation if relation.network is None else replace(relation, network=None)
@@ -123,7 +123,7 @@ def _compare_ways(
 ) -> tuple[bool, Pattern, Pattern, list[Fact]]:
     """Return whether links have a direction, the links and the missing entries then, and why; guessed for None.
 
-    What is said of a pair one way and the other way decides; without `zeros`, silence says 0 as well.
+    Both entries of a pair decide; without `zeros`, an entry that is not given counts as 0.
     """
     zeros = None if zeros is None else subtract(zeros, ones)
     unsure = intersect(ones, missing.T).nnz  # links whose other direction is missing
@@ -211,7 +211,7 @@ def resolve_domains(
 ) -> tuple[Relation, list[Fact], Sides]:
     """Return the relation with one domain or two, what reading it found, and why it is taken so.
 
-    DataError where a network was asked for, but the source is a matrix that is not square, or where nothing says
+    DataError if a network was asked for, but the source is a matrix that is not square, or if nothing says
     whether links have a direction.
     """
     named = _name_alike(relation, entries)
@@ -263,7 +263,7 @@ def resolve_domains(
     )
     network = made.data
     assert network.network is not None
-    # Of an undirected graph the file has each edge once, and means both ways.
+    # A file of an undirected graph has each edge once, and means both ways.
     each_once = directed is False and options.directed is None
     facts += [fact for fact in made.report.facts if not (each_once and fact.name == "one_way")]
     sides = replace(sides, directed=network.network.directed, self_links=network.network.self_links)
@@ -354,7 +354,7 @@ def _is_symmetric(relation: Relation) -> bool:
 
 
 def _name_alike(relation: Relation, entries: Entries) -> Relation | None:
-    """Return the relation with the same names on both sides where only one has any; None if it is not square."""
+    """Return the relation with the same names on both sides if only one has any; None if it is not square."""
     if all(entries.named):
         return relation
     if relation.shape[0] != relation.shape[1]:

@@ -36,7 +36,7 @@ class Option:
     help: str = ""  #: a sentence
     formats: tuple[str, ...] = ()  #: in which it makes sense; none: in all
     choices: Mapping[Any, str] = field(default_factory=dict)  #: values, in words; the page proposes the first
-    none: str = ""  #: words for no column, where there need not be one
+    none: str = ""  #: words for no column, if there need not be one
     auto: str = ""  #: words for leaving the choice to the reader, if the page proposes that
     flags: tuple[str, ...] = ()  #: other names on the command line; of yes or no, the one that says no
     hint: str = ""  #: shown in an empty field; after a flag

@@ -23,7 +23,7 @@ _BLOCK = 1 << 20
 
 
 def as_pattern(array: Any) -> sparse.csr_array:
-    """Return the non-zero pattern as a canonical bool CSR array with int32 indices where they fit."""
+    """Return the non-zero pattern as a canonical bool CSR array with int32 indices if they fit."""
     matrix = sparse.csr_array(array)
     if matrix.dtype != np.bool_:
         matrix = matrix.astype(np.bool_)
@@ -55,7 +55,7 @@ def read_links(given: Any, threshold: float | None, name: str) -> tuple[sparse.c
     """Return the patterns of the links and of the missing entries (NaN or masked) of a matrix in memory.
 
     A value above the threshold is a link; without one, every value must be 0 or 1. Entries that a sparse matrix
-    stores twice are added up where there is a threshold; otherwise a link given twice is one link.
+    stores twice are added up if there is a threshold; otherwise a link given twice is one link.
     """
     limit = None if threshold is None else checked_threshold(threshold)
     matrix = to_sparse(given, name)
@@ -130,7 +130,7 @@ class Network:
     directed : bool
         Whether i to j and j to i are different links.
     self_links : bool
-        Whether links of an object to itself count; where not, the diagonal is missing.
+        Whether links of an object to itself count; if not, the diagonal is missing.
     """
 
     directed: bool = True
@@ -158,14 +158,14 @@ class Relation:
     row_labels, column_labels : ndarray of str (object dtype), shapes (n_rows,), (n_cols,)
         Unique names of the objects.
     name : str
-        What the user calls the relation.
+        The user's name of the relation.
     row_kind, column_kind : str
-        What a row and a column are ("person", "event"), used as axis titles.
+        Kinds of a row and of a column ("person", "event"), used as axis titles.
     network : Network or None
-        What kind of network this is; None where the two sides are two sets of objects.
+        The kind of network; None if the two sides are two sets of objects.
     attributes : mapping of str to ndarray of str (object dtype), shape (n_rows,)
-        What is known of the row objects beforehand, by name ("department"): to compare clusters with, never used
-        by the inference. "" where nothing is known of an object.
+        Known labels of the row objects, by name ("department"): to compare clusters with, never used
+        by the inference. "" if nothing is known of an object.
     numbered : (bool, bool)
         Whether an object in memory gave the ids of rows, and of columns, as whole numbers: results then do, too.
     """
@@ -379,7 +379,7 @@ def _add_marks(unknown: sparse.csr_array, missing: Any, name: str) -> sparse.csr
 def _as_network(
     links: sparse.csr_array, unknown: sparse.csr_array, network: Network, name: str
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Return the patterns of a network: both ways round where undirected, the diagonal missing if it does not count."""
+    """Return the patterns of a network: both ways round if undirected, the diagonal missing if it does not count."""
     if links.shape[0] != links.shape[1]:
         what = f"a network has the same objects on both sides, but this relation is {_size(links)}"
         raise DataError(what, source=name, remedy="Give a square relation, or no network.")

@@ -117,10 +117,10 @@ class Entries:
     n_below: int = 0
     n_negative: int = 0
     facts: list[Fact] = field(default_factory=list)
-    # Of the relation: entries given as 0, which other lines may have made links; None: all that are neither 1 nor
+    # Entries of the relation given as 0, which other lines may have made links; None: all that are neither 1 nor
     # missing.
     given_zeros: sparse.csr_array | None = None
-    # Whether rows, and columns, have names, and are not called by their positions.
+    # Rows, and columns, have names and are not called by their positions.
     named: tuple[bool, ...] = (True, True)
     declared: Sides | None = None  # what is said of the two sides; the reason ends a sentence
     heading: Heading = None  # what the names of a list's two columns say
@@ -138,7 +138,7 @@ class Entries:
     def add(self, rows: Codes, columns: Codes, verdicts: Any, numbers: Any, keep_zeros: bool = True) -> None:
         """Append entries: int32 codes, verdicts of words and float64 numbers (NaN for words), all of shape (n,).
 
-        Zeros matter only where a pair can be given twice; a dense matrix need not keep them.
+        Zeros matter only if a pair can be given twice; a dense matrix need not keep them.
         """
         verdicts = self.judge(verdicts, numbers)
         for verdict, pairs in ((LINK, self.links), (ZERO, self.zeros), (MISSING, self.missing)):
@@ -388,7 +388,7 @@ class _LinkList:
         self.facts: list[Fact] = []
         self._source, self._schema, self._options = source, schema, options
         self._directions, table = LabelTable(), LabelTable()
-        # Of each text in the column of directions, the number of its lines.
+        # The number of lines of each text in the column of directions.
         self._n_saying: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._tables = (table, table if options.same_nodes else LabelTable())
         self._unit = source.frame.unit if isinstance(source, FrameSource) else "line"
@@ -412,7 +412,7 @@ class _LinkList:
         return self._tables[0].codes(batch, self.at[0]), self._tables[1].codes(batch, self.at[1])
 
     def find_direction(self) -> Sides | None:
-        """Return what the column of directions says of all links; None where there is none, or not all say the same.
+        """Return what the column of directions says of all links; None if there is none, or not all say the same.
 
         Raises DataError: they do not, and nobody says how all of them are read.
         """
@@ -464,7 +464,7 @@ class _LinkList:
         return side
 
     def find_lone_first_line(self, relation: Relation, rows: Side, columns: Side) -> list[Fact]:
-        """Return a note where only the first line has two names that occur nowhere else, as names of columns do.
+        """Return a note if only the first line has two names that occur nowhere else, as names of columns do.
 
         Raises DataError: all other names occur again, so that the first line is a heading, most likely.
         """

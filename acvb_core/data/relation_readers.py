@@ -35,7 +35,7 @@ from acvb_core.data.relation_schema import (
     refuse_texts,
     with_choices,
 )
-from acvb_core.data.report import Fact, LoadedData, ReadReport, plural, take_apart, tell_count
+from acvb_core.data.report import Fact, LoadedData, ReadReport, list_first, plural, take_apart, tell_count
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import graph_library
 from acvb_core.data.sources.containers import open_source
@@ -52,7 +52,7 @@ _FEW = 3  # names that a message lists
 def read_node_lists(
     row_nodes: NodeList | None, column_nodes: NodeList | None, options: ReadOptions
 ) -> tuple[list[str] | None, list[str] | None, list[Fact]]:
-    """Return the lists of both sides' objects, one list for both where a network is asked for, and their headings."""
+    """Return the lists of both sides' objects, one list for both if a network is asked for, and their headings."""
     shape = options.shape
     facts: list[Fact] = []
     rows = _read_node_list(row_nodes, "row_nodes", facts)
@@ -105,12 +105,11 @@ def _read_node_list(nodes: NodeList | None, source: str, facts: list[Fact]) -> l
 def _number_lines(reader: Iterable[RecordBatch]) -> Iterator[tuple[int, list[str]]]:
     """Yield each record's line and fields."""
     for batch in reader:
-        for i, line in enumerate(batch.lines.tolist()):
-            yield line, batch.record(i)
+        yield from zip(batch.lines.tolist(), batch.records(), strict=True)
 
 
 class ObjectLabels(dict[str, NDArray[Any]]):
-    """Labels of the row objects by what they tell ("club"): object arrays of str, "" where nothing is known."""
+    """Labels of the row objects by what they tell ("club"): object arrays of str, "" if nothing is known."""
 
     report: ReadReport  # what reading them found
 
@@ -219,9 +218,8 @@ def _label_facts(labels: list[str], n: int, n_objects: int, unknown: dict[str, i
     yield Fact("labelled", n, f"{of_objects}: {', '.join(labels)}.")
     yield from tell_count("unlabelled", n_objects - n, "{object has|objects have} no label.")
     if unknown:
-        few = ", ".join(f"{name} (line {line:,})" for name, line in islice(unknown.items(), _FEW))
-        who, more = plural(len(unknown), "name is", "names are"), ", …" if len(unknown) > _FEW else ""
-        told = f"{who} not in the relation: {few}{more}; skipped."
+        few = list_first([f"{name} (line {line:,})" for name, line in unknown.items()], _FEW)
+        told = f"{plural(len(unknown), 'name is', 'names are')} not in the relation: {few}; skipped."
         yield Fact("unknown_names", len(unknown), told)
 
 
@@ -233,7 +231,7 @@ def inspect_source(source: FileLike, filename: str | None = None, **looking: Any
     """Look at the head of a file or a data frame and propose how to read it.
 
     `looking` holds what is given and not guessed: format, encoding, delimiter, decimal, header, sheet, table or query,
-    as `load_relation` takes them. DataError where it is nothing that is read: empty, binary, a foreign format, one
+    as `load_relation` takes them. DataError if it is nothing that is read: empty, binary, a foreign format, one
     column.
     """
     options = ReadOptions(**looking)
@@ -264,13 +262,13 @@ def load_relation(
         Feather, Excel, ODS, JSON Lines or SQLite. A data frame is one of pandas, polars, pyarrow, duckdb or another
         library with the Arrow stream protocol; a graph is one of networkx, igraph or graph-tool. A list, or any
         iterable, holds pairs of labels, or triples of two labels and a value. Numbers of an array are 1 for a link, 0
-        for none and NaN (or masked) where the link is unknown; others need a threshold.
+        for none and NaN (or masked) if the link is unknown; others need a threshold.
     filename, name : str, optional
         Names that the user knows the source and the relation by (default: the file's name).
     format : "auto", or the name of a format of relations
     row_column, column_column, value_column : str or int, optional
         Edge lists: which columns hold the row label, the column label and the value, by header name or by
-        0-based position. None: guessed; it is an error where a column holds long texts and neither side is chosen.
+        0-based position. None: guessed; it is an error if a column holds long texts and neither side is chosen.
         `value_column=False`: no values, every line is a link. Of a graph file
         `value_column` is the name of the edges' weight ("weight" or "value" when there is one). For a matrix,
         `row_column=False` says that rows have no labels, 0 that the first column holds them.
@@ -278,7 +276,7 @@ def load_relation(
         Other names of row_column, column_column and value_column.
     threshold : float or str, optional
         A number above it is a link; never negative. "90%": the 90 % quantile of the positive values that the source
-        holds. Default: 0 for a text file. Arrays, frames and files of typed columns need one where a value is neither
+        holds. Default: 0 for a text file. Arrays, frames and files of typed columns need one if a value is neither
         0 nor 1.
     shape : (n_rows, n_columns), optional
         Edge lists: labels are 0-based indices below it. Other formats: what the file must have.
@@ -293,8 +291,8 @@ def load_relation(
         objects. "auto": as the file says or looks, two if `shape` is not square or the two lists of objects
         differ; the report and `schema.sides` tell which, and why.
     directed : bool, optional
-        Networks: whether i to j and j to i are different links. None: guessed; it is an error where links of both kinds
-        are mixed, or where columns such as "from" and "to" hold sorted pairs, as lists of undirected links do. Of an
+        Networks: whether i to j and j to i are different links. None: guessed; it is an error if links of both kinds
+        are mixed, or if columns such as "from" and "to" hold sorted pairs, as lists of undirected links do. Of an
         undirected network a pair is linked if the file links it either way.
     self_links : bool, optional
         Networks: whether links of an object to itself count. None: they do if there is one. Where they do not,
@@ -340,7 +338,7 @@ def load_relation(
 
 
 def _check_list(schema: Schema, options: ReadOptions) -> None:
-    """Refuse what is said of a list of links where there is none."""
+    """Refuse what is said of a list of links if there is none."""
     if schema.format != "edges" and (options.same_nodes or options.unlisted == "missing"):
         raise ParameterError(
             f"same_nodes and unlisted are for edge lists; {schema.filename} is read as {schema.format}."

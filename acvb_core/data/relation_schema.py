@@ -32,11 +32,11 @@ Domains = Literal["auto", "one", "two"]
 DOMAINS: tuple[Domains, ...] = ("auto", "one", "two")
 #: The roles that a user chooses columns for.
 COLUMNS = ("row_column", "column_column", "value_column")
-#: The remedy where nothing says whether links have a direction.
+#: The remedy if nothing says whether links have a direction.
 ASK_DIRECTION = "Say that links have a direction (directed=True) or that they have none (directed=False)."
-#: What columns of any origin hold; the others are formats of their own files.
+#: Formats of columns of any origin; the others are formats of their own files.
 COLUMN_FORMATS = tuple(row.name for row in formats_of("relation", "text"))
-#: What these hold is a graph: nodes, and edges between them. A graph of networkx is taken for node-link data.
+#: Formats of graphs: nodes, and edges between them. A graph of networkx is taken for node-link data.
 GRAPH_FORMATS = tuple(row.name for row in formats_of("relation", "graph"))
 # Texts have so many words and letters on average, and are of so many kinds; titles of films are shorter.
 _TEXT_WORDS, _TEXT_LETTERS, _TEXT_DIFFERENT = 6, 40, 0.8
@@ -131,7 +131,7 @@ def holds_texts(values: Sequence[str]) -> bool:
 
 
 def refuse_texts(schema: Schema) -> None:
-    """Raise DataError where a column holds long texts, which may as well be documents, and nobody chose the columns."""
+    """Raise DataError if a column holds long texts, which may as well be documents, and nobody chose the columns."""
     columns = zip(*schema.rows, strict=True) if schema.format == "edges" else ()
     at = next((at for at, values in enumerate(columns) if holds_texts(values)), None)
     if at is None:
@@ -168,7 +168,7 @@ def no_data_fault(name: str) -> DataError:
 Records = Sequence[Sequence[str]]
 #: A network whose links have a direction, one whose columns are the ends of links ("from", "to"), or any network.
 Heading = Literal["directed", "ends", "network"] | None
-# What heads the columns of an edge list.
+# Usual names of the columns of an edge list.
 _ROW_NAMES = {"source", "src", "from", "fromnodeid", "row", "rows", "row_label", "person", "user", "userid"}
 _ROW_NAMES |= {"user_id", "member", "sender", "head", "subject", "document", "doc", "author", "package"}
 _ROW_NAMES |= {"source_id", "node1", "follower", "customer", "object", "protein1"}
@@ -181,16 +181,16 @@ _VALUE_NAMES = {"value", "values", "weight", "count", "counts", "freq", "frequen
 _VALUE_NAMES |= {"link", "linked", "number", "amount", "strength", "entry"}
 _OTHER_NAMES = {"time", "timestamp", "date", "year", "id", "name", "label", "node", "key", "type", "comment"}
 _KNOWN = _ROW_NAMES | _COLUMN_NAMES | _VALUE_NAMES | _OTHER_NAMES
-#: What heads a list of objects.
+#: Usual headings of a list of objects.
 LIST_NAMES = {"node", "nodes", "label", "labels", "name", "names", "object", "objects", "id", "row"}
 LIST_NAMES |= {"column"}
-#: What is written above the names of rows.
+#: Usual headings above the names of rows.
 CORNER_NAMES = {"", "id", "name", "label", "row", "rows", "node", "object"}
-# What heads a column that says whether links have a direction, and what it says.
+# Names of a column that says whether links have a direction, and its words.
 _DIRECTION_NAMES = {"type", "edge_type", "edge type", "direction", "directed", "is_directed", "undirected"}
 _DIRECTION_WORDS = {"directed": True, "undirected": False, "mutual": False}
 _TRUTH_WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-# What heads the two columns of a network, without "id" and marks between words: links with a direction, and others.
+# Names of the two columns of a network, without "id" and marks between words: links with a direction, and others.
 _DIRECTED_PAIRS = {("src", "dest"), ("source", "destination"), ("source", "sink"), ("origin", "destination")}
 _DIRECTED_PAIRS |= {("sender", "receiver"), ("sender", "recipient"), ("follower", "followee")}
 _DIRECTED_PAIRS |= {("follower", "followed"), ("citing", "cited"), ("caller", "callee"), ("tail", "head")}
@@ -204,7 +204,7 @@ _NUMBERED_ENDS = {("1", "2"), ("0", "1"), ("a", "b"), ("i", "j"), ("x", "y")}
 def inspect(source: ByteSource | FrameSource, options: ReadOptions) -> Schema:
     """Look at the head of `source`; what the options say of it is not guessed.
 
-    DataError where the head is not a table, or a table of one column, or of a format for texts (JSON, HTML, …).
+    DataError if the head is not a table, or a table of one column, or of a format for texts (JSON, HTML, …).
     """
     format = wanted_format(options.format, "relation")
     header = None if options.header == "auto" else options.header
@@ -299,7 +299,7 @@ def numbers_lines(values: Sequence[str]) -> bool:
 
 
 def read_direction(heading: str, field: str) -> bool | None:
-    """Return whether a field says that a link has a direction; None where it says nothing of the kind.
+    """Return whether a field says that a link has a direction; None if it says nothing of the kind.
 
     >>> read_direction("Type", "Undirected"), read_direction("directed", "1"), read_direction("Type", "1")
     (False, True, None)

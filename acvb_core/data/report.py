@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import wraps
+from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from acvb_core.core.errors import shorten
@@ -106,7 +107,7 @@ class LoadedData(Generic[Data]):
 
 
 def warn_of_changes(report: ReadReport, asked: Iterable[str] = ()) -> None:
-    """Issue a `DataChangedWarning`, at the line that called this package, where reading changed the data.
+    """Issue a `DataChangedWarning`, at the line that called this package, if reading changed the data.
 
     `asked`: the options that were given; what one of them asks for is no surprise.
     """
@@ -147,6 +148,11 @@ def take_apart(given: Any) -> tuple[Any, ReadReport | None]:
 def plural(count: int, one: str, many: str | None = None) -> str:
     """Return "1 line" or "2,000 lines"."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def list_first(names: Collection[str], most: int = 5) -> str:
+    """Return the first names, with … for those that are left out."""
+    return ", ".join(islice(names, most)) + (", …" if len(names) > most else "")
 
 
 def tell_count(name: str, n: int, sentence: str, **details: Any) -> list[Fact]:

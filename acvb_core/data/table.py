@@ -39,7 +39,7 @@ class Image:
     width: int
     #: The pixel of each column, shape (n_columns,).
     pixels: NDArray[np.int64]
-    #: The constant value of each pixel that no column shows, NaN where it is not known, and where a column shows it.
+    #: The constant value of each pixel that no column shows, NaN if it is not known, and if a column shows it.
     background: NDArray[np.float64]
 
     @classmethod
@@ -131,17 +131,17 @@ class Table:
     Attributes
     ----------
     values : float64 array, shape (n_rows, n_columns)
-        C order, in the user's units; NaN where a cell is missing. Every column has two different values; a row may
+        C order, in the user's units; NaN if a cell is missing. Every column has two different values; a row may
         be missing altogether.
     rows, columns : ndarray of str (object dtype), shapes (n_rows,), (n_columns,)
         Unique names.
     name : str
-        What the user calls the table.
+        The user's name of the table.
     standardise : bool
         Whether methods work on columns of standard deviation 1, or in the user's units (see `scale`); of mean 0
         they are either way.
     labels : ndarray of str (object dtype), shape (n_rows,), or None
-        A known group of each row, "" where it is not known.
+        A known group of each row, "" if it is not known.
     image : Image or None
         The columns are pixels of a picture.
     metadata : dict of str to array, shape (n_rows,)
@@ -175,7 +175,7 @@ class Table:
         Parameters
         ----------
         values : array or frame, shape (n_rows, n_columns)
-            Real numbers; NaN or masked where a cell is missing. What a sparse matrix does not store is 0.
+            Real numbers; NaN or masked if a cell is missing. What a sparse matrix does not store is 0.
         rows, columns : sequences of str, optional
             Default: those of a frame, else "0", "1", …
         labels : sequence of str, optional
@@ -323,7 +323,7 @@ def same_valued(values: Floats) -> NDArray[np.bool_]:
 
 
 def find_infinite(values: Floats) -> tuple[int, int] | None:
-    """Return row and column of a number that is infinite or above LARGEST; None where there is none."""
+    """Return row and column of a number that is infinite or above LARGEST; None if there is none."""
     wrong = (np.fmax.reduce(values, axis=0) > LARGEST) | (np.fmin.reduce(values, axis=0) < -LARGEST)
     column = int(wrong.argmax())
     return (int((np.abs(values[:, column]) > LARGEST).argmax()), column) if wrong.any() else None
@@ -336,7 +336,7 @@ def list_names(names: NDArray[Any] | list[str]) -> str:
 
 
 def split_index(source: Any) -> tuple[Any, list[str] | None]:
-    """Return a pandas frame without its index, and the index where it is more than a numbering."""
+    """Return a pandas frame without its index, and the index if it is more than a numbering."""
     if not (hasattr(source, "iloc") and hasattr(source, "reset_index")):
         return source, None
     # With names that are texts, no numbering of the rows can be taken for that of the columns.
@@ -345,7 +345,7 @@ def split_index(source: Any) -> tuple[Any, list[str] | None]:
 
 
 def _read_frame(given: Any, name: str) -> tuple[Floats, list[str] | None, tuple[str, ...]]:
-    """Return the cells of a frame of numbers, and the names of its rows, where it has such, and of its columns."""
+    """Return the cells of a frame of numbers, and the names of its rows, if it has such, and of its columns."""
     import pyarrow as pa
 
     frame, rows = split_index(given)
@@ -365,7 +365,7 @@ def _read_frame(given: Any, name: str) -> tuple[Floats, list[str] | None, tuple[
 
 
 def copy_numbers(values: ArrayLike, name: str) -> Floats:
-    """Return a copy of the cells as float64, shape (n_rows, n_columns); DataError where they are no real numbers."""
+    """Return a copy of the cells as float64, shape (n_rows, n_columns); DataError if they are no real numbers."""
     given = to_dense(values, name) if sparse.issparse(values) else to_array(values, name)
     if given.ndim != 2 or min(given.shape) == 0:
         what = f"a table has rows and columns, but the values have the shape {given.shape}"

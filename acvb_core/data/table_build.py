@@ -281,7 +281,7 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
     missing : iterable of str
         Signs for a missing cell (such as "-999") besides blank, NA, N/A, NaN, null, none, ?, - and a point.
     categories : "refuse", "one-hot" or "leave-out"
-        What becomes of columns of text. Coded, each category is a column "name=category" of 0 and 1, missing where
+        Treatment of columns of text. Coded, each category is a column "name=category" of 0 and 1, missing where
         the category is. Left out, they are kept in `Table.metadata`. (Columns of yes / no or true / false are numbers
         in any case.)
     category_columns : iterable of str or int
@@ -289,7 +289,7 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
     leave_out : iterable of str or int
         Columns that are no part of the table; at most 50 of them are kept in `Table.metadata`.
     constants : "refuse" or "leave-out"
-        What becomes of columns without two different values.
+        Treatment of columns without two different values.
     image : "8x8" or (8, 8), optional
         The columns are the pixels of pictures of this height and width, row by row. Constant pixels that are left
         out are their background.
@@ -322,7 +322,7 @@ def load_table(source: Any, *, filename: str | None = None, **options: Any) -> L
     if isinstance(source, np.ndarray) or sparse.issparse(source):
         return build_table(_read_array(source, called, asked, "array"))
     frame, rows = split_index(source)
-    # What is wrong is told while the source is open, which knows its rows and columns.
+    # Errors are raised while the source is open, which knows its rows and columns.
     filename = called if is_frame(source) else filename
     with open_source(frame, filename, kind="table", choices=asked.part) as opened:
         asked = replace(asked, name=asked.name or opened.stem)

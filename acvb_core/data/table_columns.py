@@ -37,7 +37,7 @@ from acvb_core.data.table import LARGEST, ImageSize, find_infinite, parse_image_
 MISSING = MISSING_WORDS | {"-", "--", ".", "n.a.", "#n/a", "none", "<na>"}
 CategoryPolicy = Literal["refuse", "one-hot", "leave-out"]
 ConstantPolicy = Literal["refuse", "leave-out"]
-#: Of the first records, whether each field is a number; None where it is missing.
+#: For each field of the first records, whether it is a number; None if it is missing.
 Marks = Sequence[Sequence[bool | None]]
 #: So many whole numbers in a row, each one more than the last, are taken for names of columns.
 _COUNTED = 4
@@ -159,9 +159,8 @@ def _may_name_rows(source: ByteSource | FrameSource, records: Records, marks: Ma
 def _has_header(records: Records, marks: Marks) -> bool:
     """Return whether the first record names the columns.
 
-    It does where it is the only one and of text, where text is above numbers (or more of them than of texts), where
-    only the corner above the rows' names is blank, and where the names are whole numbers in a row (1960, 1961, …) and
-    the next record is not.
+    It does if it is the only record and of text, if text is above a column that is mostly numbers, if only the corner
+    above the rows' names is blank, or if it counts up (1960, 1961, …) and the next record does not.
     """
     if len(records) == 1:  # nothing but names is no row of numbers
         return all(mark is False for mark in marks[0])
@@ -182,7 +181,7 @@ def _counts_up(fields: Sequence[str]) -> bool:
     return all(int(b) == int(a) + 1 for a, b in zip(numbers, numbers[1:], strict=False))
 
 
-#: What is a number to people, but has a sign of per cent or of a currency.
+#: Numbers with a sign of per cent or of a currency.
 _WITH_UNIT = re.compile(r"[+-]?[$€£¥]?\s*[+-]?\d[\d.,'’\s]*[%$€£¥]?")
 
 
@@ -202,11 +201,11 @@ class RawTable:
     #: Names and groups of the rows, given apart from the columns (an index, further arrays).
     rows: list[str] | None = None
     labels: list[str] | None = None
-    #: Height and width, where rows are pictures.
+    #: Height and width, if rows are pictures.
     size: tuple[int, int] | None = None
-    #: Shape (n_rows, n_columns); NaN where a cell is missing, and in columns of text.
+    #: Shape (n_rows, n_columns); NaN if a cell is missing, and in columns of text.
     values: Floats = field(default_factory=lambda: np.empty((0, 0)))
-    #: The columns of text by position: str, "" where a cell is missing.
+    #: The columns of text by position: str, "" if a cell is missing.
     texts: dict[int, NDArray[Any]] = field(default_factory=dict)
     facts: list[Fact] = field(default_factory=list)
     #: The line each row starts on (of the batch, as long as batches are read); None in an array.
@@ -256,7 +255,7 @@ class RawTable:
         self.texts[column] = np.array([*known, ""], dtype=object)[codes]
 
     def take_numbers(self, column: int) -> None:
-        """Make a column of texts one of numbers if all of them are; DataError where only a few are not."""
+        """Make a column of texts one of numbers if all of them are; DataError if only a few are not."""
         held = self.texts[column].tolist()
         numbers = {text: self.schema.style.number(text) for text in held if text}
         wrong = [text for text, number in numbers.items() if np.isnan(number)]
@@ -269,7 +268,7 @@ class RawTable:
         del self.texts[column]
 
     def refuse_infinite(self) -> None:
-        """Raise DataError where a number is too large."""
+        """Raise DataError if a number is too large."""
         cell = find_infinite(self.values)
         if cell is not None:
             raise self.cell_fault(*cell, str(self.values[cell]).replace(".", self.schema.decimal))

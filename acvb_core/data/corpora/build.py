@@ -22,7 +22,7 @@ from acvb_core.data.corpora.reading import (
 )
 from acvb_core.data.corpora.schema import choose_files, read_text
 from acvb_core.data.corpora.tokenise import NO_PATTERN, CutTexts, Tokeniser
-from acvb_core.data.corpus import Corpus
+from acvb_core.data.corpus import Corpus, no_words_fault
 from acvb_core.data.names import make_unique, typed_column, typed_values
 from acvb_core.data.relation_schema import no_data_fault
 from acvb_core.data.report import Fact, LoadedData, ReadReport, plural, tell_count
@@ -208,8 +208,7 @@ def corpus_of_counts(
 ) -> LoadedData[Corpus]:
     """Return the corpus of word counts; DataError if there is no token."""
     if not any(counts.any() for _, _, counts in entries):
-        remedy = "Give at least one document with a word."
-        raise DataError("the corpus has no words", source=schema.filename, remedy=remedy)
+        raise no_words_fault(schema.filename)
     rows, columns, counts = np.concatenate(entries, axis=1)
     entries.clear()
     shape = found.n_documents, len(found.words)
@@ -232,7 +231,7 @@ def corpus_of_texts(
 ) -> LoadedData[Corpus]:
     """Return the corpus that a tokeniser (default: `Tokeniser()`) makes of texts, called as they are by default.
 
-    DataError where no word is left: it says which setting dropped most.
+    DataError if no word is left: it says which setting dropped most.
     """
     tokeniser = tokeniser or Tokeniser()
     counts, vocabulary, preview = texts.cut.select(tokeniser)

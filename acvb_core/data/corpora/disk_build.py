@@ -23,7 +23,7 @@ from acvb_core.data.corpora.readers import as_frame, check_arguments, load_corpu
 from acvb_core.data.corpora.reading import SHOWN, Reading, batch_words, is_object, name_facts, offer_skipping
 from acvb_core.data.corpora.schema import CorpusOptions, CorpusSource, inspect_source, open_corpus_source
 from acvb_core.data.corpora.tokenise import Tokeniser, WordFunction, WordList, apply_limits, as_tokeniser
-from acvb_core.data.corpus import MAX_COUNT, Corpus, check_counts
+from acvb_core.data.corpus import MAX_COUNT, Corpus, check_counts, no_words_fault
 from acvb_core.data.disk import (
     FORMAT,
     META,
@@ -131,7 +131,7 @@ class ShardWriter:
         self._append(matrix.astype(np.int32))
 
     def _append(self, documents: sparse.csr_array) -> None:
-        """Put documents into the shard that is being filled, and begin another where it has no room."""
+        """Put documents into the shard that is being filled, and begin another if it has no room."""
         pointers, n = documents.indptr, documents.shape[0]
         begin = 0
         while begin < n:
@@ -169,8 +169,7 @@ class ShardWriter:
         """Write what is left, let the folder appear and return the corpus in it."""
         self._write_shard()
         if not self._frequencies.any():
-            remedy = "Give at least one document with a word."
-            raise DataError("the corpus has no words", source=self.source, remedy=remedy)
+            raise no_words_fault(self.source)
         self._check_lengths()
         n_words = len(vocabulary)
         frequencies = np.pad(self._frequencies, (0, n_words - len(self._frequencies)))
@@ -299,8 +298,8 @@ def _sort_entries(entries: NDArray[np.int32]) -> NDArray[np.int32]:
 class DiskBuilder:
     """Read texts or word counts, and write them as a corpus on disk when all of them are there.
 
-    Of texts every different word is remembered until the end, about 50 bytes each: which of them occur in enough
-    documents is known only then.
+    Every different word of texts is remembered until the end, about 50 bytes each: only then is it known which of them
+    occur in enough documents.
     """
 
     def __init__(self, writer: ShardWriter, tokeniser: Tokeniser | None, keep_texts: bool) -> None:
@@ -408,7 +407,7 @@ def read_to_disk(
     filename, name, vocabulary, tokeniser, **options
         As in `load_corpus`.
     broken : "refuse" or "skip"
-        What happens to a line that cannot be read: its fault is raised, or the line is left out and counted in the
+        Treatment of a line that cannot be read: its fault is raised, or the line is left out and counted in the
         report. A gzip file that is damaged or truncated ends there: what came before is kept, but for a last line
         that may be cut.
     progress : callable, optional

@@ -34,7 +34,7 @@ from acvb_core.data.sources.source import ByteSource, FileLike
 
 #: The head ends after so many characters of texts, or so many word counts.
 _HEAD_CHARACTERS, _HEAD_ENTRIES = 2 << 20, 1 << 18
-#: Of a line of a list of counts, about.
+#: Approximate size of a line of a list of counts.
 _ENTRY_BYTES = 12
 
 

@@ -44,7 +44,7 @@ from acvb_core.data.corpora.schema import (
     resolve_columns,
 )
 from acvb_core.data.corpora.tokenise import NO_PATTERN, TOKEN_PATTERN, Tokeniser, WordFunction, as_tokeniser
-from acvb_core.data.corpus import Corpus
+from acvb_core.data.corpus import Corpus, no_words_fault
 from acvb_core.data.names import is_numbering
 from acvb_core.data.report import Fact, LoadedData, ReadReport, tell_count
 from acvb_core.data.schema import Schema
@@ -143,8 +143,7 @@ def plain_documents(given: Any, name: str) -> tuple[Iterable[Any], type, list[Fa
         if not isinstance(one, _LISTS) and not _is_missing(one):
             raise _no_document(one, len(head), name, "a text or a list of words")
     else:
-        remedy = "Give at least one document with a word."
-        raise DataError("the corpus has no words", source=name, remedy=remedy)
+        raise no_words_fault(name)
     documents = itertools.chain(head, documents)
     if not isinstance(one, str) and not isinstance(one[0], str) and np.ndim(one[0]) == 1:
         return documents, tuple, []
@@ -215,7 +214,7 @@ def _read_bags(documents: Iterable[Any], name: str, words: Sequence[str] | None)
 
 
 def _find_names(source: Any) -> list[str] | None:
-    """Return the names that the index of a pandas column gives, None where it only numbers from 0."""
+    """Return the names that the index of a pandas column gives, None if it only numbers from 0."""
     import pandas as pd
 
     index = getattr(source, "index", None)
@@ -342,7 +341,7 @@ def _texts_of(source: CorpusSource, schema: Schema, options: CorpusOptions, name
 
 
 def require_texts(schema: Schema) -> None:
-    """Raise DataError for a file of counts where texts are wanted."""
+    """Raise DataError for a file of counts, which has no texts."""
     if not schema.has_texts:
         what = f"this is read as {schema.format}, which holds counts and no texts"
         raise DataError(what, source=schema.filename, remedy="Use load_corpus, or say which format it is.")

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.corpora.schema import CorpusSource, TextFolder, list_first
+from acvb_core.data.corpora.schema import CorpusSource, TextFolder
 from acvb_core.data.corpus import MAX_COUNT
 from acvb_core.data.names import make_unique, refuse_repeated
 from acvb_core.data.relation_schema import no_data_fault
-from acvb_core.data.report import Fact, plural, tell_count
+from acvb_core.data.report import Fact, list_first, plural, tell_count
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import MAX_SIDE, check_size
 from acvb_core.data.sources.containers import open_records, reading_facts
@@ -348,7 +348,7 @@ def batch_words(words: Sequence[str]) -> RecordBatch:
     encoded = [word.encode("utf-8") for word in words]
     ends = np.cumsum([len(word) for word in encoded], dtype=np.int32)
     starts = np.concatenate([[0], ends[:-1]]).astype(np.int32)
-    # Of a bytearray: an array that may not be written to would be another type to the compiled table.
+    # From a bytearray: an array that may not be written to would be another type to the compiled table.
     text = np.frombuffer(bytearray(b"".join(encoded)), dtype=np.uint8)
     return RecordBatch(text, starts, ends, np.zeros(len(words), dtype=np.int64), 1)
 
@@ -476,10 +476,10 @@ def column_facts(kept: Collection[str], unused: Collection[str], why: str) -> li
     """Return the facts about columns that are kept as metadata, and about those that are not used."""
     facts = []
     if kept:
-        told = f"{plural(len(kept), 'other column is', 'other columns are')} kept: {list_first(list(kept))}."
+        told = f"{plural(len(kept), 'other column is', 'other columns are')} kept: {list_first(kept)}."
         facts.append(Fact("kept_columns", len(kept), told))
     if unused:
-        told = f"{plural(len(unused), 'column')} not used ({why}): {list_first(list(unused))}."
+        told = f"{plural(len(unused), 'column')} not used ({why}): {list_first(unused)}."
         facts.append(Fact("unused_columns", len(unused), told))
     return facts
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, TypedDict, cast
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.disk import META
 from acvb_core.data.relation_schema import ReadOptions, check_frame_format, find_source_style, inspect
-from acvb_core.data.report import Fact, plural
+from acvb_core.data.report import Fact, list_first, plural
 from acvb_core.data.schema import PREVIEW_ROWS, ColumnChoice, Schema, lower_names
 from acvb_core.data.sources.containers import open_source
 from acvb_core.data.sources.formats import refuse_text_format, resolve_format, wanted_format
@@ -53,7 +53,7 @@ class CorpusOptions(TypedDict, total=False):
 
 
 def resolve_columns(options: CorpusOptions) -> dict[str, ColumnChoice]:
-    """Return the columns that were chosen by their roles; a ParameterError where one was given by both its names."""
+    """Return the columns that were chosen by their roles; a ParameterError if one was given by both its names."""
     found: dict[str, ColumnChoice] = {}
     for name, choice in cast(dict[str, ColumnChoice], options).items():
         if name not in CorpusOptions.__annotations__:
@@ -69,7 +69,7 @@ def resolve_columns(options: CorpusOptions) -> dict[str, ColumnChoice]:
 
 Records = Sequence[Sequence[str]]
 _GUESS_RECORDS, _GUESS_CELLS = 200, 200_000
-#: Of a text that is looked at.
+#: Bytes of a text that are inspected.
 _HEAD_BYTES = 1 << 22
 _PREVIEW_CHARACTERS = 1_000
 TEXT_NAMES = (
@@ -222,11 +222,6 @@ def choose_files(source: CorpusSource) -> tuple[list[TextFile], list[Fact]]:
         told = f"{plural(len(others), 'other file')} in the {what} not read: {list_first(others)}."
         facts.append(Fact("other_files", len(others), told))
     return chosen, facts
-
-
-def list_first(names: Sequence[str]) -> str:
-    """Return the first names, with … for those that are left out."""
-    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 
 def read_text(file: TextFile, source: str, encoding: str | None) -> str:
@@ -382,7 +377,7 @@ def _numbered_format(lines: Sequence[str]) -> str | None:
 
 
 def _find_table(block: bytes, whole: bool, name: str, delimiter: str | None, *, given: bool) -> Head | None:
-    """Return the first records of a table, None where each line is rather a text, unless a table is asked for."""
+    """Return the first records of a table, None if each line is rather a text, unless a table is asked for."""
     try:
         table = best_head(block, whole, name, delimiter, longest=MAX_TEXT, at_most=_GUESS_RECORDS)
     except DataError:
@@ -475,7 +470,7 @@ def _guess_label_column(names: Sequence[str], columns: Records, taken: set[int |
 
 
 def _find_called(names: Sequence[str], usual: Sequence[str], taken: set[int | None]) -> int | None:
-    """Return the column of the first of the usual names, None where there is none that is not taken."""
+    """Return the column of the first of the usual names, None if there is none that is not taken."""
     places = (names.index(name) for name in usual if name in names)
     return next((place for place in places if place not in taken), None)
 

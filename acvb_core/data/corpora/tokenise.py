@@ -62,7 +62,7 @@ def cut_by_pattern(texts: Iterable[str], pattern: str, first: int = 1) -> Iterat
 
 
 def cut_by_function(texts: Iterable[str], function: WordFunction, first: int = 1) -> Iterator[list[str]]:
-    """Give the words that a function of the user's finds in each text; ParameterError where it fails on one."""
+    """Give the words that a function of the user's finds in each text; ParameterError if it fails on one."""
     for number, text in enumerate(texts, first):
         where = f"of text {number:,} ({shorten(text)!r}) the tokeniser {name_of(function)}"
         try:
@@ -82,7 +82,7 @@ def take_words(documents: Iterable[Any], lowercase: bool, first: int = 1) -> Ite
 
 
 def _check_words(words: Any, what: str, wanted: str) -> list[str]:
-    """Return a list of words without the blank ones; ParameterError where it is none."""
+    """Return a list of words without the blank ones; ParameterError if it is none."""
     if not isinstance(words, list | tuple):
         raise ParameterError(f"{what} something of the type {type(words).__name__}; {wanted}.")
     odd = [word for word in words if not isinstance(word, str)]
@@ -141,7 +141,7 @@ def find_spans(texts: Sequence[str], pattern: str, first: int = 1) -> Iterator[l
 
 
 def check_pattern(pattern: str) -> None:
-    """Raise ParameterError where a pattern is no regular expression, has two groups, or matches nothing at all."""
+    """Raise ParameterError if a pattern is no regular expression, has two groups, or matches nothing at all."""
     given = f"The word pattern (token_pattern) is {pattern!r}"
     try:
         compiled = re.compile(pattern)
@@ -315,14 +315,14 @@ class Selection(NamedTuple):
 
 
 class CutTexts:
-    """Texts, or lists of words, that are cut and counted again only where a tokeniser cuts otherwise than the last.
+    """Texts, or lists of words, that are cut and counted again only if a tokeniser cuts differently from the last.
 
     `first` is the number of the first text, for messages.
     """
 
     def __init__(self, texts: Sequence[Any], first: int = 1) -> None:
         self._texts, self._first = texts, first
-        #: Of words, and of phrases, with how they were counted.
+        #: Counts of words, and of phrases, with how they were counted.
         self._counted: dict[int, tuple[Any, Counted]] = {}
         self._last: tuple[Tokeniser, Selection] | None = None
 
@@ -390,7 +390,7 @@ def apply_limits(
 ) -> tuple[NDArray[np.intp], TokeniserPreview]:
     """Apply the limits of a tokeniser to counted words, in any order.
 
-    `reasons` says why a word is dropped, "" where nothing speaks against it yet; it is changed in place. Returns the
+    `reasons` says why a word is dropped, "" if nothing speaks against it yet; it is changed in place. Returns the
     places of the words that are kept, in alphabetical order of the words, and a preview without the empty documents.
     """
     reasons[(reasons == "") & (words.documents < tokeniser.min_documents)] = "too_rare"
@@ -452,7 +452,7 @@ TOKENISER_PARAMETERS: tuple[Parameter, ...] = (
 
 @lru_cache(maxsize=64)
 def stop_words_of(language: str) -> frozenset[str]:
-    """Return the stop words of one language, in lower case; ParameterError where no list is known."""
+    """Return the stop words of one language, in lower case; ParameterError if no list is known."""
     if language == SHORT_ENGLISH:
         return stop_words_of("english") - _CONTENT_WORDS
     if language not in AVAILABLE_LANGUAGES:
@@ -495,7 +495,7 @@ class Tokeniser:
     ----------
     lowercase : bool
     token_pattern : str
-        A regular expression; what it matches (or its one group) is a word. "" where documents are lists of words.
+        A regular expression; what it matches (or its one group) is a word. "" if documents are lists of words.
     numbers : bool
         Keep words that have digits and no letter.
     stop_words : tuple of str
@@ -579,7 +579,7 @@ class Tokeniser:
         return callable(self.function) or (self.function is None and self.token_pattern != NO_PATTERN)
 
     def check_cuts_texts(self) -> None:
-        """Raise ParameterError where texts cannot be cut."""
+        """Raise ParameterError if texts cannot be cut."""
         if self.cuts_texts:
             return
         if self.function is None:
@@ -599,7 +599,7 @@ class Tokeniser:
     def select(self, texts: Sequence[str] | Sequence[list[str]], *, first: int = 1) -> Selection:
         """Return the words of texts that are kept, and their counts; lists of words are not cut.
 
-        `first` is the number of the first text, for messages. ParameterError where the pattern takes too long or the
+        `first` is the number of the first text, for messages. ParameterError if the pattern takes too long or the
         function fails, as in any method that cuts texts.
         """
         return CutTexts(texts, first).select(self)
@@ -657,7 +657,7 @@ class Tokeniser:
 
 
 def with_function(tokeniser: Tokeniser | None, function: WordFunction | None) -> Tokeniser | None:
-    """Return a tokeniser that was read from a file with its function; ParameterError where it was made without one."""
+    """Return a tokeniser that was read from a file with its function; ParameterError if it was made without one."""
     if function is None:
         return tokeniser
     if tokeniser is None or tokeniser.function is None:

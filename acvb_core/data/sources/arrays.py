@@ -19,7 +19,7 @@ from acvb_core.data.sources.source import ByteSource
 MAX_SIDE = 50_000_000
 #: Cells of a dense table that a sparse matrix may claim whatever it stores; 8 bytes each.
 MAX_DENSE_CELLS = 100_000_000
-#: What the graphs of each library have; the library need not be imported to say so.
+#: Attributes of the graphs of each library, which need not be imported to recognise them.
 _GRAPHS = {
     "networkx": ("is_directed", "is_multigraph", "nodes", "edges", "adj"),
     "igraph": ("is_directed", "vcount", "vs", "es"),

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from xml.parsers import expat
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.report import Fact, plural, tell_count
+from acvb_core.data.report import Fact, list_first, plural, tell_count
 from acvb_core.data.schema import Kind, Schema
 from acvb_core.data.sources.frames import (
     TRIMMED,
@@ -332,7 +332,7 @@ def _numbered_rows(book: Any, name: str) -> list[tuple[int, list[Any]]]:
     return list(enumerate(rows, 1 + int(sheet.start[0]) if rows else 1))
 
 
-#: What is said of titles above a table.
+#: The sentence about titles above a table.
 TITLES = "{{{}}} above the table: taken for titles, skipped."
 #: Rows of a Parquet file that tell how large rows are, and bytes that are read of it at a time.
 _PARQUET_HEAD, _PARQUET_BYTES = 1 << 10, 1 << 26
@@ -346,7 +346,7 @@ _GIVE_OBJECTS = 'Give an object on each line, such as {"text": "…"}.'
 class FileChoices(NamedTuple):
     """Choices of how a file is read, before its schema is known."""
 
-    container: str = "text"  # name of its format of columns; "text" where it has none
+    container: str = "text"  # name of its format of columns; "text" if it has none
     #: Arguments of the readers; that of its sheets or tables first.
     options: tuple[str, ...] = ("encoding", "delimiter", "header")
     parts: tuple[str, ...] = ()  # names of its sheets or tables
@@ -556,9 +556,8 @@ def reading_facts(reader: RecordReader | FrameRecords, schema: Schema) -> list[F
         unused = [i for i in unused if i]  # nobody put it there
     if unused:
         known = dict(enumerate(schema.column_names))
-        names = ", ".join(known.get(i, f"column {i + 1}") for i in unused[:5])
-        more = ", …" if len(unused) > 5 else ""
-        told = f"{plural(len(unused), 'column')} not used: {names}{more}."
+        names = [known.get(i, f"column {i + 1}") for i in unused]
+        told = f"{plural(len(unused), 'column')} not used: {list_first(names)}."
         facts.append(Fact("unused_columns", len(unused), told))
     if schema.style != PLAIN:
         facts.append(Fact("number_style", 0, schema.style.sentence))

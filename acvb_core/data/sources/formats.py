@@ -83,7 +83,7 @@ _PACKED = (
     ("content.xml", "an OpenDocument file", _SAVE_AS_CSV),
     ("META-INF/container.xml", "an e-book (EPUB)", _SAVE_AS_TEXT),
 )
-#: What the ending of a name says that a file is, for formats that are not read.
+#: Kinds of files by the endings of their names, for formats that are not read.
 PROMISED_KINDS = {".docx": "a Word document", ".pdf": "a PDF document", ".png": "a PNG image"}
 
 
@@ -135,7 +135,7 @@ _HTML = re.compile(r"<!doctype\s+html\b|<html[\s>]", re.IGNORECASE)
 _DECLARED_XML = re.compile(r"<\?xml\s|<!doctype\s+\w", re.IGNORECASE)
 _ANY_ROOT = re.compile(r"<([A-Za-z_][\w:.-]*)(?:\s[^<>]*)?>")
 _GRAPH_ROOT = re.compile(r"\s*<(?:[\w.-]+:)?(graphml|gexf)\b")
-# What begins an XML file before its root.
+# The beginning of an XML file before its root.
 _PREAMBLE = re.compile(
     r"(?:\s*(?:<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*(?:\[.*?\]\s*)?>))*", re.IGNORECASE | re.DOTALL
 )
@@ -143,7 +143,7 @@ _PREAMBLE = re.compile(
 _BEGUN_JSON = re.compile(r'\{\s*"[^"\n]*"\s*:|\[\s*(?:\{\s*"[^"\n]*"\s*:|(?:\[\s*)?"[^"\n]*"\s*,)')
 _PAJEK = re.compile(r"\*(network|vertices|arcs|edges|matrix|partition)\b")
 _GML, _GML_GRAPH = re.compile(r"graph\b|[a-z_]+\s"), re.compile(r"^\s*graph\s*(\[|$)", re.MULTILINE)
-# What files of graphs hold, and prose that begins like one does not.
+# Words in files of graphs, but not in prose that begins like one.
 _CERTAIN = {"gml": r"\bnode\s*\[", "pajek": r"^\*vertices\s+\d", "graphml": "<graphml"}
 # JSON with a list of nodes, or whose first key is one of a graph's.
 _NODE_LINK = re.compile(
@@ -217,7 +217,7 @@ def is_json_lines(source: _Source) -> bool:
 
 
 def marked_encoding(head: bytes) -> str:
-    """Return the encoding that a byte order mark says; UTF-8 where there is none."""
+    """Return the encoding that a byte order mark says; UTF-8 if there is none."""
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -304,7 +304,7 @@ def _decode(content: bytes) -> str:
     return content.decode(marked_encoding(content), errors="replace").lstrip()
 
 
-#: What the bytes of a format are; those of graphs and "text" are text, whose first bytes may not be enough.
+#: Families of formats; the bytes of graphs and "text" are text, whose first bytes may not be enough.
 Family = Literal["text", "sparse", "graph", "array", "archive", "columns"]
 #: Families whose files are recognised by their first bytes, so that its name is no guess but a promise.
 _BINARY = ("array", "archive", "columns")
@@ -328,7 +328,7 @@ class Format:
     files: str | None = (
         None  # how it is listed among the files that are read (None: by its title; "": it is not)
     )
-    help: str = ""  # where it is chosen (default: the title)
+    help: str = ""  # words in a list of choices (default: the title)
     extra: str = ""  # of the package, which must be installed for it
     named: bool = False  # files that the first bytes do not tell are recognised by their ending
 
@@ -343,7 +343,7 @@ class Format:
 
     @property
     def sure(self) -> bool:
-        """Return whether its first bytes are of no other format: it is then refused by name where it cannot be read."""
+        """Return whether its first bytes are of no other format: it is then refused by name if it cannot be read."""
         return self.family in ("sparse", "array", "archive")
 
 
@@ -451,7 +451,7 @@ def wanted_format(name: str, kind: Kind) -> str | None:
 
 
 def recognise_format(source: _Source, kind: Kind | None, *, columns: bool = False) -> Format | None:
-    """Return the format of a source by its first bytes or, where they do not tell, by the ending of its name.
+    """Return the format of a source by its first bytes or, if they do not tell, by the ending of its name.
 
     `kind` and `columns` as for `ByteSource`. None: the source is text whose first records have to be looked at. A
     source of a format that is not read, or that holds other data, or whose name promises another one, is a DataError.

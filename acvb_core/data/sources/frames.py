@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-#: Rows that are turned into Arrow at a time, where a library gives Python values.
+#: Rows that are turned into Arrow at a time, if a library gives Python values.
 _ROWS = 1 << 14
 #: Cells of such rows at most, but for one row.
 _CELLS = 1 << 22
@@ -79,9 +79,9 @@ def name_parts(names: Sequence[str]) -> str:
 #: Rows of a batch; a batch of long texts is cut further, as its bytes are counted by int32.
 BATCH_ROWS = 1 << 16
 _MOST_BYTES = 1 << 28
-#: Name of a column behind the others that numbers the rows, where not every row or line of a file comes in a batch.
+#: Name of a column behind the others that numbers the rows, if not every row or line of a file comes in a batch.
 LINES = "\0lines"
-#: What is said of fields that had blanks around their text.
+#: The sentence about fields that had blanks around their text.
 TRIMMED = "{field} lost blanks around the text."
 
 
@@ -103,7 +103,7 @@ class Frame:
     named: bool  # the container names its columns; of a workbook, the first row may hold names
     batches: Callable[[], Iterator[pa.RecordBatch]]  # from the first one, as often as it is called
     unit: str = "row"  # or "line": what an error counts
-    n_rows: int | None = None  # None where only reading them all would tell
+    n_rows: int | None = None  # None if only reading them all would tell
     has_index: bool = False  # the first column is the index of a data frame
     facts: tuple[Fact, ...] = ()  # what opening it found
 
@@ -121,7 +121,7 @@ class FrameSource:
         self, frame: Frame, name: str, *, patient: bool = False, below: ByteSource | None = None
     ) -> None:
         self.frame = frame
-        #: Of the columns, for errors; those of a workbook are known once its first row was read as such.
+        #: Names of the columns, for errors; those of a workbook are known once its first row was read as such.
         self.headings = frame.names if frame.named else ()
         self.name = name
         self.patient = patient
@@ -130,7 +130,7 @@ class FrameSource:
         self.stem = name if below is None else below.stem
 
     def size(self) -> int:
-        """Return the bytes of the file, 0 where there is none."""
+        """Return the bytes of the file, 0 if there is none."""
         return 0 if self._below is None else self._below.size()
 
     def position(self) -> int:
@@ -161,7 +161,7 @@ class FrameSource:
 
     def _rows(self) -> Iterator[tuple[int, list[str]]]:
         for batch in FrameRecords(self, strict=False):
-            yield from zip(batch.lines.tolist(), map(batch.record, range(batch.n_records)), strict=True)
+            yield from zip(batch.lines.tolist(), batch.records(), strict=True)
 
 
 class FrameRecords(CountedRecords):
@@ -247,7 +247,7 @@ class FrameRecords(CountedRecords):
 
 
 def column_types(source: FrameSource) -> list[Any]:
-    """Return the Arrow types of a frame's columns, of a dictionary that of its values; [] where it has no rows."""
+    """Return the Arrow types of a frame's columns, of a dictionary that of its values; [] if it has no rows."""
     from pyarrow.types import is_dictionary
 
     schema: Any = next((batch.schema for batch in source.frame.batches()), [])
@@ -305,7 +305,7 @@ def read_texts(array: pa.Array, source: FrameSource, column: int, *, strict: boo
 
 #: Numbers of an index that rows can be added to without leaving int64.
 _LARGEST_INDEX = 1 << 30
-#: How pandas calls an index that has no name where it writes one.
+#: The name that pandas writes for an index without one.
 _UNNAMED = re.compile(r"__index_level_\d+__")
 _PROTOCOLS = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__")
 

@@ -243,7 +243,7 @@ _FAULTS = {
 
 
 class CountedRecords:
-    """Records on their way: how many there were, and the first one where it holds names, which is no data."""
+    """Records on their way: how many there were, and the first one if it holds names, which is no data."""
 
     def __init__(self, header: bool) -> None:
         self._wants_header = header

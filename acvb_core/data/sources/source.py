@@ -21,7 +21,7 @@ from acvb_core.data.names import is_text
 from acvb_core.data.schema import Kind
 from acvb_core.data.sources.formats import find_text_format, marked_encoding, recognise_format
 
-#: Bytes of a stream that are held in memory; where there are more, all go to a temporary file.
+#: Bytes of a stream that are held in memory; if there are more, all go to a temporary file.
 SPOOL = 16 << 20
 STANDARD_INPUT = "-"
 _PIECE = 1 << 20
@@ -114,7 +114,7 @@ _ENTRY, _END_BYTES, _DIRECTORY_PIECE = b"PK\x01\x02", 76, 1 << 24
 
 
 def count_files(stream: BinaryIO) -> int:
-    """Return how many files an archive lists, or a little more than `MAX_FILES`; 0 where its end is not found.
+    """Return how many files an archive lists, or a little more than `MAX_FILES`; 0 if its end is not found.
 
     The number that the end claims may be false, so the entries are counted.
     """
@@ -134,9 +134,9 @@ def count_files(stream: BinaryIO) -> int:
 
 
 FileLike = str | os.PathLike[str] | bytes | BinaryIO | TextIO
-#: Bytes that any source may unpack to where it is needed as a whole; a large one may take 8 times its own size.
+#: Bytes that any source may unpack to if it is needed as a whole; a large one may take 8 times its own size.
 ROOM = 800_000_000
-#: What unpacks to so many bytes, and to so many times its own size, holds one thing repeated.
+#: A source that unpacks to so many bytes, and to so many times its own size, repeats one thing.
 REPEATED_BYTES, REPEATED_RATIO = 1 << 29, 300
 
 
@@ -189,7 +189,7 @@ class ByteSource:
     Attributes
     ----------
     name : str
-        What the user calls it: `filename`, or what the path or the file object is called; `stem` is it without its
+        Name for the user: `filename`, or the name of the path or of the file object; `stem` is it without its
         last extensions (.gz, .csv, …).
     head : bytes
         The first 512 bytes, unpacked; `is_array` and `is_zip` tell whether they are of a NumPy array or a zip archive.
@@ -260,7 +260,7 @@ class ByteSource:
         return cast(BinaryIO, _GzipStream(raw, self.name)) if self.gzipped else raw
 
     def seekable(self) -> BinaryIO:
-        """Return the content as a stream that can seek: a gzipped one is unpacked into memory where there is room."""
+        """Return the content as a stream that can seek: a gzipped one is unpacked into memory if there is room."""
         if not self.gzipped:
             return self._rewound()
         content = self.open().read(self._room() + 1)
@@ -268,7 +268,7 @@ class ByteSource:
         return io.BytesIO(content)
 
     def check_room(self, n_bytes: int) -> None:
-        """Raise DataError where the content unpacks, or claims to unpack, to more bytes than there is room for."""
+        """Raise DataError if the content unpacks, or claims to unpack, to more bytes than there is room for."""
         if n_bytes > self._room():
             raise self.fault(
                 f"the file has {self.size():,} bytes and unpacks to more than {self._room():,}",

@@ -21,7 +21,7 @@ YES_WORDS = {"y", "yes", "t", "true"}
 NO_WORDS = {"n", "no", "f", "false"}
 MISSING_WORDS = frozenset({"", "?", "na", "n/a", "nan", "null"})
 Floats = NDArray[np.float64]
-#: What may be a number in some style (one class of signs: others would be tried in all ways that a long field is cut).
+#: A number in some style, perhaps (one class of signs: others would be tried in all ways that a long field is cut).
 _NUMBER_LIKE = re.compile(r"(?=\D*\d)[+-]?[\d.,'\u2019\s]+([eE][+-]?\d+)?")
 
 
@@ -229,7 +229,7 @@ class NumberStyle(NamedTuple):
         return rf"[+-]?(?:{digits}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?"
 
     def number(self, text: str) -> float:
-        """Return a text as a number, perhaps an infinite one; NaN where it is none in this style."""
+        """Return a text as a number, perhaps an infinite one; NaN if it is none in this style."""
         if not _compiled(self).fullmatch(text):
             return math.inf if _INFINITE.fullmatch(text) else math.nan
         if self.thousands:
@@ -310,7 +310,7 @@ def is_number(text: str, style: NumberStyle) -> bool:
 
 
 def ask_style(text: str, style: NumberStyle) -> str:
-    """Return the remedy for a text that may be another number than it is in this style; "" where it may be none."""
+    """Return the remedy for a text that may be another number than it is in this style; "" if it may be none."""
     read = _read_in_all(text)
     if len(set(read.values())) > 1:
         told = " or ".join(f"{number:.15g} (decimal={sign!r})" for sign, number in read.items())

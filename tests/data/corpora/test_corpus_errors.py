@@ -55,7 +55,7 @@ FAULTS = {
     "vocabulary of nothing": (UCI + b"1 1 1\n2 2 1\n", {"vocabulary": b"\n"}, None, None, None, "vocabulary is empty"),
     "matrix negative": (MATRIX + b"b,1,-1,0\n", {"format": "matrix"}, 3, 3, "-1", "the count is negative"),
     "matrix text": (MATRIX + b"b,1,0,many\n", {"format": "matrix", "document": 0}, 3, 4, "many", "not a number"),
-    "matrix word twice": (b"doc,sea,ship,sea\na,1,0,2\n", {"format": "matrix"}, 1, 4, "sea", "is already on line 1, column 2"),
+    "matrix word twice": (b"doc,sea,ship,sea\na,1,0,2\n", {"format": "matrix"}, 1, 4, "sea", "on line 1, column 2"),
     "matrix without counts": (b"doc\na\nb\n", {"format": "matrix"}, None, None, "column 1", "no column of counts"),
     "matrix word not in the vocabulary": (
         MATRIX, {"vocabulary": b"sea\ncorn\n"}, 1, 3, "ship", "this word is not in the vocabulary",
