@@ -26,7 +26,6 @@ from acvb_core.models.lda.kernels import (
 )
 from acvb_core.models.lda.start import random_responsibilities, warm_responsibilities
 from acvb_core.models.lda.state import (
-    TOPICS,
     BlockPartition,
     CellPass,
     Tokens,
@@ -34,7 +33,7 @@ from acvb_core.models.lda.state import (
     build_posterior,
     choose_cells,
     copy_counts,
-    find_kept,
+    drop_topics,
     is_beginning,
     padded_copy,
     zero_counts,
@@ -156,7 +155,7 @@ class CollapsedLda(VariationalMethod):
         if buffers.age % REBUILD_EVERY == 0:
             counts, variances = sum_counts(cells, buffers.q), self._variances(cells, buffers.q)
             swept = replace(swept, counts=counts, variances=variances)
-        swept, order = self._drop(swept)
+        swept, order = drop_topics(swept, swept.counts.totals, self.shrink, self._keep_topics)
         swept = learn_hyper(swept, partial(self._minka_step, swept))
         not_stationary = swept.learning or is_beginning(swept.age, change, state.change)
         return swept, SweepInfo(loo, order, change=change, not_stationary=not_stationary)
@@ -204,17 +203,11 @@ class CollapsedLda(VariationalMethod):
     def _variances(self, cells: BlockPartition, q: np.ndarray, poll: Poll = no_poll) -> Counts | None:
         return sum_counts(cells, q, poll, spread=True) if self.order == "second" else None
 
-    def _drop(self, state: CollapsedState) -> tuple[CollapsedState, dict[str, Order] | None]:
-        """Drop the topics that have hardly any tokens."""
-        left = find_kept(state.counts.totals, self.shrink)
-        if left is None:
-            return state, None
+    def _keep_topics(self, state: CollapsedState, left: Order) -> CollapsedState:
         buffers, cells = state.buffers, self._cut(state.buffers.cells)
         buffers.q = padded_copy(renormalise(buffers.q[:, left]))
-        hyper = replace(state.hyper, alpha=state.hyper.alpha[left])
-        counts = sum_counts(cells, buffers.q)
-        smaller = replace(state, counts=counts, variances=self._variances(cells, buffers.q), hyper=hyper)
-        return smaller, {TOPICS: left}
+        counts, variances = sum_counts(cells, buffers.q), self._variances(cells, buffers.q)
+        return replace(state, counts=counts, variances=variances)
 
     def _minka_step(self, state: CollapsedState) -> Concentrations:
         q = state.buffers.q

@@ -106,15 +106,10 @@ def pyldavis_data(phi: Floats, tokens: Floats, words: NDArray[Any], n_words: int
         logs = log_phi[best].round(4), (log_phi[best] - log_p[best]).round(4)
         bars.append(_bars(f"Topic{number}", words[best], size * row[best], expected[best], *logs))
         seen.append(best)
-    places = topic_map(phi).positions
+    x, y = topic_map(phi).positions.T.tolist()
+    shares = (100.0 * tokens / tokens.sum()).tolist()
     return {
-        "mdsDat": {
-            "x": places[:, 0].tolist(),
-            "y": places[:, 1].tolist(),
-            "topics": numbers,
-            "cluster": [1] * len(phi),
-            "Freq": (100.0 * tokens / tokens.sum()).tolist(),
-        },
+        "mdsDat": {"x": x, "y": y, "topics": numbers, "cluster": [1] * len(phi), "Freq": shares},
         "tinfo": pd.concat(bars).to_dict("list"),
         "token.table": _token_table(phi, tokens, expected, words, np.unique(np.concatenate(seen))),
         "R": shown,
@@ -128,16 +123,8 @@ def _bars(
     category: str, terms: NDArray[Any], part: Floats, total: Floats, logprob: Floats, loglift: Floats
 ) -> pd.DataFrame:
     """Return the bars of a topic, or those without a chosen topic."""
-    return pd.DataFrame(
-        {
-            "Term": terms,
-            "Freq": part,
-            "Total": total,
-            "Category": category,
-            "logprob": logprob,
-            "loglift": loglift,
-        }
-    )
+    columns = {"Term": terms, "Freq": part, "Total": total, "Category": category}
+    return pd.DataFrame(columns | {"logprob": logprob, "loglift": loglift})
 
 
 def _saliency(phi: Floats, tokens: Floats, expected: Floats) -> Floats:

@@ -54,9 +54,8 @@ from acvb_core.models.lda.memory import shards_needed
 from acvb_core.models.lda.start import draw_noisy_topics, draw_rows, even_counts, warm_responsibilities
 from acvb_core.models.lda.state import (
     BEGINNING,
-    TOPICS,
     build_posterior,
-    find_kept,
+    drop_topics,
     is_beginning,
     padded_copy,
     padded_zeros,
@@ -426,7 +425,8 @@ class ShardedLda(UnaveragedMethod, ABC):
         before = group.tally()
         swept, loo = self.pass_over(state, poll)
         # The sweep cannot be interrupted any more: the documents belong to the new state.
-        swept, order = self._drop(replace(swept, age=state.age + 1))
+        swept = replace(swept, age=state.age + 1)
+        swept, order = drop_topics(swept, swept.totals, self.shrink, self.keep_topics)
         swept = learn_hyper(swept, partial(self._minka_step, swept))
         group.end_sweep()
         not_stationary = swept.learning or is_beginning(swept.age, swept.change, state.change)
@@ -446,14 +446,6 @@ class ShardedLda(UnaveragedMethod, ABC):
     def can_keep(self, state: ShardedState) -> bool:
         """Return False: the documents are in the shards, which end with the program."""
         return False
-
-    def _drop(self, state: ShardedState) -> tuple[ShardedState, dict[str, Order] | None]:
-        """Drop the topics that have hardly any tokens."""
-        left = find_kept(state.totals, self.shrink)
-        if left is None:
-            return state, None
-        hyper = replace(state.hyper, alpha=state.hyper.alpha[left])
-        return self.keep_topics(replace(state, hyper=hyper), left), {TOPICS: left}
 
     def _minka_step(self, state: ShardedState) -> Concentrations:
         gains, absent = self.gains(state)

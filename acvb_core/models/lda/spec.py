@@ -24,28 +24,20 @@ from acvb_core.core.spec import (
 )
 
 _PERPLEXITY = "perplexity %{y:,.2f}"
+_MEASURES = (
+    BOUND,
+    Measure("loo", "Leave-one-out perplexity (lower is better)", "loo_perplexity", 2, _PERPLEXITY, marked=True),
+    CHANGE,
+    Measure("heldout", "Held-out perplexity (lower is better)", "heldout_perplexity", 6, _PERPLEXITY),
+    Measure("excess", "Second-order bound less the exact one", "bound_error", 9, "%{y:,.4g} nats", small=True,
+            methods=("cvb_exact",)),
+    Measure("speed", "Documents per second", "documents_per_second", 8, "%{y:,.0f} documents/s"),
+    Measure("k_topics", "Topics in use", "effective_k_topics", 4, step=True, small=True),
+    Measure("alpha", "Alpha (sum)", "alpha_total", 5, "alpha %{y:,.4g}", small=True),
+    Measure("beta", "Beta", "beta", 7, "beta %{y:,.4g}", small=True),
+)  # fmt: skip
 DISPLAY = ModelDisplay(
-    (
-        BOUND,
-        Measure(
-            "loo", "Leave-one-out perplexity (lower is better)", "loo_perplexity", 2, _PERPLEXITY, marked=True
-        ),
-        CHANGE,
-        Measure("heldout", "Held-out perplexity (lower is better)", "heldout_perplexity", 6, _PERPLEXITY),
-        Measure(
-            "excess",
-            "Second-order bound less the exact one",
-            "bound_error",
-            9,
-            "%{y:,.4g} nats",
-            small=True,
-            methods=("cvb_exact",),
-        ),
-        Measure("speed", "Documents per second", "documents_per_second", 8, "%{y:,.0f} documents/s"),
-        Measure("k_topics", "Topics in use", "effective_k_topics", 4, step=True, small=True),
-        Measure("alpha", "Alpha (sum)", "alpha_total", 5, "alpha %{y:,.4g}", small=True),
-        Measure("beta", "Beta", "beta", 7, "beta %{y:,.4g}", small=True),
-    ),
+    _MEASURES,
     HeldOutScore("perplexity", "perplexity", write_number),
     parts=("topic", "topics"),
     to_predict="fewer topics",
@@ -138,16 +130,10 @@ def _epochs(default: float) -> Parameter:
 
 _STREAM_AVERAGED = (
     Parameter(
-        "burn_in_epochs",
-        "float",
-        1.0,
-        "Epochs before averaging starts.",
-        "First epochs left out (burn-in)",
-        0.0,
-        1e6,
+        "burn_in_epochs", "float", 1.0, "Epochs before averaging starts.", "First epochs left out (burn-in)", 0.0, 1e6,
     ),
     replace(TOLERANCE, default=1e-3),
-)
+)  # fmt: skip
 
 
 def _batch(default: int, text: str) -> Parameter:
@@ -162,20 +148,11 @@ def _steps(
     prefix: str, scale: float, offset: float, power: float, what: str, where: str
 ) -> tuple[Parameter, ...]:
     """Return the parameters of steps of scale / (offset + t)^power."""
+    rule, see = f"{what} by scale / (offset + t)^power.", f"See the scale {where}."
     return (
-        Parameter(
-            f"{prefix}_scale",
-            "float",
-            scale,
-            f"{what} by scale / (offset + t)^power.",
-            f"Scale {where}",
-            1e-6,
-            1e6,
-        ),
-        Parameter(
-            f"{prefix}_offset", "float", offset, f"See the scale {where}.", f"Offset {where}", 0.0, 1e9
-        ),
-        Parameter(f"{prefix}_power", "float", power, f"See the scale {where}.", f"Power {where}", 0.0, 1.0),
+        Parameter(f"{prefix}_scale", "float", scale, rule, f"Scale {where}", 1e-6, 1e6),
+        Parameter(f"{prefix}_offset", "float", offset, see, f"Offset {where}", 0.0, 1e9),
+        Parameter(f"{prefix}_power", "float", power, see, f"Power {where}", 0.0, 1.0),
     )
 
 

@@ -9,8 +9,8 @@ from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.data.disk import Shard
 from acvb_core.models.lda.hyper import Concentrations
 from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, Singles
-from acvb_core.models.lda.state import BlockPartition, Tokens, padded_zeros
-from acvb_core.models.lda.transform import fold_in_documents
+from acvb_core.models.lda.state import BlockPartition, Tokens, padded_copy, padded_zeros
+from acvb_core.models.lda.transform import fold_in_tokens
 
 _NUMBERS = 1 << 22  # drawn between two polls
 
@@ -49,17 +49,12 @@ def warm_responsibilities(
     `by_word`: shape (V, K); expected counts; words without counts have the probability of the prior in each topic.
     `cells`: the order of the pairs; by default that of the tokens.
     """
-    n_words, n_topics = by_word.shape
+    n_topics = by_word.shape[1]
     phi = by_word.astype(np.float64) + given.beta
-    weights = padded_zeros((n_words, n_topics), np.float32)
-    weights[...] = phi / phi.sum(axis=0)
-    alpha = padded_zeros(given.alpha.shape, np.float32)
-    alpha[...] = given.alpha
+    weights = padded_copy((phi / phi.sum(axis=0)).astype(np.float32))
+    alpha = padded_copy(given.alpha.astype(np.float32))
+    by_document = fold_in_tokens(tokens, weights, alpha, poll)
     q = padded_zeros((len(tokens.words), n_topics), np.float32)
-    by_document = padded_zeros((tokens.n_documents, n_topics), np.float32)
-    for begin, end in tokens.chunks(n_topics, 20.0):
-        poll()
-        fold_in_documents(begin, end, tokens.documents, weights, alpha, by_document)
     for begin, end, pairs in (cells or BlockPartition.cut(tokens)).pieces(n_topics):
         poll()
         write_responsibilities(begin, end, pairs, weights, alpha, by_document, q)

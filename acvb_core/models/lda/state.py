@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -167,11 +167,22 @@ def is_beginning(age: int, change: float, before: float) -> bool:
     return age < BEGINNING or (age < RISING_UNTIL and change > before)
 
 
-def find_kept(totals: Floats, shrink: float) -> Order | None:
-    """Return the topics that have at least this share of the tokens; None if no topic, or every topic, is dropped."""
+def drop_topics(
+    state: Any, totals: Floats, shrink: float, keep: Callable[[Any, Order], Any]
+) -> tuple[Any, dict[str, Order] | None]:
+    """Drop the topics that have hardly any tokens; return the state, and which topics are left if any was dropped.
+
+    `state`: with `hyper`.
+    `totals`: tokens of each topic.
+    `shrink`: least share of the tokens; if no topic has it, all are kept.
+    `keep`: returns a state with some of its topics, given new hyper-parameters.
+    """
     totals = np.maximum(totals, 0.0)  # rounding may leave an empty topic less than zero
     left = np.flatnonzero(totals >= shrink * totals.sum()).astype(np.int64)
-    return None if len(left) in (0, len(totals)) else left
+    if len(left) in (0, len(totals)):
+        return state, None
+    hyper = replace(state.hyper, alpha=state.hyper.alpha[left])
+    return keep(replace(state, hyper=hyper), left), {TOPICS: left}
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,9 +78,8 @@ class TrainedTopics:
     @property
     def concentrations(self) -> Concentrations:
         """The final hyper-parameters."""
-        return Concentrations(
-            np.asarray(self.posterior["alpha"], dtype=np.float64), self.posterior.hyper["beta"]
-        )
+        alpha = np.asarray(self.posterior["alpha"], dtype=np.float64)
+        return Concentrations(alpha, self.posterior.hyper["beta"])
 
     @property
     def word_probability(self) -> Array:
@@ -183,14 +182,8 @@ def trained_topics(result: Any) -> TrainedTopics:
     if TOPICS not in posterior.n_clusters() or "words" not in posterior.arrays:
         raise ParameterError(f"model {prepared.spec.model!r} has no topics to continue from.")
     arrays = {name: array for name, array in posterior.arrays.items() if name != "documents"}
-    posterior = Posterior(
-        arrays,
-        {name: posterior.axes[name] for name in arrays},
-        ("words",),
-        (),
-        posterior.hyper,
-        normalised=False,
-    )
+    axes = {name: posterior.axes[name] for name in arrays}
+    posterior = Posterior(arrays, axes, ("words",), (), posterior.hyper, normalised=False)
     train = prepared.train
     sizes, documents = train.frequencies.astype(np.float64), float(train.n_documents)
     if "sizes" in arrays:

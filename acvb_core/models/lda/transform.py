@@ -14,7 +14,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.core.parallel import map_together
-from acvb_core.core.protocols import Array
+from acvb_core.core.protocols import Array, Poll, no_poll
 from acvb_core.data.corpora.readers import LISTS_OF_WORDS, plain_documents
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
@@ -22,7 +22,7 @@ from acvb_core.data.disk import DiskCorpus, Shard
 from acvb_core.data.report import take_apart
 from acvb_core.evaluate.heldout import Completion, document_completion
 from acvb_core.models.lda.kernels import OPTIONS, Floats, Singles, workspace
-from acvb_core.models.lda.state import Tokens, padded_zeros
+from acvb_core.models.lda.state import Tokens, padded_copy, padded_zeros
 from acvb_core.models.lda.topics import document_table
 
 #: A document has converged when its responsibilities change less than this (mean L1 norm over tokens) …
@@ -47,10 +47,8 @@ def map_onto_vocabulary(corpus: Corpus, vocabulary: NDArray[Any]) -> MappedCount
     pairs = corpus.counts.tocoo()
     known = there[pairs.col] >= 0
     unknown = np.bincount(pairs.row[~known], weights=pairs.data[~known], minlength=corpus.n_documents)
-    counts = sparse.csr_array(
-        (pairs.data[known], (pairs.row[known], there[pairs.col[known]])),
-        shape=(corpus.n_documents, len(vocabulary)),
-    )
+    places, shape = (pairs.row[known], there[pairs.col[known]]), (corpus.n_documents, len(vocabulary))
+    counts = sparse.csr_array((pairs.data[known], places), shape=shape)
     counts.sort_indices()
     return MappedCounts(counts, unknown.astype(np.int64))
 
@@ -72,17 +70,19 @@ def fold_in(counts: sparse.csr_array, word_probability: Array, alpha: Array) -> 
 
 def infer_topic_counts(counts: sparse.csr_array, word_probability: Array, alpha: Array) -> Singles:
     """Return the expected topic counts n_dk of documents whose topics are given (see `fold_in`), shape (D, K)."""
+    by_word = padded_copy(np.ascontiguousarray(word_probability.T, dtype=np.float32))
     tokens = Tokens.of(Corpus(counts, np.empty(0), np.empty(0)))
-    by_word = padded_zeros((len(word_probability[0]), len(alpha)), np.float32)
-    by_word[...] = word_probability.T
-    concentration = padded_zeros(alpha.shape, np.float32)
-    concentration[...] = alpha
+    return fold_in_tokens(tokens, by_word, padded_copy(alpha.astype(np.float32)))
+
+
+def fold_in_tokens(tokens: Tokens, by_word: Singles, alpha: Singles, poll: Poll = no_poll) -> Singles:
+    """Return `infer_topic_counts`; `by_word`: probabilities of the topics, shape (V, K)."""
     by_document = padded_zeros((tokens.n_documents, len(alpha)), np.float32)
 
     def read(chunk: tuple[int, int]) -> None:
-        fold_in_documents(*chunk, tokens.documents, by_word, concentration, by_document)
+        fold_in_documents(*chunk, tokens.documents, by_word, alpha, by_document)
 
-    map_together(read, tokens.chunks(len(alpha), 20.0))
+    map_together(read, tokens.chunks(len(alpha), 20.0), poll)
     return by_document
 
 

@@ -21,14 +21,13 @@ from acvb_core.models.lda.hyper import Concentrations, learn_hyper, minka_step
 from acvb_core.models.lda.kernels import OPTIONS, Counts, Floats, workspace
 from acvb_core.models.lda.start import draw_noisy_counts, draw_random_counts
 from acvb_core.models.lda.state import (
-    TOPICS,
     Tokens,
     VariationalMethod,
     build_posterior,
     choose_cells,
     chunk_end,
     cut_documents,
-    find_kept,
+    drop_topics,
     is_beginning,
     padded_copy,
     padded_room,
@@ -130,7 +129,7 @@ class VariationalLda(VariationalMethod):
         counts = Counts(by_document, by_word, np.sum([totals for totals, _ in sums], axis=0))
         change = mean_l1_change({"documents": by_document}, {"documents": before.by_document})
         swept = replace(state, counts=counts, entropy=entropy, age=state.age + 1, change=change)
-        swept, order = self._drop(swept)
+        swept, order = drop_topics(swept, counts.totals, self.shrink, self._keep_topics)
         # Plain counts: the weighted form increases another objective, and could lower this bound.
         swept = learn_hyper(swept, partial(minka_step, swept.hyper, *swept.counts[:2]))
         not_stationary = swept.learning or is_beginning(swept.age, change, state.change)
@@ -154,16 +153,12 @@ class VariationalLda(VariationalMethod):
         entropy = None if state.entropy is None else np.array([state.entropy])
         return build_posterior(state.counts.by_word, state.hyper, state.counts.by_document, entropy)
 
-    def _drop(self, state: VariationalState) -> tuple[VariationalState, dict[str, Order] | None]:
-        """Drop the topics that have hardly any tokens; the others share these tokens."""
-        left = find_kept(state.counts.totals, self.shrink)
-        if left is None:
-            return state, None
+    def _keep_topics(self, state: VariationalState, left: Order) -> VariationalState:
+        """Return the state with these topics only, which share the tokens of the others."""
         by_document, by_word = (keep_columns(counts, left) for counts in state.counts[:2])
         counts = Counts(by_document, by_word, by_word.sum(axis=0))
-        hyper = replace(state.hyper, alpha=state.hyper.alpha[left])
         # The responsibilities have changed: the bound is unknown until the next sweep.
-        return replace(state, counts=counts, entropy=None, hyper=hyper), {TOPICS: left}
+        return replace(state, counts=counts, entropy=None)
 
 
 def keep_columns(before: Floats, order: Order) -> Floats:

@@ -46,12 +46,8 @@ from acvb_core.views.theme import (
 
 Floats = NDArray[np.float64]
 
-_ROW, _TOP, _BOTTOM, _FONT = (
-    21,
-    30,
-    40,
-    12,
-)  # pixels of a bar with its gap, above the bars, below them; of a letter
+#: Pixels of a bar with its gap, above the bars, below them; of a letter.
+_ROW, _TOP, _BOTTOM, _FONT = 21, 30, 40, 12
 #: Topics up to which a figure of all topics writes the values above the bars.
 _FEW = 24
 _COLOUR = "#0072B2"
@@ -293,18 +289,9 @@ def pair_distance_figure(
     hover = _describe_pairs(shown, labels, other_labels)
     text = [f"{d:.2f}" for d in shown["distance"]] if n <= _FEW else None
     colours = [cluster_colour(topic) for topic in topics]
+    distances = shown["distance"].tolist()
     return make_figure(
-        [
-            bars(
-                "moved",
-                list(range(n)),
-                shown["distance"].tolist(),
-                hover,
-                colours,
-                customdata=topics,
-                text=text,
-            )
-        ],
+        [bars("moved", list(range(n)), distances, hover, colours, customdata=topics, text=text)],
         height,
         margin={"l": 56, "r": 12, "t": 40, "b": 78 if upright else 48},
         title=heading("Distance within each pair of topics", note),
@@ -449,17 +436,14 @@ def topic_map_figure(
     `selected`: topic (from 1) that stands out.
     """
     shares = np.nan_to_num(np.asarray(share, dtype=np.float64))
-    place, across = _place_discs(
-        np.asarray(positions, dtype=np.float64).reshape(-1, 2), shares, _SIDE * height
-    )
+    given = np.asarray(positions, dtype=np.float64).reshape(-1, 2)
+    place, across = _place_discs(given, shares, _SIDE * height)
     topics = list(range(1, len(shares) + 1))
     faded = [selected is not None and topic != selected for topic in topics]
     colours = [cluster_colour(topic) for topic in topics]
     texts, sizes = _write_in_discs(topics, across, labels, words)
-    hover = [
-        f"<b>{topic_name(k, labels, long=True, limit=60)}</b><br>{percent(shares[k - 1])} of all words"
-        for k in topics
-    ]
+    names = [topic_name(k, labels, long=True, limit=60) for k in topics]
+    hover = [f"<b>{name}</b><br>{percent(x)} of all words" for name, x in zip(names, shares, strict=True)]
     fills = [rgba(colour, 0.35 if dim else 1.0) for colour, dim in zip(colours, faded, strict=True)]
     inks = [TEXT if dim else ink_on(colour) for colour, dim in zip(colours, faded, strict=True)]
     trace = scatter(
@@ -544,9 +528,7 @@ def _write_in_discs(
     for topic, room in zip(topics, (0.92 * across).tolist(), strict=True):
         name = user_name(topic, labels) or (words[topic - 1] if words else "")
         tried = dict.fromkeys([name, *name.split()[:1]])
-        fitting = {
-            word: min(100 * room / text_room([word], 100), largest, 0.34 * room) for word in tried if word
-        }
+        fitting = {w: min(100 * room / text_room([w], 100), largest, 0.34 * room) for w in tried if w}
         word = next((word for word, size in fitting.items() if size >= least), "")
         if word:
             texts.append(f"<b>{topic}</b><br>{escape(word)}")

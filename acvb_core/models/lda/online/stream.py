@@ -75,16 +75,9 @@ class StreamBuffers:
         self.by_word, self.totals = padded_copy(state.by_word), padded_copy(state.totals)
         self.steps, self.sizes = state.steps.copy(), state.sizes.copy()
         self.documents, self.tokens, self.batches = state.documents, state.tokens, state.batches
-        self.prior = Prior(
-            padded_copy(prior.alpha),
-            prior.gains.copy(),
-            padded_copy(prior.sticks),
-            padded_copy(prior.scalars),
-        )
+        self.prior = Prior(*[padded_copy(array) for array in prior])
         self.noise, self.gone = state.noise, state.gone
-        self.renewal = (
-            None if renewal is None else Renewal(padded_copy(renewal.by_word), renewal.tokens.copy())
-        )
+        self.renewal = renewal and Renewal(padded_copy(renewal.by_word), renewal.tokens.copy())
         self.scale, self.loo, self.seen = 1.0, 0.0, 0.0
         self.counting = False
         self.batch: Any = None
