@@ -56,9 +56,6 @@ def _many_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(place, "_AT_ONCE", 500)
 
 
-# ------------------------------------------------------------------------------------------------------- starts
-
-
 def test_responsibilities_of_trained_topics() -> None:
     """q ∝ (alpha_k + n_dk) (beta + n_wk) / (V beta + n_k), with n_dk from the words of the document."""
     tokens, rng = Tokens.of(CORPUS), np.random.default_rng(0)
@@ -80,9 +77,6 @@ def test_many_topics_leave_their_even_start(method: str) -> None:
     assert result.snapshot.sweep >= BEGINNING
     largest = result.prepared.model.topics(result.posterior).document_share.max(axis=1)
     assert largest.mean() > 10 / 150
-
-
-# ------------------------------------------------------------------------------------------------ blocks of the data
 
 
 def places(partition: BlockPartition) -> tuple[np.ndarray, np.ndarray]:
@@ -198,9 +192,6 @@ def test_the_size_of_the_data_decides_the_number_of_blocks(monkeypatch: pytest.M
         with use_threads(threads):
             assert [choose_cells(pairs, {"k": k, "cells": n}) for n in (0, 3)] == [4, 3]
             assert choose_cells(pairs, {"k": k - 1, "cells": 0}) == 1
-
-
-# --------------------------------------------------------------------------------------------------- single precision
 
 
 @for_each("cells", [1, 4])

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from scipy.special import psi
 
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.lda.online import kernels as rules
@@ -241,6 +242,15 @@ def test_left_to_right_gains_are_the_gradient_of_the_predictive_likelihood(seed:
     np.testing.assert_allclose(gains / step / alpha - scalars[0] / step, wanted, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(n.sum(), alpha.sum() + counts.sum())
     assert scalars[1] == 1
+
+
+def test_many_tokens_of_a_word_are_counted_like_one_after_another() -> None:
+    """They are taken some at a time: sum 1 / (A + j) over the tokens, and A grows by all of them."""
+    alpha, scalars = np.array([0.2, 0.5, 0.1]), np.zeros(2)
+    counts, p = np.array([100_000.0], dtype=np.float32), np.array([[0.3, 0.1, 0.2]])
+    rules.left_to_right(1, 0, counts, p, alpha, np.zeros(3), np.zeros(3), np.zeros(3), scalars)
+    one_by_one = psi(alpha.sum() + 100_000) - psi(alpha.sum())
+    np.testing.assert_allclose(scalars[0] / 2**-0.7, one_by_one, rtol=1e-5)
 
 
 @for_each("rule", ["left_to_right", "paper"])

@@ -56,9 +56,6 @@ def course(algorithm: Any, windows: int, seed: int = 1) -> list[StreamState]:
     return states[1:]
 
 
-# -------------------------------------------------------------------------------------- cuts that decide nothing
-
-
 @pytest.fixture(scope="module")
 def disks(tmp_path_factory: pytest.TempPathFactory) -> list[DiskCorpus]:
     """The corpus in shards of a document each, of a few, and in one."""
@@ -86,9 +83,6 @@ def test_cuts_decide_nothing(
             assert [a.tobytes() for a in arrays_in(one)] == [b.tobytes() for b in arrays_in(other)]
 
 
-# ------------------------------------------------------------------------------------- stopped, continued, again
-
-
 @each_method
 def test_a_stopped_run_continues_on_disk(method: str, disks: list[DiskCorpus]) -> None:
     """With the shard that was read ahead or without it: in the same run, and in a new one."""
@@ -109,11 +103,6 @@ def test_a_stopped_run_continues_on_disk(method: str, disks: list[DiskCorpus]) -
     *_, last = run(prepared(), resume=short)
     assert bits(last) == whole[-1]
 
-
-# -------------------------------------------------------------------------------------------------- sums that hold
-
-
-# ---------------------------------------------------------------------------------------------- unusual data
 
 EXTREME: tuple[dict[str, Any], ...] = (
     {"alpha": 1e-4, "beta": 1e3, "k": 30},
