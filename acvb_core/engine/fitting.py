@@ -158,9 +158,9 @@ def fit(
     check_memory : bool
         Refuse to start where the run needs more memory than is free.
     watch : callable, optional
-        Called with the run (`PreparedRun`) and each SweepRecord, in a race those of every candidate. A method
-        `starting` is called with the run before its first sweep. A method `compiling` is called with the run, and True
-        before functions are compiled for it, False once all are ready. Without a watcher a line on stderr says so.
+        Called with the run (`PreparedRun`) and each SweepRecord, in a race those of every candidate. Its method
+        `starting`, if any, is called with the run before the first sweep; `compiling` with the run and True before
+        functions are compiled, False once all are ready. Without a watcher a line on stderr says so.
     poll : callable
         Called every 100 ms or so; raises `StopRun` to end the run, or the race, with what it has.
     executor : Executor, optional
@@ -286,8 +286,9 @@ def compare(
     if methods is None:
         names = default_methods(model or model_for(data).name)
     runs = product(_split_options(data, names, options), seed_list)
+    fit_one = partial(fit, data, watch=watch, executor=executor)
     calls = [
-        partial(_fit_one, data, method, watch=watch, executor=executor, seed=seed, **chosen)
+        lambda poll, method=method, chosen=chosen, seed=seed: fit_one(method, seed=seed, poll=poll, **chosen)
         for (method, chosen), seed in runs
     ]
     results = compute_results(calls, poll, executor)
@@ -306,10 +307,6 @@ def list_seeds(seeds: int | Iterable[int], step: int = 1) -> list[int]:
     elif isinstance(seeds, int | np.integer) and seeds >= 1:
         return list(range(0, int(seeds) * step, step))
     raise ParameterError(f"seeds is {seeds!r}; it must be a number of seeds, at least 1, or a list of seeds.")
-
-
-def _fit_one(data: Any, method: str, poll: Poll, **options: Any) -> Result:
-    return fit(data, method, poll=poll, **options)
 
 
 def compute_results(

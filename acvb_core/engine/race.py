@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.history import (
@@ -36,13 +35,12 @@ def race(prepared: PreparedRun, *, poll: Poll = no_poll, first_rung: int = FIRST
 
     The winner is not run to its end: `run(state.prepared, resume=state.snapshot)` does that while it has no verdict.
 
-    Ties go to the lower seed; a run that diverged, or has nothing to be judged by, is behind all others. Where there is
-    no lower bound (a running mean of counts without responsibilities), the pseudo leave-one-out log likelihood decides.
-    Models whose bounds cannot be compared race by the mean log likelihood of what is held out (`ModelSpec.raced_by`).
+    Ties go to the lower seed; a run that diverged, or has nothing to be judged by, is behind all others. Without a
+    lower bound (a running mean of counts without responsibilities), the pseudo leave-one-out decides. Models whose
+    bounds cannot be compared race by the mean held-out log likelihood (`ModelSpec.raced_by`).
 
-    `prepared`: its settings' `restarts` is the number of candidates, `seed` that of the first; no update where it is 1.
-    `poll`: as for `run`; when it raises StopRun the race is over, and the leader so far is kept, with verdict
-      STOPPED unless it had ended.
+    `prepared`: with `restarts` candidates, the first from `seed`; no update if there is one.
+    `poll`: as for `run`; StopRun ends the race, and the leader is kept, with verdict STOPPED unless it had ended.
     `first_rung`: sweeps; the cap of the run at most.
     Raises StopRun: the poll ended the race before there was anything to keep.
     """
@@ -161,10 +159,9 @@ class _Racer:
             value = criterion_value(self.last, criterion)
             if value is None and self.last.state is not None:
                 value = self._evaluate(criterion)
-            # Beside the run, whose own diagnostics are those it would have alone.
+            # Kept apart from the run, whose own diagnostics are those it would have alone.
             self._measures[criterion] = math.nan if value is None else float(value)
-            measured: dict[str, Any] = {criterion: value}
-            self.candidate = replace(self.candidate, **measured)
+            self.candidate = replace(self.candidate, **{criterion: value})  # type: ignore[arg-type]
         return self._measures[criterion]
 
     def _evaluate(self, criterion: str) -> float | None:
