@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -24,14 +25,14 @@ from acvb_core.views.comparison_table import (
     same_documents,
     same_split,
 )
-from pages.ui.running.live import choose_axis, draw_curves, model_in_use
+from pages.ui.running.live import choose_axis, draw_curves, model_in_use, select_jobs
 from pages.ui.shared import format as say
 from pages.ui.shared.answer_page import ComparedRuns, choose_pair, show_conclusion, show_parts
 from pages.ui.shared.charts import name_width, show_figures_in_tabs
 from pages.ui.shared.empty import show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import ModelPages, all_model_pages, models_on, pages_of_model, pages_of_run
-from pages.ui.shared.picking import FileOffer, Key, choose_way, list_runs, show_absent_run, show_download
+from pages.ui.shared.picking import Key, choose_way, list_runs, offer_table, show_absent_run, show_download
 from pages.ui.shared.style import MARKED
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.workspace.entrance import name_address
@@ -88,13 +89,9 @@ def choose_runs(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
     else:
         st.session_state[key] = alike[-MOST_RUNS:]
     chosen = st.multiselect(
-        "Runs",
-        list(by_id),
-        format_func=lambda job_id: labels.get(job_id, job_id),
-        max_selections=MOST_RUNS,
-        key=key,
+        "Runs", list(by_id), format_func=lambda job_id: labels.get(job_id, job_id), max_selections=MOST_RUNS, key=key,
         persist_state="session",
-    )
+    )  # fmt: skip
     name_address(*(job_id for job_id in by_id if job_id in chosen))
     show_absent_run("compare", [] if len(known) == len(asked) else asked, chosen)
     return [by_id[job_id] for job_id in by_id if job_id in chosen]
@@ -103,9 +100,8 @@ def choose_runs(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
 def _say_what_is_shared(jobs: list[Job]) -> None:
     """Say what all runs have in common, which their names on this page leave out."""
     shared, _ = say.shorten_names(jobs)
-    data = set(say.name_datasets(jobs).values())
-    parts = [*([shared] if shared else []), *([f"on {data.pop()}"] if len(data) == 1 else [])]
-    if parts:
+    data = list(set(say.name_datasets(jobs).values()))
+    if parts := [part for part in (shared, f"on {data[0]}" if len(data) == 1 else "") if part]:
         st.caption(f"All of them: {' · '.join(parts)}")
 
 
@@ -211,10 +207,8 @@ def find_model(workspace: Workspace) -> str:
     It is that of the data in use, unless the newest run on them is shown on another page; without data, that of the
     newest run.
     """
-    model, dataset = model_in_use(workspace), workspace.dataset
-    jobs = [
-        job for job in workspace.jobs if not dataset or job.outline.fingerprint == dataset.data.fingerprint
-    ]
+    model = model_in_use(workspace)
+    jobs = select_jobs(workspace, False)
     newest = pages_of_run(jobs[-1]).model if jobs else None
     if model is None or (newest and newest not in models_on(pages_of_model(model).answer.path)):
         model = newest
@@ -311,11 +305,9 @@ def describe_prediction(combined: Combination, labels: Sequence[str]) -> str:
     """Return how well the runs predict together, and how well the best of them does alone."""
     shown = combined.results[0].prepared.model_row.display.score
     at = max(range(len(labels)), key=lambda run: combined.scores[run].log_likelihood)
-    together, alone = (
-        shown.write_with_baseline(score._asdict()) for score in (combined.score, combined.scores[at])
-    )
-    better = combined.score.log_likelihood >= combined.scores[at].log_likelihood
-    verdict = "better than" if better else "not as good as"
+    score, best = combined.score, combined.scores[at]
+    together, alone = (shown.write_with_baseline(one._asdict()) for one in (score, best))
+    verdict = "better than" if score.log_likelihood >= best.log_likelihood else "not as good as"
     return (
         f"Together: held-out {shown.name} {together}, {verdict} the best single run ({labels[at]}, {alone})."
     )
@@ -333,28 +325,19 @@ def _show_consensus(combined: Combination, domain: str, name: str, labels: Seque
         f"{name.capitalize()}: the runs agree on {say.count(n_groups, 'cluster')}. "
         f"Certainty is below 0.5 for {unsure:,} of {say.count(len(table), 'object')}."
     )
-    st.dataframe(
-        table.sort_values(["cluster", "certainty"], ascending=[True, False]),
-        hide_index=True,
-        key=f"consensus_{domain}",
-        height=min(320, 38 + 35 * len(table)),
-        column_config={
-            "object": st.column_config.TextColumn("Object", width=name_width()),
-            "cluster": st.column_config.NumberColumn("Cluster"),
-            "certainty": st.column_config.ProgressColumn(
-                "Certainty", min_value=0.0, max_value=1.0, format="%.2f"
-            ),
-            **{
-                f"run_{n}": st.column_config.NumberColumn(
-                    f"Run {n}", help=f"{label}. Its clusters have the numbers of its own page."
-                )
-                for n, label in enumerate(labels, start=1)
-            },
-        },
-    )
-    show_download(
-        combined.results[0],
-        FileOffer(
-            f"{name.capitalize()} as CSV", f"consensus-{domain}.csv", "text/csv", lambda: csv_text(table)
+    columns: dict[str, Any] = {
+        "object": st.column_config.TextColumn("Object", width=name_width()),
+        "cluster": st.column_config.NumberColumn("Cluster"),
+        "certainty": st.column_config.ProgressColumn(
+            "Certainty", min_value=0.0, max_value=1.0, format="%.2f"
         ),
-    )
+    }
+    for n, label in enumerate(labels, start=1):
+        help = f"{label}. Its clusters have the numbers of its own page."
+        columns[f"run_{n}"] = st.column_config.NumberColumn(f"Run {n}", help=help)
+    st.dataframe(
+        table.sort_values(["cluster", "certainty"], ascending=[True, False]), hide_index=True,
+        key=f"consensus_{domain}", height=min(320, 38 + 35 * len(table)), column_config=columns,
+    )  # fmt: skip
+    offer = offer_table(f"{name.capitalize()} as CSV", f"consensus-{domain}.csv", lambda: table)
+    show_download(combined.results[0], offer)

@@ -32,6 +32,12 @@ from pages.ui.workspace.dataset import Dataset
 MOST_CONDITIONS, MOST_SPLITS = 100, 1_000
 #: Methods that are compared unless others are chosen; of a model without them its first three.
 _USUAL = ("acvb0", "cvb0", "vb", "gibbs")
+#: Columns of the table, and what they are called.
+_TITLES = {
+    "condition": "Method", "level": "", "n": "Runs", "mean": "Mean", "sd": "SD", "difference": "From the best",
+    "low": "95 % from", "high": "to", "p": "p", "p_uncorrected": "p (uncorrected)", "p_wilcoxon": "p (ranks)",
+    "cpu_seconds": "CPU s", "stability": "Stability",
+}  # fmt: skip
 #: Of the columns of the table.
 _HELPS = {
     "SD": "Standard deviation over the splits.",
@@ -60,11 +66,9 @@ def show_experiments_page() -> None:
     jobs = workspace.experiments.jobs(workspace.key)
     if dataset is None and not jobs:
         show_empty_state(
-            "No data yet",
-            "Choose data first. Then name the methods to compare here.",
-            icon=":material/science:",
+            "No data yet", "Choose data first. Then name the methods to compare here.", icon=":material/science:",
             actions=lambda: st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:"),
-        )
+        )  # fmt: skip
         return
     if dataset is not None and not workspace.view_only:
         with st.expander("New experiment", icon=":material/add:", expanded=not jobs):
@@ -207,16 +211,15 @@ def _show_answer(job: StudyJob[Experiment], experiment: Experiment) -> None:
         st.text("\n".join(f"Run {row['run']:,} ({row['condition']}): {row['error']}" for row in failed[:5]))
     if len(failed) > 5:
         st.caption("The file of all runs gives the other reasons.")
+    files = (
+        ("Download all runs (CSV)", "runs.csv", lambda: csv_text(experiment.table())),
+        ("Download the table (CSV)", "summary.csv", lambda: csv_text(summary)),
+        ("Download the table (LaTeX)", "summary.tex", lambda: latex_table(summary)),
+    )
     with st.container(horizontal=True):
-        files = (
-            ("Download all runs (CSV)", "runs.csv", lambda: csv_text(experiment.table())),
-            ("Download the table (CSV)", "summary.csv", lambda: csv_text(summary)),
-            ("Download the table (LaTeX)", "summary.tex", lambda: latex_table(summary)),
-        )
         for label, name, write in files:
-            st.download_button(
-                label, write, name, icon=":material/download:", key=f"{key}_{name}", on_click="ignore"
-            )
+            icon = ":material/download:"
+            st.download_button(label, write, name, icon=icon, key=f"{key}_{name}", on_click="ignore")
 
 
 def _name_score(name: str) -> str:
@@ -226,22 +229,8 @@ def _name_score(name: str) -> str:
 
 
 def _format_summary(summary: pd.DataFrame) -> pd.DataFrame:
-    others = summary.mask(summary["best"])
+    of_others = ["difference", "low", "high"]
     level = ~summary["significant"] & (summary["best"] | summary["p"].notna())
-    return pd.DataFrame(
-        {
-            "Method": summary["condition"],
-            "": level.map({True: "★", False: ""}),
-            "Runs": summary["n"],
-            "Mean": summary["mean"],
-            "SD": summary["sd"],
-            "From the best": others["difference"],
-            "95 % from": others["low"],
-            "to": others["high"],
-            "p": summary["p"],
-            "p (uncorrected)": summary["p_uncorrected"],
-            "p (ranks)": summary["p_wilcoxon"],
-            "CPU s": summary["cpu_seconds"],
-            "Stability": summary["stability"],
-        }
-    )
+    table = summary.assign(level=level.map({True: "★", False: ""}))
+    table[of_others] = table[of_others].mask(summary["best"])
+    return table[list(_TITLES)].rename(columns=_TITLES)

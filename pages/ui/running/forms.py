@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,14 +47,10 @@ def build_fields(chosen: Sequence[MethodSpec], mark: str = "") -> list[Field]:
         for parameter in method.parameters:
             groups.setdefault(parameter, []).append(method)
     order = {p.name: i for i, p in enumerate(_all_parameters(chosen))}
-    variants: dict[str, int] = {}
-    for parameter in groups:
-        variants[parameter.name] = variants.get(parameter.name, 0) + 1
+    variants = Counter(parameter.name for parameter in groups)
     fields = [
-        Field(
-            parameter, tuple(methods), _key(parameter, methods[0].model, mark), variants[parameter.name] == 1
-        )
-        for parameter, methods in groups.items()
+        Field(p, tuple(methods), _key(p, methods[0].model, mark), variants[p.name] == 1)
+        for p, methods in groups.items()
     ]
     return sorted(fields, key=lambda field: order[field.parameter.name])
 
@@ -136,10 +133,8 @@ def show_field(field: Field) -> Value:
 
 def show_fixed_field(field: Field, value: Value) -> Value:
     """Draw a field whose value follows from elsewhere, and return it; what the user entered comes back later."""
-    why = "Set by the model that the runs start from."
-    st.text_input(
-        field.parameter.label, f"{value}", disabled=True, key=f"{field.key}_given_{value}", help=why
-    )
+    key, why = f"{field.key}_given_{value}", "Set by the model that the runs start from."
+    st.text_input(field.parameter.label, f"{value}", disabled=True, key=key, help=why)
     return value
 
 
@@ -150,13 +145,9 @@ def show_parameter(parameter: Parameter, *, label: str, key: str) -> Value:
         return st.toggle(label, value=default, help=parameter.help, key=key, persist_state="session")
     if parameter.kind == "choice":
         chosen = st.selectbox(
-            label,
-            parameter.choices,
-            index=parameter.choices.index(default),
-            help=parameter.help,
-            key=key,
+            label, parameter.choices, index=parameter.choices.index(default), help=parameter.help, key=key,
             persist_state="session",
-        )
+        )  # fmt: skip
         return parameter.check(chosen)
     text = f"{parameter.help}\n\n*Allowed: {parameter.range_text()}; default: {parameter.default:g}.*"
     # Streamlit wants all of them to be whole numbers, or none.

@@ -24,13 +24,8 @@ def show_recent_runs(workspace: Workspace) -> None:
     """Draw the newest runs; a row that is selected opens its run."""
     jobs = workspace.jobs
     newest = jobs[: -RECENT - 1 : -1]
-    for job in select_runs(
-        newest,
-        workspace.runs.unsaved_runs(workspace.key),
-        "recent_runs",
-        mode="single-row",
-        title="the newest",
-    ):
+    unsaved = workspace.runs.unsaved_runs(workspace.key)
+    for job in select_runs(newest, unsaved, "recent_runs", mode="single-row", title="the newest"):
         if job.outline.has_answer:
             open_run(job)
         st.info("This run has no answer yet.", icon=":material/hourglass_top:")
@@ -55,12 +50,9 @@ def show_home() -> None:
     show_store_notices()
     show_deleted_runs(workspace)
     if unreadable := len(workspace.runs.unreadable_runs(workspace.key)):
-        st.warning(
-            f"{say.count(unreadable, 'run')} could not be read. The Runs page says why.",
-            icon=":material/warning:",
-        )
-    jobs = workspace.jobs
-    if jobs:
+        why = f"{say.count(unreadable, 'run')} could not be read. The Runs page says why."
+        st.warning(why, icon=":material/warning:")
+    if workspace.jobs:
         show_recent_runs(workspace)
     elif workspace.view_only:
         st.caption("None yet.")
@@ -76,15 +68,10 @@ def _show_beginning(workspace: Workspace) -> None:
         if st.button("Upload your data", type="primary", icon=":material/upload:", key="begin_upload"):
             fill_widget("source", "Upload")
             st.switch_page("pages/data.py")
-        _offer_examples(workspace)
-
-
-def _offer_examples(workspace: Workspace) -> None:
-    """Draw the button that holds the examples."""
-    with st.popover("Try an example", icon=":material/play_arrow:", key="examples"):
-        for pages in all_model_pages().values():
-            show_comparison_button(workspace, pages.model, primary=False)
-            st.caption(pages.demonstration.help)
+        with st.popover("Try an example", icon=":material/play_arrow:", key="examples"):
+            for pages in all_model_pages().values():
+                show_comparison_button(workspace, pages.model, primary=False)
+                st.caption(pages.demonstration.help)
 
 
 @contain_failure()
@@ -98,14 +85,10 @@ def _show_picture(workspace: Workspace) -> None:
     else:
         picture = _draw_run(answer_key(job, result), pages_of_run(job).model, result)
     with st.container(key="picture"):
+        sorted_alt = "The same data sorted by cluster: the links form blocks."
         for key, figure, name, alt in (
             ("before", picture.before, "As read", "The data in the order of the file."),
-            (
-                "after",
-                picture.after,
-                "Sorted by cluster",
-                "The same data sorted by cluster: the links form blocks.",
-            ),
+            ("after", picture.after, "Sorted by cluster", sorted_alt),
         ):
             with st.container(gap="xsmall", key=f"picture_{key}"):
                 st.caption(name)

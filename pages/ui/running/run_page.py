@@ -78,11 +78,8 @@ def show_runs(workspace: Workspace, tools: DeltaGenerator) -> None:
     conclude_runs(shown)
     show_live_runs(workspace, every=every)
     with st.container(horizontal=True, gap="medium"):
-        paths = {
-            pages_of_model(model).answer.path: model
-            for model in group_by_model(shown, model_in_use(workspace))
-        }
-        for model in paths.values():
+        models = group_by_model(shown, model_in_use(workspace))
+        for model in {pages_of_model(model).answer.path: model for model in models}.values():
             link_answer_page(model)
         st.page_link("pages/compare.py", label="Compare the runs", icon=":material/compare_arrows:")
         link_experiments(workspace)
@@ -110,12 +107,9 @@ def show_searches(workspace: Workspace, dataset: Dataset | None) -> None:
     if tuning is None:
         return
     with st.expander(
-        "Find better learning rates",
-        expanded=bool(searches),
-        icon=":material/manufacturing:",
-        key="tune",
+        "Find better learning rates", expanded=bool(searches), icon=":material/manufacturing:", key="tune",
         on_change="rerun",
-    ) as opened:
+    ) as opened:  # fmt: skip
         if opened.open:
             tuning(workspace, dataset)
 

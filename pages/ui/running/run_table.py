@@ -126,14 +126,9 @@ def key_of_rows(jobs: Sequence[Job]) -> str:
 
 
 def select_runs(
-    jobs: Sequence[Job],
-    unsaved: Collection[str],
-    key: str,
-    *,
-    mode: Literal["single-row", "multi-row"] = "multi-row",
-    data: bool = True,
-    title: str = "",
-) -> list[Job]:
+    jobs: Sequence[Job], unsaved: Collection[str], key: str, *,
+    mode: Literal["single-row", "multi-row"] = "multi-row", data: bool = True, title: str = "",
+) -> list[Job]:  # fmt: skip
     """Draw runs as a table and return those whose rows are selected.
 
     A selection is of rows, so that it ends when other runs take their places.
@@ -154,11 +149,12 @@ _MOST_REASONS = 3
 #: Changes that the tolerance is compared with, while a run is going on and when it has converged.
 _WATCHED = {"lower_bound": "bound moves by", "pseudo_loo": "score moves by"}
 _JUDGES = {
-    "lower_bound": "lower bound",
-    "pseudo_loo": "leave-one-out score",
-    "mean_change": "change of the mean",
-}
+    "lower_bound": "lower bound", "pseudo_loo": "leave-one-out score", "mean_change": "change of the mean",
+}  # fmt: skip
 _NO_START = "It started from trained topics that an older version did not save. Start a new run from them."
+_LIVE_ORDER = (
+    "Run", "Data", "Status", "Curve", "Progress", "Result", "Held-out score", "CPU time", "Speed", "Time left",
+)  # fmt: skip
 _LIVE_COLUMNS: dict[str, Any] = {
     "Run": st.column_config.TextColumn(width=220),
     "Data": st.column_config.TextColumn(width=130),
@@ -186,19 +182,17 @@ class Rows(NamedTuple):
 
     def choose_drawn(self, most: int) -> list[Job]:
         """Return the runs whose curves are drawn without a selection: those under way, and the newest others."""
-        alone = [line.jobs[0] for line in self.lines if not line.name] or (
-            self.lines[0].jobs if self.lines else []
-        )
-        started = [job for job in alone if job.outline.status is not Status.QUEUED]
-        moving = [job for job in started if job.outline.status.active]
-        return [*moving, *[job for job in started if not job.outline.status.active][:most]]
+        alone = [line.jobs[0] for line in self.lines if not line.name]
+        if not alone and self.lines:
+            alone = self.lines[0].jobs
+        moving = [
+            job for job in alone if job.outline.status.active and job.outline.status is not Status.QUEUED
+        ]
+        return [*moving, *[job for job in alone if not job.outline.status.active][:most]]
 
 
 def show_run_table(
-    workspace: Workspace,
-    rows: Rows,
-    seen: Mapping[str, JobSnapshot],
-    curves: Mapping[str, RunCurve],
+    workspace: Workspace, rows: Rows, seen: Mapping[str, JobSnapshot], curves: Mapping[str, RunCurve]
 ) -> list[Job]:
     """Draw the table and return the runs that are selected in it."""
     jobs = [job for line in rows.lines for job in line.jobs]
@@ -212,24 +206,16 @@ def show_run_table(
             lines.append(_tabulate_grid(line))
             continue
         job = line.jobs[0]
-        listed = tabulate_runs([job], unsaved).iloc[0]
-        way = f" · {pages_of_run(job).short_way}" if several_ways else ""
-        now = seen.get(job.id)
-        lines.append(
-            {
-                "Run": f"{listed['Run']}{way}",
-                "Data": listed["Data"],
-                "Status": listed["Status"],
-                "Curve": _thin_curve(curves[job.id]) if job.id in curves else [],
-                "Progress": _describe_listed(job) if now is None else _describe(job, now),
-                "Result": listed["Result"],
-                "Held-out score": listed["Held-out score"],
-                "CPU time": listed["CPU time"],
-                "Speed": "" if now is None else _describe_speed(now),
-                "Time left": "" if now is None or not now.status.active else _write_time_left(now),
-            }
-        )
+        listed, now = dict(tabulate_runs([job], unsaved).iloc[0]), seen.get(job.id)
+        if several_ways:
+            listed["Run"] += f" · {pages_of_run(job).short_way}"
+        listed["Curve"] = _thin_curve(curves[job.id]) if job.id in curves else []
+        listed["Progress"] = _describe_listed(job) if now is None else _describe(job, now)
+        listed["Speed"] = "" if now is None else _describe_speed(now)
+        listed["Time left"] = "" if now is None or not now.status.active else _write_time_left(now)
+        lines.append(listed)
     table = pd.DataFrame(lines).fillna("")
+    table = table[[name for name in _LIVE_ORDER if name in table]]
     if len({job.outline.fingerprint for job in jobs}) < 2:
         table = table.drop(columns="Data")
     table = table.loc[:, [name for name in table if name != "Time left" or table[name].any()]]
@@ -266,9 +252,8 @@ def _describe_listed(job: Job) -> str:
     run = job.outline
     if run.status is Status.QUEUED:
         return say.describe_wait(job)
-    return (
-        "" if run.sweep is None else f"{say.count(run.sweep, 'window' if run.row.streams else 'sweep')} done"
-    )
+    unit = "window" if run.row.streams else "sweep"
+    return "" if run.sweep is None else f"{say.count(run.sweep, unit)} done"
 
 
 def _describe(job: Job, seen: JobSnapshot) -> str:

@@ -249,10 +249,8 @@ def _compare_runs(workspace: Workspace, jobs: Sequence[Job]) -> None:
 
 def _zip_files(jobs: Sequence[Job]) -> bytes:
     labels = say.label_runs(jobs)
-    results = {
-        say.file_name(labels[job.id]): result for job in jobs if (result := read_answer(job)) is not None
-    }
-    return zip_runs(results)
+    answers = {say.file_name(labels[job.id]): read_answer(job) for job in jobs}
+    return zip_runs({name: result for name, result in answers.items() if result is not None})
 
 
 Item = TypeVar("Item")

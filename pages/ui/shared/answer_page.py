@@ -22,7 +22,7 @@ from pages.ui.shared import format as say
 from pages.ui.shared.empty import show_empty_answer
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import AnswerPage
-from pages.ui.shared.picking import Key, answer_key, choose_run, read_answer
+from pages.ui.shared.picking import Key, answer_key, choose_run, choose_way, read_answer
 from pages.ui.shared.workspace import Workspace, current_workspace
 
 _HELP = (
@@ -139,14 +139,11 @@ def show_more_seeds(workspace: Workspace, job: Job, key: str) -> None:
         known = prepared.start is not None or not settings.start
         if known and depends_on_seed(settings, prepared.row) and not workspace.view_only:
             seeds = _next_seeds(job, alike)
-            pressed = st.button(
-                f"Run {MORE_SEEDS} more seeds",
-                icon=":material/replay:",
-                key=key,
-                help=f"Starts this run again with the seeds {say.join_names(list(map(str, seeds)))}. Each seed starts "
-                "elsewhere, so the runs show how much of the answer depends on the start.",
+            help = (
+                f"Starts this run again with the seeds {say.join_names(list(map(str, seeds)))}. Each seed starts "
+                "elsewhere, so the runs show how much of the answer depends on the start."
             )
-            if pressed:
+            if st.button(f"Run {MORE_SEEDS} more seeds", icon=":material/replay:", key=key, help=help):
                 _start_seeds(workspace, job, seeds)
         under_way = sum(other.outline.status.active for other in alike if other.id != job.id)
         if under_way:
@@ -243,9 +240,7 @@ def show_heading(job: Job, result: Result, parts: str) -> None:
 
 def show_parts(key: str, parts: Mapping[str, Callable[[], None]]) -> None:
     """Draw the choice of a part of the page, the first one at first, and that part; the others cost nothing."""
-    names = list(parts)
-    chosen = st.segmented_control(
-        "Part of the page", names, default=names[0], required=True, key=key, label_visibility="collapsed"
-    )
+    names = {name: name for name in parts}
+    chosen = choose_way("Part of the page", names, key, label_visibility="collapsed")
     with contain_failure("part of the page"):
         parts[chosen]()

@@ -21,22 +21,9 @@ from acvb_core.data.sources.containers import FileChoices, inspect_choices
 from acvb_core.data.sources.frames import FrameChoices
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
+from pages.ui.upload import reader as reading
 from pages.ui.upload.files import DataFile, choose_file, file_bytes, file_identity, reopen, rewind
-from pages.ui.upload.reader import (
-    DRAFT,
-    Draft,
-    KindChoice,
-    OpenFile,
-    all_readers,
-    ask_options,
-    ask_value,
-    choose_encoding,
-    choose_kind,
-    choose_part,
-    keep_last,
-    name_columns,
-    take_value,
-)
+from pages.ui.upload.reader import Draft, KindChoice, OpenFile, all_readers
 from pages.ui.workspace.dataset import Dataset
 from pages.ui.workspace.kept_data import shelf_of
 
@@ -49,17 +36,19 @@ def show_upload(workspace: Workspace) -> bool:
     """Draw the upload of a file; return whether one is open that is not loaded."""
     file = choose_file()
     if file is None:
-        st.session_state.pop(DRAFT, None)
+        st.session_state.pop(reading.DRAFT, None)
         _show_files()
         return False
     prefix = f"up_{file_identity(file)}"
     try:
-        choices = keep_last("upload_choices", prefix, lambda: inspect_choices(rewind(file), file.name))
-        looking = choose_part(choices, prefix)
+        choices = reading.keep_last(
+            "upload_choices", prefix, lambda: inspect_choices(rewind(file), file.name)
+        )
+        looking = reading.choose_part(choices, prefix)
         prefix = _extend_prefix(prefix, looking)
-        looking |= choose_encoding(file, prefix)
+        looking |= reading.choose_encoding(file, prefix)
         prefix = _extend_prefix(prefix, looking)
-        kind = choose_kind(file, prefix, looking)
+        kind = reading.choose_kind(file, prefix, looking)
     except AcvbError as error:
         _show_problem(error)
         return True
@@ -81,16 +70,11 @@ def _show_files() -> None:
 
 
 def _show_form(
-    workspace: Workspace,
-    file: DataFile,
-    choices: FileChoices,
-    kind: KindChoice,
-    prefix: str,
-    known: dict[str, Any],
-) -> bool:
+    workspace: Workspace, file: DataFile, choices: FileChoices, kind: KindChoice, prefix: str, known: dict[str, Any]
+) -> bool:  # fmt: skip
     """Draw how a file is read, with every choice open; load it on demand. Return whether it is loaded."""
     asked = {row: f"{prefix}_{row.name}" for row in OPTIONS if row.inspects and kind.reader.kind in row.kinds}
-    given = {row.name: take_value(row, st.session_state.get(key)) for row, key in asked.items()}
+    given = {row.name: reading.take_value(row, st.session_state.get(key)) for row, key in asked.items()}
     looking = {name: value for name, value in given.items() if value is not None} | known
 
     def ask_how_to_inspect() -> None:
@@ -101,7 +85,9 @@ def _show_form(
                 continue
             words = list_formats(kind.reader.kind, choices.container) if row.name == "format" else None
             is_text = choices.container == "text"
-            ask_value(row, key, words=words, label=row.label if is_text else row.label.replace("line", "row"))
+            reading.ask_value(
+                row, key, words=words, label=row.label if is_text else row.label.replace("line", "row")
+            )
 
     try:
         looking, schema = kind.reader.inspect(file, looking, kind.kind)
@@ -121,10 +107,8 @@ def _show_form(
     with actions:
         is_loaded = _show_load(workspace, opened, draft)
         if is_loaded and workspace.dataset and workspace.dataset.report.count("lone_first_line"):
-            st.info(
-                "The two names on the first line occur nowhere else. Are they names of columns?",
-                icon=":material/help:",
-            )
+            question = "The two names on the first line occur nowhere else. Are they names of columns?"
+            st.info(question, icon=":material/help:")
             _offer_choices("header=True", opened.prefix, kind, loads=True)
     return is_loaded
 
@@ -139,7 +123,7 @@ def _edit_draft(
         loading = reader.ask(opened)
         with st.expander("Reading options", icon=":material/tune:", key=f"{opened.prefix}_options"):
             ask_how_to_inspect()
-            loading |= ask_options(opened, advanced=True)
+            loading |= reading.ask_options(opened, advanced=True)
         opened = replace(opened, loading=loading)
         return opened, reader.prepare(opened)
     except AcvbError as error:
@@ -214,13 +198,8 @@ def _prepare_load(opened: OpenFile, draft: Draft, name: str, more: dict[str, Any
 
 
 def _show_problem(
-    error: AcvbError,
-    prefix: str = "",
-    kind: KindChoice | None = None,
-    *,
-    loads: bool = False,
-    patient: bool = False,
-) -> None:
+    error: AcvbError, prefix: str = "", kind: KindChoice | None = None, *, loads: bool = False, patient: bool = False
+) -> None:  # fmt: skip
     """Draw why a file cannot be read, and a button for each choice that the remedy names.
 
     With `loads`, the buttons load the file again; with `patient`, its broken lines can be left out.
@@ -277,9 +256,8 @@ _MOST_COLUMNS = 100
 def show_schema(schema: Schema) -> None:
     """Draw the recognised format, and the first lines of the file."""
     facts = [row.title for row in formats.formats_of(schema.kind) if row.name == schema.format]
-    container = next(
-        (row for row in formats.FORMATS if row.family == "columns" and row.name == schema.container), None
-    )
+    columnar = {row.name: row for row in formats.FORMATS if row.family == "columns"}
+    container = columnar.get(schema.container)
     unit = "line" if container is None else "row"
     if container is not None and container.name != schema.format:
         facts.append(container.title)
@@ -298,12 +276,8 @@ def show_schema(schema: Schema) -> None:
     if not schema.rows:
         return
     lines = schema.lines or range(1, len(schema.rows) + 1)
-    rows = pd.DataFrame(
-        [row[:_MOST_COLUMNS] for row in schema.rows],
-        columns=name_columns(schema)[:_MOST_COLUMNS],
-        index=pd.Index(lines, name=unit),
-        dtype=str,
-    )
+    shown, names = [row[:_MOST_COLUMNS] for row in schema.rows], reading.name_columns(schema)[:_MOST_COLUMNS]
+    rows = pd.DataFrame(shown, columns=names, index=pd.Index(lines, name=unit), dtype=str)
     st.dataframe(rows, key="first_rows", height=min(_MOST_HEIGHT, _ROW_HEIGHT * (len(rows) + 1) + 2))
     if len(schema.rows[0]) > _MOST_COLUMNS:
         st.caption(f"The first {_MOST_COLUMNS} of {len(schema.rows[0]):,} columns.")

@@ -112,13 +112,9 @@ def keep_last(slot: str, key: Any, make: Callable[[], _T], spinner: str = "") ->
 
 
 def ask_options(
-    opened: OpenFile,
-    *,
-    advanced: bool = False,
-    skip: Collection[str] = (),
-    defaults: Mapping[str, Any] | None = None,
+    opened: OpenFile, *, advanced: bool = False, skip: Collection[str] = (), defaults: Mapping[str, Any] | None = None,
     notes: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """Draw the options of loading that a file has and return those that were chosen.
 
     `skip` names options that are not asked; `defaults` are columns that the schema does not know; `notes` are sentences
