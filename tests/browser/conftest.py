@@ -28,7 +28,7 @@ from playwright.sync_api import (
 )
 
 from acvb_core.store.runs import RunStore
-from tests.browser.steps import WAIT_MS, address_of, rows_that_say, run_example, settled, stop_run, visit
+from tests.browser.steps import WAIT_MS, address_of, run_example
 from tests.server.running import SECONDS, start_server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,14 +80,9 @@ _LOOKED_FOR = re.compile(r"^/[^/]+/_stcore/[\w-]+$")
 
 # No sandbox, as tests may run as root in a container; the rest keeps Chromium from talking to anyone but the app.
 CHROMIUM_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -247,17 +242,6 @@ def example(open_page: Callable[..., AbstractContextManager[Page]], server: str)
     return run_once
 
 
-def stop_runs(page: Page) -> None:
-    """Stop the runs that a failed test left behind, as far as they can be reached: the next test has a free server."""
-    with suppress(Error, AssertionError):
-        page.set_default_timeout(20_000)
-        page.mouse.up()  # a test may fail while it drags
-        visit(page, "Run")
-        settled(page)
-        while rows_that_say(page, "running").count():
-            stop_run(page, "running")
-
-
 @pytest.fixture
 def page(browser: Browser, server: str, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page of 1440 x 900 that has opened the app (no cookies, no storage) and fails on any error in it.
@@ -275,4 +259,3 @@ def page(browser: Browser, server: str, request: pytest.FixtureRequest) -> Itera
             opened.screenshot(path=OUTPUT / f"{request.node.name}.png", full_page=True)
             # Where only the log is kept, its words say what the picture would show.
             report.sections.append(("What the page said", opened.locator("body").inner_text()))
-            stop_runs(opened)

@@ -241,14 +241,6 @@ def no_wider_than_its_window(page: Page, name: str, sizes: Sequence[tuple[int, i
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
-def no_page_is_wider(page: Page, names: Sequence[str], sizes: Sequence[tuple[int, int]] = ()) -> None:
-    for name in names:
-        page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
-        if name != "Home":  # whose heading says what the app is for
-            expect(page.get_by_role("heading", level=1, name=name, exact=True)).to_be_visible()
-        no_wider_than_its_window(page, name, sizes)
-
-
 def screenshot(page: Page, name: str) -> None:
     """Keep a picture for the README, where that was asked for."""
     if os.environ.get("ACVB_SCREENSHOTS"):

@@ -265,18 +265,6 @@ def comparison(example: Example) -> str:
     return example("Find the clusters of games and tags")
 
 
-def test_reload_and_direct_address_of_a_page(open_page: OpenPage, comparison: str) -> None:
-    with open_page() as page:
-        page.goto(comparison.replace("/?", "/guide?"))
-        expect(page.get_by_role("heading", name="Guide")).to_be_visible()
-        expect(page.get_by_test_id("stSidebarNav").get_by_role("link")).to_have_count(11)
-        visit(page, "Run")
-        expect(rows_that_say(page, "converged")).to_have_count(3)
-        page.reload()
-        expect(rows_that_say(page, "converged")).to_have_count(3)
-        wait_for(page, f"({POINTS})() > 5")
-
-
 def test_blocks_and_compare_show_the_runs_and_files_can_be_taken(
     page: Page, comparison: str, tmp_path: Path
 ) -> None:

@@ -7,57 +7,17 @@ import re
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.steps import (
-    Example,
     OpenPage,
     address_of,
     choose,
     choose_methods,
     fill,
     no_wider_than_its_window,
-    plot,
-    press,
     rows_that_say,
-    run_rows,
-    select_run,
     settled,
     start_runs,
     visit,
-    wait_for,
 )
-
-NAMES = """() => [...document.querySelectorAll('.st-key-agreement_ari .js-plotly-plot .xtick text')]
-  .map((name) => name.textContent)"""
-#: What a browser says when another of its tabs is chosen, and when this one is chosen again.
-LEAVE_OR_COME_BACK = """(hidden) => {
-  Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
-  document.dispatchEvent(new Event('visibilitychange'));
-}"""
-
-
-def test_figures_follow_another_tab_when_their_own_is_seen_again(
-    page: Page, open_page: OpenPage, example: Example
-) -> None:
-    """A run of the example is taken away; what else looks at the example does not count its runs."""
-    address = example("Find the clusters of a network")
-    page.goto(address)
-    visit(page, "Compare")
-    press(page, "Agreement")
-    plot(page, "agreement_ari")
-    settled(page)
-    assert len(page.evaluate(NAMES)) == 3
-    page.evaluate(LEAVE_OR_COME_BACK, True)
-    with open_page() as other:
-        other.goto(address)
-        visit(other, "Run")
-        expect(other.locator(".st-key-conclusion")).to_contain_text("Three methods")
-        select_run(other, "VB ·")
-        other.locator(".st-key-run_actions").get_by_role("button", name="Delete").click()
-        expect(run_rows(other)).to_have_count(2)
-        expect(other.locator(".st-key-conclusion")).to_contain_text("Both methods")
-    page.wait_for_timeout(2000)
-    assert len(page.evaluate(NAMES)) == 3  # nobody looks
-    page.evaluate(LEAVE_OR_COME_BACK, False)
-    wait_for(page, f"() => ({NAMES})().length === 2")
 
 
 def use_sample(page: Page, title: str, kind: str = "Relation") -> None:

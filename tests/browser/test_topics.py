@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -184,51 +183,6 @@ def test_words_are_ranked_and_topics_chosen_and_named(page: Page, sample: str) -
     last = int(listed.last.locator(".number").inner_text())
     listed.last.click()
     chosen(page, last, "The third" if last == 3 else None)
-
-
-def test_documents_are_opened_tinted_and_taken(page: Page, sample: str, tmp_path: Path) -> None:
-    page.goto(sample)
-    open_topics(page, "ACVB0")
-    choose(page, "Topic", "topic 2")
-    chosen(page, 2)
-    press(page, "Documents")
-    listed = cells(table(page, "Document"))
-    name, share = listed[2][:2]
-    assert [float(line[1]) for line in listed] == sorted((float(line[1]) for line in listed), reverse=True)
-    table(page, "Document").click(position={"x": 60, "y": 35 * 3 + 17})
-    expect(page.locator(".document-name")).to_have_text(name)
-    found = tints(page)
-    assert len(found) > 20
-    assert all(re.match(r"topic \d+ .*\(\d\.\d\d\)$", title) for title, _ in found)
-    assert len({colour for _, colour in found}) > 3
-    page.get_by_text("Colour one topic only").click()
-    expect(page.locator(".st-key-document_open").get_by_text("Words of topic 2")).to_be_visible()
-    assert {title.split(" (")[0] for title, _ in tints(page)} == {"topic 2"}
-
-    relevant = bars(page)["words"]
-    press(page, "Probability")
-    shown = bars(page, unlike=relevant)
-    words = pd.read_csv(take(page.get_by_role("button", name="Words of the topics"), tmp_path))
-    assert list(words.columns[:4]) == ["topic", "rank", "word", "probability"]
-    of_topic = words[words["topic"] == 2].head(len(shown["words"]))
-    assert of_topic["word"].tolist() == shown["words"]
-    probability = of_topic["probability"].to_numpy()
-    tokens = np.divide(shown["tokens"], probability).max()  # no bar is longer than the corpus has of a word
-    np.testing.assert_allclose(shown["tokens"], np.minimum(tokens * probability, shown["corpus"]), rtol=1e-6)
-    assert set(words["topic"]) == set(range(1, K + 1))
-
-    documents = pd.read_csv(take(page.get_by_role("button", name="Topics of the documents"), tmp_path))
-    assert len(documents) == 1189
-    np.testing.assert_allclose(documents.filter(like="topic_").sum(axis=1), 1.0, rtol=1e-6)
-    row = documents[documents["document"] == name].iloc[0]
-    assert row.filter(like="topic_").iloc[1] == pytest.approx(float(share))
-    part = f"{100 * tokens / 244_487:.3g} % of all words"
-    expect(page.locator(".st-key-topic_words")).to_contain_text(part)
-
-    prepared = json.loads(take(page.get_by_role("button", name="For pyLDAvis"), tmp_path).read_text())
-    assert sorted(prepared["topic.order"]) == list(range(1, K + 1))
-    assert len(prepared["mdsDat"]["x"]) == K
-    assert sum(prepared["mdsDat"]["Freq"]) == pytest.approx(100)
 
 
 def figure_of(page: Page, name: str) -> str:
