@@ -125,21 +125,16 @@ class AveragedAlgorithm(_RunningMean):
         old = align_arrays(state.mean, info.cluster_permutation, posterior)
         before, order = self.inner.posterior(state.inner).n_clusters(), info.cluster_permutation or {}
         dropped = any(len(order[domain]) < before[domain] for domain in order)
-        slower = (
-            info.change is not None
-            and not info.not_stationary
-            and info.change < self.renew * (state.begun or 0.0)
-        )
+        change = np.inf if info.change is None or info.not_stationary else info.change
+        slower = change < self.renew * (state.begun or 0.0)
         if slower or (dropped and self.restart) or any(old[name].shape != new[name].shape for name in new):
             return self._start_mean(swept, new, info), info
         samples = state.samples + 1
         mean = update_mean(old, new, samples)
-        shared, change = self._update_shared(state, inner, info, samples)
-        if change is None:
-            change = mean_l1_change(mean, old)
-        return replace(
-            swept, samples=samples, mean=mean, change=change, shared=shared, begun=state.begun
-        ), info
+        shared, moved = self._update_shared(state, inner, info, samples)
+        moved = mean_l1_change(mean, old) if moved is None else moved
+        swept = replace(swept, samples=samples, mean=mean, change=moved, shared=shared, begun=state.begun)
+        return swept, info
 
     def _start_mean(self, swept: AveragedState, new: Mapping[str, Array], info: SweepInfo) -> AveragedState:
         """Return the state with its one sweep as the mean."""
@@ -184,9 +179,8 @@ class AveragedAlgorithm(_RunningMean):
             return replace(swept, earlier=earlier), False
         change = info.change
         if change is None:
-            old = align_arrays(
-                averaged_arrays(self.inner.posterior(state.inner)), info.cluster_permutation, posterior
-            )
+            old = averaged_arrays(self.inner.posterior(state.inner))
+            old = align_arrays(old, info.cluster_permutation, posterior)
             change = mean_l1_change(averaged_arrays(posterior), old)
         if change < BURN_IN_TOLERANCE or swept.sweeps > BURN_IN_CAP:
             return swept, True

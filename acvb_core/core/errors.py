@@ -23,22 +23,11 @@ class AcvbError(Exception):
 class DataError(AcvbError):
     """A file or array that cannot be read as asked.
 
-    Parameters
-    ----------
-    what : str
-        What was found, in one sentence.
-    remedy : str
-        What the user can do about it, in one sentence.
-    source : str, optional
-        File name (or another name the user knows it by).
-    line : int, optional
-        1-based line, or row, inside the source.
-    column : int or str, optional
-        1-based position, or name, of the column.
-    value : str, optional
-        The offending value; long ones are cut for display.
-    unit : "line" or "row"
-        What `line` counts: the rows of a workbook or a data frame are no lines.
+    `what`, `remedy`: the fault, and what the user can do about it, a sentence each.
+    `source`: name of the file, or another name that the user knows it by.
+    `line`, `column`: place in the source, from 1; a column may also be given by its name.
+    `value`: the offending value; long ones are cut for display.
+    `unit`: "line" or "row", which `line` counts: the rows of a workbook or a data frame are no lines.
     """
 
     def __init__(

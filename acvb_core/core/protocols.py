@@ -239,9 +239,7 @@ class Model(Protocol):
         ...
 
     def lower_bound(
-        self,
-        posterior: Posterior,
-        responsibilities: AnyResponsibilities | None = None,
+        self, posterior: Posterior, responsibilities: AnyResponsibilities | None = None
     ) -> float | None:
         """Return the variational lower bound of log p(data) in nats; None if too little is known for it."""
         ...

@@ -47,15 +47,10 @@ class Alignment:
 
         The pairs that moved most come first.
         """
-        columns: dict[str, Any] = {
-            "topic": self.one + 1,
-            "other_topic": self.other + 1,
-            "distance": self.distance,
-            "overlap": self.overlap,
-        }
-        change = self.change
-        if change is not None:
-            columns |= {"share": self.share_one, "other_share": self.share_other, "change": change}
+        columns: dict[str, Any] = {"topic": self.one + 1, "other_topic": self.other + 1}
+        columns |= {"distance": self.distance, "overlap": self.overlap}
+        if self.change is not None:
+            columns |= {"share": self.share_one, "other_share": self.share_other, "change": self.change}
         order = np.argsort(-self.distance, kind="stable")
         return pd.DataFrame(columns).iloc[order].reset_index(drop=True)
 

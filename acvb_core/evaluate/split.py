@@ -31,9 +31,7 @@ class HeldOut:
 
     rows: NDArray[np.int32]
     columns: NDArray[np.int32]
-    values: NDArray[
-        Any
-    ]  # of a relation bool: whether there is a link; of a table float64, in the user's units
+    values: NDArray[Any]  # of a relation bool: there is a link; of a table float64, in the user's units
 
     @property
     def n(self) -> int:
@@ -127,10 +125,7 @@ def _number_to_hold_out(
 
 
 def _row_starts(shape: tuple[int, int], *, upper: bool) -> NDArray[np.int64]:
-    """Return where each row begins when the cells are counted row by row, shape (n_rows + 1,).
-
-    `upper` counts the cells on and above the diagonal only.
-    """
+    """Return where each row begins, (n_rows + 1,), cells counted row by row; `upper`: not below the diagonal."""
     n_rows, n_cols = shape
     lengths = n_cols - np.arange(n_rows, dtype=np.int64) if upper else np.full(n_rows, n_cols, dtype=np.int64)
     return np.concatenate([[0], np.cumsum(lengths)])
@@ -189,21 +184,12 @@ MOST_DOCUMENTS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class HeldOutWords:
-    """Tokens set aside: unique pairs of document and word, sorted by document, then word.
+    """Tokens set aside: unique pairs of document and word, sorted by document, then word."""
 
-    Attributes
-    ----------
-    documents, words : int32 arrays, shape (n_pairs,)
-    counts : int32 array, shape (n_pairs,)
-        How many tokens of the pair were set aside, at least 1.
-    seen : Corpus or None
-        Where whole documents were set aside: their other words, with the documents numbered alike.
-    """
-
-    documents: NDArray[np.int32]
+    documents: NDArray[np.int32]  #: `documents`, `words`, `counts`: shape (n_pairs,)
     words: NDArray[np.int32]
-    counts: NDArray[np.int32]
-    seen: Corpus | None = None
+    counts: NDArray[np.int32]  #: tokens of the pair that were set aside, at least 1
+    seen: Corpus | None = None  #: the other words of whole documents set aside, the documents numbered alike
 
     @cached_property
     def n(self) -> int:
@@ -277,18 +263,14 @@ def hold_out_documents(data: Corpus | DiskCorpus, share: float, seed: int) -> Sp
 def _separate(data: Corpus | DiskCorpus, chosen: NDArray[np.int64]) -> tuple[Corpus, Corpus | DiskCorpus]:
     """Return some of the documents, and the data without them."""
     if isinstance(data, Corpus):
-        return data.take_documents(chosen), data.take_documents(
-            np.delete(np.arange(data.n_documents), chosen)
-        )
+        rest = np.delete(np.arange(data.n_documents), chosen)
+        return data.take_documents(chosen), data.take_documents(rest)
     inside = np.setdiff1d(np.arange(data.n_documents + len(data.left_out)), data.left_out)
     return data.documents(inside[chosen]), data.without(inside[chosen])
 
 
 def _draw(
-    counts: sparse.csr_array,
-    lengths: NDArray[np.int64],
-    wanted: NDArray[np.int64],
-    rng: np.random.Generator,
+    counts: sparse.csr_array, lengths: NDArray[np.int64], wanted: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return how many tokens of each pair are drawn, `wanted` of each document, all sets of tokens as likely.
 

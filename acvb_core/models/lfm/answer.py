@@ -90,10 +90,8 @@ class FeatureAnswer:
     @cached_property
     def weights(self) -> Floats:
         """Weights on the scale of the run, negligible ones set to 0, shape (K, D)."""
-        weights, precision = (
-            np.asarray(self.posterior[name], np.float64) for name in ("weights", "precision")
-        )
-        return np.where(np.abs(weights) < NEGLIGIBLE / np.sqrt(precision), 0.0, weights)
+        weights = np.asarray(self.posterior["weights"], np.float64)
+        return np.where(np.abs(weights) < NEGLIGIBLE / np.sqrt(self.posterior["precision"]), 0.0, weights)
 
     @cached_property
     def own_weights(self) -> Floats:
@@ -237,19 +235,17 @@ def reconstruct(table: Table, posterior: Posterior, row: int | str) -> Reconstru
 
 def row_position(table: Table, row: int | str) -> int:
     """Return the position of an object, from 0; a ParameterError if there is no such object."""
-    if isinstance(row, str):
-        places = np.flatnonzero(table.rows == row)
-        if not len(places):
-            raise ParameterError(
-                f"there is no object {row!r} in {table.name}; its first is called {str(table.rows[0])!r}."
-            )
+    n, places = table.n_rows, np.flatnonzero(table.rows == row) if isinstance(row, str) else np.empty(0)
+    if len(places):
         return int(places[0])
+    if isinstance(row, str):
+        raise ParameterError(
+            f"there is no object {row!r} in {table.name}; its first is called {str(table.rows[0])!r}."
+        )
     if isinstance(row, bool) or not isinstance(row, int | np.integer):
         raise ParameterError(f"an object is given by its position or its name, not by {row!r}.")
-    if not 0 <= row < table.n_rows:
-        raise ParameterError(
-            f"there is no object {row}; {table.name} has {table.n_rows:,}, counted from 0 to {table.n_rows - 1}."
-        )
+    if not 0 <= row < n:
+        raise ParameterError(f"there is no object {row}; {table.name} has {n:,}, counted from 0 to {n - 1}.")
     return int(row)
 
 
@@ -375,14 +371,8 @@ def match_features(objects: ArrayLike, other_objects: ArrayLike) -> FeatureMatch
         )
     correlations = correlate_features(one, other)
     pairs = pair_clusters(np.abs(correlations))
-    return FeatureMatch(
-        pairs.rows,
-        pairs.columns,
-        correlations[pairs.rows, pairs.columns],
-        pairs.lone_rows,
-        pairs.lone_columns,
-        correlations,
-    )
+    correlation, lone = correlations[pairs.rows, pairs.columns], (pairs.lone_rows, pairs.lone_columns)
+    return FeatureMatch(pairs.rows, pairs.columns, correlation, *lone, correlations)
 
 
 def count_alike_features(posteriors: Sequence[Posterior]) -> tuple[int, int]:
@@ -425,8 +415,8 @@ def measure_spread(posteriors: Sequence[Posterior], table: Table) -> dict[str, p
         match = match_features(objects, other)
         same = match.alike >= ALIKE
         one, partner, flipped = match.one[same], match.other[same], match.correlation[same] < 0.0
-        share, weight = np.full(len(weights), np.nan), np.full(weights.shape, np.nan)
-        share[one] = np.where(flipped, 1.0 - other[:, partner].mean(axis=0), other[:, partner].mean(axis=0))
+        share, weight, part = np.full(len(weights), np.nan), np.full(weights.shape, np.nan), other[:, partner]
+        share[one] = np.where(flipped, 1.0 - part.mean(axis=0), part.mean(axis=0))
         weight[one] = np.where(flipped, -1.0, 1.0)[:, None] * other_weights[partner]
         shares, added = [*shares, share], [*added, weight]
         found[one] += 1
