@@ -199,10 +199,7 @@ def read_file(
 
 
 def _temporary_folder(arguments: argparse.Namespace) -> Path:
-    """Return a folder for the documents: next to the results if there is room, else the system's temporary folder.
-
-    It does not exist yet, but the one around it does.
-    """
+    """Return a folder for the documents: next to the results if there is room, else the system's temporary folder."""
     out = getattr(arguments, "out", None)
     beside = None if out is None else Path(out).resolve().parent
     remove_abandoned(beside)

@@ -335,10 +335,7 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _open_without_workspace(path: Path) -> BinaryIO:
-    """Return the file of a run that does not say whose it is, as a file that is gone when it is closed.
-
-    Raises StoreError: the file is gone or damaged.
-    """
+    """Return the file of a run that does not say whose it is, as a file that is gone when it is closed."""
     about = from_text_bytes(read_npz(path, ("about",))["about"])
     about["run"]["workspace"] = ""
     array = io.BytesIO()
@@ -445,10 +442,7 @@ class OpenArchive:
         return f"Its file holds something else than a run ({error})."
 
     def _copy(self, path: Path) -> None:
-        """Copy a file out of the archive, to the place that it would have in a store.
-
-        Raises StoreError: it is not there, or not as it was written.
-        """
+        """Copy a file out of the archive, to the place that it would have in a store."""
         name = self._name(path)
         member, listed = self._members.get(name), self._manifest.files.get(name)
         if member is None or listed is None:

@@ -154,10 +154,7 @@ def _remove_unused(folder: Path, home: Path) -> None:
 
 
 def _own_folder(path: Path) -> Path | None:
-    """Return the folder of a note, None if it is not in the folder of the note.
-
-    Raises StoreError: the note cannot be read.
-    """
+    """Return the folder of a note, None if it is not in the folder of the note."""
     arrays = read_arrays(path, version=_VERSION)
     try:
         own = from_text_bytes(arrays["about"])["own"] is True

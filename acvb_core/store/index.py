@@ -305,10 +305,7 @@ def _read_version(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def _check_whole(path: Path) -> None:
-    """Read the whole database once.
-
-    Raises DamagedListError: something in it is not as SQLite wrote it.
-    """
+    """Read the whole database once."""
     with path.open("rb") as file:
         formats = file.read(20)[18:]
     if formats not in (b"\1\1", b"\2\2"):  # SQLite would take it for one that may only be read
@@ -582,10 +579,7 @@ def _salvage(path: Path) -> Iterator[tuple[str, Row]]:
 
 
 def _reconcile(folder: Path, path: Path) -> bool:
-    """Put into the list what the run files say; return whether anything was missing or wrong.
-
-    A file is not opened if there is a note of the row that it should have, and the list has this row.
-    """
+    """Put into the list what the run files say; return whether anything was missing or wrong."""
     now = dict(_list_stamps(folder, (RUNS, TRASH)))
     with open_connection(path) as connection:
         known = _read_notes(connection)

@@ -290,10 +290,7 @@ class JobManager:
         return shelf
 
     def _restore(self, shelf: Shelf) -> None:
-        """List every stored run, and load those that changed since they were last listed.
-
-        One that cannot be read does not hide the others.
-        """
+        """List every stored run, and load those that changed since they were last listed."""
         runs, labels = self._store.runs(shelf.workspace), self._store.labels(shelf.workspace)
 
         def name(row: RunIdentity) -> str:

@@ -455,10 +455,7 @@ class StudyStore(Generic[PlanT, StudyT]):
         other: StudyFolder[PlanT, StudyT] | None = None,
         created: float | None = None,
     ) -> StudyJob[StudyT]:
-        """Keep a plan, with the runs of another folder of it, and return its job; what interrupts this leaves nothing.
-
-        Raises StoreError: it cannot be kept, or its folder is there already: whoever makes it has the id.
-        """
+        """Keep a plan, with the runs of another folder, and return its job; an interruption leaves nothing."""
         with as_store_error(f"The folder of the {self.kind.noun} {job_id} cannot be made"):
             (self._folder / job_id).mkdir(parents=True)
         try:
@@ -483,10 +480,7 @@ class StudyStore(Generic[PlanT, StudyT]):
     def _build_job(
         self, folder: StudyFolder[PlanT, StudyT], job_id: str, workspace: str, *, begun: bool
     ) -> StudyJob[StudyT]:
-        """Return the job of a plan.
-
-        Raises StoreError: a run that was kept is damaged.
-        """
+        """Return the job of a plan."""
         return StudyJob(
             folder.plan,
             folder.read(),

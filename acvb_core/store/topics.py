@@ -152,7 +152,15 @@ def _decode(path: Path, arrays: Arrays, foreign: StoreError) -> TrainedTopics:
     except DAMAGE as error:
         raise foreign from error
     try:
-        trained = _build_trained(about, arrays)
+        cut = about["tokeniser"]
+        trained = TrainedTopics(
+            decode_posterior(about["posterior"], arrays),
+            from_labels_bytes(arrays["vocabulary"]),
+            arrays["sizes"],
+            tokeniser=None if cut is None else Tokeniser.from_dict(cut),
+            values=about["values"],
+            **{name: about[name] for name in _PLAIN},
+        )
         fault = _find_fault(trained)
     except ParameterError as error:
         raise _cut_error(path, error) from error
@@ -170,18 +178,6 @@ def _cut_error(path: Path, error: ParameterError) -> StoreError:
 def _has_different_words(vocabulary: Iterable[Any]) -> bool:
     words = list(vocabulary)
     return all(isinstance(word, str) for word in words) and len(set(words)) == len(words)
-
-
-def _build_trained(about: dict[str, Any], arrays: Arrays) -> TrainedTopics:
-    cut = about["tokeniser"]
-    return TrainedTopics(
-        decode_posterior(about["posterior"], arrays),
-        from_labels_bytes(arrays["vocabulary"]),
-        arrays["sizes"],
-        tokeniser=None if cut is None else Tokeniser.from_dict(cut),
-        values=about["values"],
-        **{name: about[name] for name in _PLAIN},
-    )
 
 
 def _find_fault(trained: TrainedTopics) -> str | None:
