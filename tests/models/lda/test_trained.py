@@ -45,7 +45,7 @@ def counts_of(result: Result, words: Any) -> np.ndarray:
 def test_words_that_do_not_come_again_keep_their_counts_with_sdm() -> None:
     trained = trained_by()
     result = continued(trained)
-    np.testing.assert_array_equal(counts_of(result, EARLY.vocabulary[:10]), trained.counts_at(np.arange(10)))
+    np.testing.assert_array_equal(counts_of(result, EARLY.vocabulary[:10]), trained.posterior["words"][:10])
     assert result.prepared.train.vocabulary.tolist() == [*LATE.vocabulary, *EARLY.vocabulary[:10]]
 
 
@@ -58,7 +58,7 @@ def test_words_that_do_not_come_again_decay_by_the_steps_with_minibatches(method
     kept = np.prod([1.0 - algorithm.step(t) for t in range(batches + 1, batches + 6)])
     grown = (EARLY.n_tokens + LATE.n_tokens) / EARLY.n_tokens  # as the topics stand for so many more
     np.testing.assert_allclose(
-        counts_of(result, EARLY.vocabulary[:10]), trained.counts_at(np.arange(10)) * kept * grown, rtol=1e-4
+        counts_of(result, EARLY.vocabulary[:10]), trained.posterior["words"][:10] * kept * grown, rtol=1e-4
     )
     assert 0.01 < kept < 0.9
 
