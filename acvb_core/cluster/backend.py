@@ -99,11 +99,10 @@ class _Attempt:
         where, client = self._greeting, self._executor.client
         if where is None or client.status != "running":
             return None
-        given, address = (self._token, where["host"], method, *arguments), where["address"]
+        given, there = (self._token, where["host"], method, *arguments), [where["address"]]
         with suppress(OSError):
-            return client.run(worker.ask_run, *given, workers=[address], callback_timeout=PATIENCE).get(
-                address
-            )
+            answers = client.run(worker.ask_run, *given, workers=there, callback_timeout=PATIENCE)
+            return answers.get(*there)
         return None
 
     def result(self) -> bytes | None:
@@ -290,10 +289,7 @@ class DaskExecutor(Executor):
     computed at a time as the workers have cores. A run ends with the same bits wherever it was computed, given the same
     versions and the same kind of processor (`DaskWorker.differences`). Its methods can be called from any thread.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        Connected to the scheduler, with whatever security it asks for.
+    `client`: connected to the scheduler, with the security that it asks for.
 
     Examples
     --------
@@ -432,14 +428,10 @@ class DaskExecutor(Executor):
         self.expected[token] = greet
         # Each time: a restarted scheduler knows no topic.
         self.client.subscribe_topic(self._topic, self._hear)
+        chosen = able if len(able) < len(workers) else None
+        key = f"acvb-run-{token}"
         return self.client.submit(
-            worker.serve_run,
-            token,
-            self._topic,
-            sent,
-            key=f"acvb-run-{token}",
-            workers=able if len(able) < len(workers) else None,
-            pure=False,
+            worker.serve_run, token, self._topic, sent, key=key, workers=chosen, pure=False
         )
 
     def _send(self, data: Any) -> distributed.Future:
