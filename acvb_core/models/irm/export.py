@@ -1,4 +1,4 @@
-"""Files of a run of the infinite relational model, of one domain or two, beside its tables."""
+"""Files of a run of the infinite relational model, of one domain or two, in addition to its tables."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ SETTLED, _AT_REST = 10, 5e-3
 #: With fewer objects the chain takes all its samples. Ten sweeps without a move are then a matter of chance, and
 #: samples that are kept because of their values are no fair draw from the posterior.
 _MANY = 1_000
-#: Sweeps after which merges are tried: where clusters are large, single objects take a hundred sweeps to empty one.
+#: Sweeps after which merges are tried: if clusters are large, single objects take a hundred sweeps to empty one.
 _MERGE_AFTER = 10
 #: The burn-in ends early after so many sweeps, merges tried, in which no sample had a higher bound than all before:
 #: the chain has arrived. The spectral start of a small network is near enough for that.
@@ -300,7 +300,7 @@ def measure_bound(state: GibbsState, layout: Layout) -> float:
 def try_merges(
     sampler: GibbsIrm, state: GibbsState, rng: np.random.Generator, poll: Poll
 ) -> GibbsState | None:
-    """Return the sample after merging clusters for the bound; None where the next sweep does not leave it at rest.
+    """Return the sample after merging clusters for the bound; None if the next sweep does not leave it at rest.
 
     Objects that move at once say that there are many clusterings as good, between which the chain finds its own way.
     """

@@ -265,7 +265,7 @@ TRIALS, _TRIAL_SWEEPS, _WORST = 5, 5, -100.0
 _TRIAL_REST = 1e-2
 #: A trial is given up when each sweep left would have to raise the bound by so many times more than the last did.
 _HOPE = 2.0
-#: A trial must end this much (nats) above where sweeps alone lead, or what still rises would count as a gain.
+#: A trial must end this much (nats) above the result of sweeps alone, or what still rises would count as a gain.
 _TRIAL_GAIN = 0.5
 #: A state after a move, what was tried, and the objects it was about.
 Candidate = tuple[IrmState, str, NDArray[np.bool_]]
@@ -302,7 +302,7 @@ class Moves:
         """Make the moves that are due after a sweep.
 
         Returns `state`: tidy, with a lower bound no lower than before; its `moves` is None once there will be no more.
-        Returns `made`: how many clusters were "merged" and "split", where any was.
+        Returns `made`: how many clusters were "merged" and "split", if any was.
         """
         memory: MoveMemory | None = state.moves
         if memory is None or state.age < memory.due:
@@ -371,14 +371,14 @@ class _Trials:
             )
             # The order of the clusters is part of the bound: another one that is not kept is no gain.
             tried, _ = tidy(tried, method.relation, method.shrink, keep_bound=method.keep_bound)
-            # Nor is one that has paid tried again: where sweeps undo it, it would be made in every round.
+            # A move that has paid is not tried again either: if sweeps undo it, it would be made in every round.
             rejected = rejected.add(what, members)
             if lower_bound(tried) > self.least:
                 return replace(tried, age=state.age), 1, rejected
         return state, 0, rejected
 
     def _run_sweeps(self, state: IrmState, least: float = -np.inf) -> IrmState:
-        """Return the state after some sweeps, or after fewer where the bound will plainly not get to `least`."""
+        """Return the state after some sweeps, or after fewer if the bound will plainly not get to `least`."""
         height = lower_bound(state)
         state = replace(state, active=None, active_change=_TRIAL_REST)
         for left in reversed(range(_TRIAL_SWEEPS)):

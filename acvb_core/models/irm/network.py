@@ -29,7 +29,7 @@ Indices = NDArray[np.int32]
 FourPatterns = tuple[Indices, Indices, Indices, Indices]
 #: Rows of the small arrays that hold what an object brings: ones, zeros of its own row, ones, zeros of its column.
 OUT_ONES, OUT_ZEROS, IN_ONES, IN_ZEROS = 0, 1, 2, 3
-#: Zeros in the place that block (k, k) leaves empty where it comes only once: with one 1, log B = -log(_SPARE). Few
+#: Zeros in the place that block (k, k) leaves empty if it comes only once: with one 1, log B = -log(_SPARE). Few
 #: zeros anywhere make all the others slower.
 _SPARE = 8.0
 
@@ -79,7 +79,7 @@ def sum_object_links(i: int, links: NetworkLinks, values: Floats, total: Floats,
 
 @nb.njit(**OPTIONS)
 def shift_counts(share: float, k: int, item: ObjectLinks, ones: Floats, zeros: Floats) -> None:
-    """Put `share` of an object into cluster k (or take it out, where negative): change ones and zeros in place."""
+    """Put `share` of an object into cluster k (or take it out, if negative): change ones and zeros in place."""
     brought, own, directed = item
     for m in range(ones.shape[0]):
         ones[k, m] += share * brought[OUT_ONES, m]
@@ -127,8 +127,8 @@ def add_object(
 ) -> None:
     """Write the counts (or variances) of the blocks of some clusters, `least` at least, with the object put in.
 
-    x, y : shape (C, K) undirected, (C, 2 K) directed: the blocks (k, .), then (., k), of which (k, k) comes only once;
-      in its second place stand 1 and `spare`.
+    x, y : shape (C, K) undirected, (C, 2 K) directed: the blocks (k, .), then (., k). Block (k, k) comes only once;
+      its second place has 1 and `spare`.
     """
     # All choices in one call, and no views of rows: to count who holds an array takes longer than the additions.
     brought, own, directed = item
@@ -198,7 +198,7 @@ def zeroth_order_network(
     """CVB0 update of some objects of a network, one by one; returns the sum of log C_i.
 
     `objects`: objects to visit, in this order.
-    `choices`: clusters among which an object's share of them is divided anew; all of them in a sweep.
+    `choices`: clusters among which an object's share of them is divided again; all of them in a sweep.
     `least`: an object's choices are those that hold more of it than this; negative for all of them.
     `q`: shape (N, K); responsibilities, changed in place when `update`.
     `alpha`: concentration of the stick-breaking prior.
@@ -262,7 +262,7 @@ class NetworkSpreads(NamedTuple):
     """Spreads and variances of second-order terms; all are kept up to date."""
 
     spread: Floats  #: shape (N, K); q (1 - q)
-    total: Floats  #: shape (K,); its sum over the objects, made anew in every call
+    total: Floats  #: shape (K,); its sum over the objects, computed in every call
     variance: Floats  #: shape (2, K, K); variances of the ones and of the zeros of every block
 
 
@@ -421,7 +421,7 @@ class NetworkPass:
     ) -> float:
         """Visit the objects in the given order; return the sum of log C_i (nats).
 
-        `choices` are the clusters among which each object's share of them is divided anew (all, unless given); with
+        `choices` are the clusters among which each object's share of them is divided again (all, unless given); with
         `least`, at zeroth order, only those that hold more of the object than this.
         """
         every = np.arange(len(self.blocks.mass)) if choices is None else choices

@@ -280,7 +280,7 @@ class _BlockAverage:
         sums = self.rows @ strengths @ self.columns.T
         if self.without_own:
             diagonal, inner = np.diag_indices_from(sums), self.rows @ strengths.diagonal()
-            # A cluster of one object has no pair inside: the block of the object's own cluster in the sample stands in.
+            # A cluster of one object has no pair inside: the block of its own cluster in the sample replaces it.
             sums[diagonal] = np.where(self.pairs[diagonal] > 0, sums[diagonal] - inner, inner)
         return sums / np.maximum(self.pairs, 1.0)
 

@@ -151,7 +151,7 @@ def _sum_between(relation: Relation, q: Floats, poll: Poll) -> Sums:
     return links - own[:, :1] * q, zeros - own[:, 1:] * q
 
 
-#: Directions of each kind, vectors carried along beside them, and iterations.
+#: Directions of each kind, vectors computed with them, and iterations.
 _DIRECTIONS, _EXTRA, _ITERATIONS = 2, 6, 6
 #: Of so few members the directions are computed exactly: a product with one vector for each costs no more than the
 #: iterations do.
@@ -162,7 +162,7 @@ class Residuals:
     """Links of a cluster's members, less what the cluster's block strengths let expect.
 
     The objects of the domain are the rows of `relation`; `links` and `zeros`, shape (N, L), are the ones and zeros of
-    every row object by cluster of the columns, where at hand.
+    every row object by cluster of the columns, if known.
     """
 
     def __init__(
@@ -262,7 +262,7 @@ class Residuals:
 
 
 def _take_rows(pattern: sparse.csr_array, members: NDArray[np.int64]) -> Any:
-    """Return some rows of a pattern, as an array of numbers where they are few: sparse ones take longer to handle."""
+    """Return some rows of a pattern, as an array of numbers if they are few: sparse ones take longer to handle."""
     if len(members) > _FEW:
         return pattern[members]
     rows = np.zeros((len(members), pattern.shape[1]))
@@ -292,7 +292,7 @@ _MEMBER, _FEWEST = 0.1, 6
 _SHARE, _SWEEPS = 0.9, 4
 #: A split must raise the bound by more than this (nats).
 _LEAST_GAIN = 1e-6
-#: What is tried, in the memory of rejected moves, where sweeps follow.
+#: The name of a split that sweeps follow, in the memory of rejected moves.
 _ON_TRIAL = "split on trial"
 #: Of the ways to cut a cluster, so many are followed up with sweeps: those that cost the bound least before them.
 _FOLLOWED = 2
@@ -428,7 +428,7 @@ class _Side:
             yield from residuals.directions(rng, poll)
 
     def rebuild_counts(self, state: IrmState, poll: Poll) -> IrmState:
-        """Return a network's state with its counts made anew: they were kept up by adding and subtracting."""
+        """Return a network's state with its counts rebuilt: they were kept up by adding and subtracting."""
         if not self.layout.one_domain:
             return state
         ones, entries = block_counts(self.relation, state.q, self.layout, poll)

@@ -92,7 +92,7 @@ class Arrangement:
     rows: Side
     columns: Side
     #: `ones`, `observed`: shape (K, L); links and known entries of each block, by the objects' most probable clusters;
-    #: where both sides are one (`one`) and links have no direction, each pair counts once.
+    #: if both sides are one (`one`) and links have no direction, each pair counts once.
     ones: NDArray[np.int64]
     observed: NDArray[np.int64]
     strengths: ShownStrengths | None = None  #: of the blocks of a run
@@ -110,7 +110,7 @@ class Arrangement:
 
     @property
     def density(self) -> NDArray[np.float64]:
-        """Share of links among the known entries of each block, NaN where there are none."""
+        """Share of links among the known entries of each block, NaN if there are none."""
         nothing = np.full(self.ones.shape, np.nan)
         return np.divide(self.ones, self.observed, out=nothing, where=self.observed > 0)
 

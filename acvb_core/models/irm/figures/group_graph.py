@@ -28,7 +28,7 @@ MOST_EDGES = 120
 _LARGEST, _SMALLEST = 84.0, 24.0  # pixels across
 _LINE, _RING = (12.0, 1.2), (9.0, 1.0)  # pixels of the widest, of the narrowest
 _APART = 46.0  # pixels between two discs
-#: How far a line leaves the straight one, as a share of its length, where both directions are drawn.
+#: How far a line leaves the straight one, as a share of its length, if both directions are drawn.
 _BEND = 0.13
 _STEPS = 24
 _PLOT = 0.8  # of the height: what the plot itself has
@@ -42,7 +42,7 @@ def group_graph_figure(
     most: int = MOST_EDGES,
     height: int = 560,
 ) -> Figure:
-    """Return the clusters of a network as discs whose area is their size, joined where links are more than expected.
+    """Return the clusters of a network as discs whose area is their size, joined if they have more links than expected.
 
     A disc's `customdata` is the number of its cluster (from 1), for selections.
 

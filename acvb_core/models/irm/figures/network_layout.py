@@ -28,7 +28,7 @@ _LONGEST = 2.2  # length wished for the weakest edge and for no edge at all, the
 class GroupEdge(NamedTuple):
     """Two clusters linked more often than expected."""
 
-    #: `source`, `target`: clusters (0-based); source <= target where the network is undirected.
+    #: `source`, `target`: clusters (0-based); source <= target if the network is undirected.
     source: int
     target: int
     density: float  #: posterior mean of the link probability
@@ -49,7 +49,7 @@ class GroupGraph:
     #: Density of all pairs of objects of two different clusters: what is expected between two clusters.
     between: float
     #: `density`, `low`, `high`, `links`, `entries`: shape (K, K); posterior mean and 95 % interval of the link
-    #: probability, expected links and entries of each block; symmetric where undirected.
+    #: probability, expected links and entries of each block; symmetric if undirected.
     density: Floats
     low: Floats
     high: Floats
@@ -172,7 +172,7 @@ _DISC = 0.62  # radius of the disc of a cluster with one object, in mean distanc
 
 
 def why_too_large(relation: Relation) -> str | None:
-    """Return why a relation is not drawn object by object, None where it is not too large."""
+    """Return why a relation is not drawn object by object, None if it is not too large."""
     if relation.shape[0] <= MOST_NODES and relation.n_links <= MOST_LINKS:
         return None
     return (

@@ -40,7 +40,7 @@ class Raster:
 
     @property
     def density(self) -> NDArray[np.float64]:
-        """Share of ones among the observed entries of each pixel, 0 where nothing is observed."""
+        """Share of ones among the observed entries of each pixel, 0 if nothing is observed."""
         observed = self.cells - self.missing
         return np.divide(self.ones, observed, out=np.zeros(self.ones.shape), where=observed > 0)
 
