@@ -79,7 +79,7 @@ def start_server(folder: Path, *options: str, is_watched: bool = True, warms_up:
     outside_calls.touch()
     environment = os.environ | {"ACVB_HOME": str(folder / "home")}
     if not warms_up:
-        environment["PYTHONPATH"] = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+        environment["PYTHONPATH"] = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(HERE)])
     if is_watched:
         environment["OUTSIDE_CALLS"] = str(outside_calls)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
