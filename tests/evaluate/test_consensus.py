@@ -48,5 +48,6 @@ def test_a_run_with_samples_counts_by_these() -> None:
     assert count_together([q], [samples])[[0, 0, 1], [1, 2, 2]].tolist() == [0.5, 0.0, 0.25]
     # The other run has none.
     assert count_together([q, q], [samples, None])[0, 1] == 0.75
+    assert find_consensus([one_hot([0, 0, 1])] * 2).certainty[2] == 1.0  # always apart from the others
     agreed = find_consensus([q, q], [samples, samples])
     assert agreed.certainty[:2].tolist() == [0.5, 0.5]

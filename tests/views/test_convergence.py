@@ -97,6 +97,7 @@ def test_marks_outlast_the_thinning_and_lie_on_the_curve() -> None:
     figure = live_figure([moving(n, sweeps, lower_bound=bound)])
     mark, line = trace(figure, "bound-moves"), trace(figure, "bound-main")
     assert np.array(mark["x"]).tolist() == sorted(sweeps)
+    assert set(mark["marker"]["symbol"]) == {"diamond"}
     drawn = dict(zip(np.array(line["x"]).tolist(), np.array(line["y"]).tolist(), strict=True))
     assert [drawn[s] for s in sorted(sweeps)] == np.array(mark["y"]).tolist()
     assert len(drawn) <= 440
