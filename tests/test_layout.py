@@ -362,3 +362,13 @@ def lines(count: int, line: str = "x = 1") -> str:
 )  # fmt: skip
 def test_a_broken_rule_is_found(check: Callable[[str], list[str]], source: str, names: list[str]) -> None:
     assert check(source) == names
+
+
+def test_pins_are_exact() -> None:
+    loose = [
+        line
+        for name in ("requirements.txt", "requirements-dev.txt", "requirements-bench.txt")
+        for line in requirements(name)
+        if line != "-r requirements.txt" and not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", line)
+    ]
+    assert not loose

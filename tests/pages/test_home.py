@@ -6,7 +6,7 @@ import pytest
 
 from pages.ui.shared import empty
 from pages.ui.shared import format as say
-from tests.pages.session import Open, jobs_of, press, texts, until
+from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, press, texts, until
 
 
 def test_empty_home_shows_a_result_and_where_to_begin(open_app: Open) -> None:
@@ -69,3 +69,13 @@ def test_durations_rates_and_sizes_are_written_for_people() -> None:
     assert [say.size(n) for n in (999, 2_500_000, 3.2e9)] == ["1 kB", "2.5 MB", "3.2 GB"]
     places = {1: "1st", 2: "2nd", 3: "3rd", 11: "11th", 112: "112th", 21: "21st"}
     assert {number: say.ordinal(number) for number in places} == places
+
+
+def test_two_browsers_have_workspaces_of_their_own(open_app: Open) -> None:
+    one = press(open_app(), "sample_comparison")
+    other = open_app(workspace=OTHER)
+    assert len(jobs_of(one)) == 3
+    assert jobs_of(other) == []
+    assert "No data chosen yet" in texts(other)
+    new = open_app(workspace=None)
+    assert new.session_state["ws"] not in (WORKSPACE, OTHER)

@@ -1,16 +1,22 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from acvb_core.engine import prepared
 from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job, Status
 from acvb_core.registry import methods_of
 from pages.ui.running import setup
 from pages.ui.running.forms import build_fields, select_values
+from pages.ui.running.setup import methods_key
 from pages.ui.shared.absent import once
+from pages.ui.shared.workspace import Workspace
+from pages.ui.workspace.dataset import Dataset
 from tests.loops import for_each
-from tests.pages.session import jobs_of, keys, of_data, press, texts, until
+from tests.pages.session import WORKSPACE, Open, jobs_of, keys, of_data, press, texts, until
 
 
 def enter(app: AppTest, **values: object) -> AppTest:
@@ -207,3 +213,34 @@ def test_a_press_that_is_handled_twice_counts_once() -> None:
     press_resume("resume")
     press_pause("pause")  # Streamlit's second time
     assert done == ["pause", "resume"]
+
+
+@pytest.mark.parametrize("sample", ["southern_women", "karate", "bars", "fertility"])
+def test_the_form_builds_no_algorithm_and_asks_once_what_each_method_costs(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch, sample: str
+) -> None:
+    dataset = Dataset.of_sample(sample)
+    Workspace(WORKSPACE).set_dataset(dataset)
+    methods = [row.name for row in methods_of(dataset.model)]
+    app = open_app("run")
+    key = methods_key(dataset.model, dataset)
+    done: Counter[str] = Counter()
+    find, memory = prepared.Binding.find, prepared.memory_needed
+
+    def count_builds(binding: prepared.Binding, part: str) -> object:
+        done[part] += part not in binding._built
+        return find(binding, part)
+
+    def count_estimates(*given: object) -> int:
+        done["memory"] += 1
+        return memory(*given)
+
+    monkeypatch.setattr(prepared.Binding, "find", count_builds)
+    monkeypatch.setattr(prepared, "memory_needed", count_estimates)
+    app.pills(key=key).set_value(methods).run()
+    assert not app.exception
+    assert "of memory" in texts(app)
+    n = len(methods)
+    most = 2 * n if any("track" in row.values({}) for row in methods_of(dataset.model)) else n
+    assert (done["algorithm"], done["model"], done["split"]) == (0, 0, n)
+    assert n <= done["memory"] <= most, "a second time for what could be saved"

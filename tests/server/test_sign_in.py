@@ -117,3 +117,17 @@ def test_strangers_cannot_choose_another_script(place: Place) -> None:
         while not session.take(receive(socket)):
             pass
     assert list(session.buttons) == [BUTTON]
+
+
+def test_a_cookie_that_the_server_did_not_sign_is_no_sign_in(place: Place) -> None:
+    browser = place.browser()
+    browser.cookies["_streamlit_user"] = '{"is_logged_in": true, "sub": "ada"}'
+    assert list(browser.open_session().buttons) == [BUTTON]
+
+
+def test_an_answer_that_was_not_asked_for_is_no_sign_in(place: Place) -> None:
+    """Such as a link that leads somebody into another person's workspace."""
+    browser = place.browser()
+    browser.follow("/oauth2callback?code=code-of-ada&state=guessed")
+    assert "_streamlit_user" not in browser.cookies
+    assert list(browser.open_session().buttons) == [BUTTON]

@@ -347,3 +347,22 @@ def test_a_file_is_opened_again_only_after_it_has_changed(
     assert [job.id for job in book.jobs("mine")] == ["three"]
     assert [run.job_id for run in book.unreadable_runs("mine")] == ["one"]
     assert set(opened) == {changed}
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_debris(
+    store: RunStore, executor: Executor, women: Result, survey: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save("mine", "run", 0.0, women)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(StoreError, match="cannot be written: No space left on device"):
+        store.save("mine", "run", 9.0, survey)
+    with pytest.raises(StoreError, match="No space left"):
+        store.save_dataset("mine", SURVEY, [], {})
+    assert store.load_dataset("mine") is None
+    assert sorted(path.name for path in store.folder.glob("*/*.part")) == []
+    assert len(list((store.folder / "relations").iterdir())) == 1
+    assert_same_result(women, store.load("run", executor).result())

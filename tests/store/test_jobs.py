@@ -19,6 +19,7 @@ from acvb_core.engine.history import Verdict
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun, RunLabel, prepare_run
 from acvb_core.engine.result import Result
+from acvb_core.store import runs as stored_runs
 from acvb_core.store.files import StoreError
 from acvb_core.store.index import LIST, open_connection
 from acvb_core.store.jobs import JobManager, UnreadableRunError
@@ -290,3 +291,28 @@ def test_a_run_whose_file_is_gone_is_forgotten(store: RunStore, women: Result) -
     assert not store.move_to_trash("mine", "run")
     assert ids(store) == ([], [])
     assert not store.move_to_trash("mine", "unknown")
+
+
+def test_an_array_is_read_while_its_run_is_deleted(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch, women: Result
+) -> None:
+    store.save("mine", "run", 1.0, women)
+    real = stored_runs.read_array
+
+    def read(*arguments: Any) -> Any:
+        monkeypatch.undo()
+        store.move_to_trash("mine", "run")
+        return real(*arguments)
+
+    monkeypatch.setattr(stored_runs, "read_array", read)
+    assert len(store.read_array("run", "history")) == len(women.history)
+
+
+def test_workspaces_do_not_see_each_other(relation: Relation, store: RunStore) -> None:
+    book = JobManager(Executor(2), store)
+    mine, yours = book.add("mine", short(relation)), book.add("yours", short(relation))
+    assert book.jobs("mine") == [mine]
+    assert book.jobs("yours") == [yours]
+    book.remove("mine", yours.id)
+    assert book.jobs("yours") == [yours]
+    assert finished(book)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -242,3 +243,21 @@ def test_a_page_reads_no_more_of_many_runs_than_it_shows(
             app.switch_page(f"pages/{page}.py").run()
             assert len(built) == (0 if again else number), (page, again)
     assert len(app.selectbox(key="blocks_run").options) == MANY
+
+
+def test_the_list_of_many_runs_reads_no_file(
+    open_app: Open, many_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home").symlink_to(many_runs)
+    app, read, files = open_app("home"), np.load, list[object]()
+
+    def count_file(file: object, **how: Any) -> Any:
+        files.append(file)
+        return read(file, **how)
+
+    monkeypatch.setattr(np, "load", count_file)
+    app.switch_page("pages/runs.py").run()
+    assert len(app.dataframe[0].value) == MANY
+    assert not files
+    app.switch_page("pages/run.py").run()
+    assert files
