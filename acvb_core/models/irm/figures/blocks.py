@@ -47,12 +47,16 @@ _LEAST_STRIP = 0.002  # share of the side below which a cluster's colour could n
 _SIDE, _BETWEEN = 1200, (154, 165, 177)  # of the picture in a file: pixels, and colour of the borders
 
 
+#: Pixels of a matrix on a phone, legend included: about as high as it is wide.
+_NARROW_HEIGHT = 420
+
+
 def block_figure(
     arrangement: Arrangement,
     *,
     window: Window | None = None,
     size: int = 1000,
-    height: int = 620,
+    height: int | None = None,
     top: float | None = None,
     legend: bool = True,
     narrow: bool = False,
@@ -62,7 +66,7 @@ def block_figure(
     `arrangement`: from `arrange_result(result)`, or `arrange_as_read(relation)` for the relation as it came.
     `window`: first row, end row, first column, end column to show, in sorted places; it is binned again.
     `size`: most pixels a side.
-    `height`: pixels; a matrix with names beside it may ask for more.
+    `height`: pixels, by default as many as the width has; a matrix with names next to it may need more.
     `top`: density that is shown darkest, to show several figures on one scale.
     `legend`: explain the tones below the matrix.
     `narrow`: for a window without room for many names side by side.
@@ -84,7 +88,7 @@ def block_figure(
     upright = {"side": "top", "tickangle": -90 if above.named else 0}
     return make_figure(
         data + (_legend(raster, dark) if legend else []),
-        max(height, left.length),
+        max(height or (_NARROW_HEIGHT if narrow else 620), left.length),
         # Below, the numbers of the clusters and, in a narrow window, two lines of the legend.
         margin={"l": left.room, "r": right, "t": above.room, "b": 64 if legend else 24, "pad": 0},
         dragmode="select",
