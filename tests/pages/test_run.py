@@ -133,7 +133,7 @@ def test_a_run_goes_ahead_without_room_only_where_the_user_wants_it(
 
 
 def test_pause_resume_stop_extend_and_remove(with_sample: AppTest) -> None:
-    app = endless(with_sample, "acvb0")
+    app = endless(with_sample, "gibbs")  # a sampler never converges
     (job,) = jobs_of(app)
     until(app, lambda: job.inspect().snapshot is not None)
     assert {f"pause_{job.id}", f"stop_{job.id}", f"remove_{job.id}"} <= keys(app)
