@@ -45,13 +45,6 @@ _CHOICE = re.compile(r"\b(say|choose|let|take)\b|\w=|(?<!\w)\(\w+\)", re.IGNOREC
 
 def read_data(
     data: Any, model: str | None = None, methods: Iterable[str] = (), given: dict[str, Any] | None = None
-) -> Any:
-    """Return data that a model takes, as `read_with_report` does, without the report."""
-    return read_with_report(data, model, methods, given)[0]
-
-
-def read_with_report(
-    data: Any, model: str | None = None, methods: Iterable[str] = (), given: dict[str, Any] | None = None
 ) -> tuple[Any, ReadReport | None]:
     """Return data that a model takes, and what reading them found; None where they came without a report.
 
@@ -191,7 +184,7 @@ def fit(
     >>> str(result.verdict)
     'CONVERGED'
     """
-    data, report = read_with_report(data, model, list_methods(method), values)
+    data, report = read_data(data, model, list_methods(method), values)
     prepared = prepare_run(
         data,
         method or default_methods(model or model_for(data).name)[0],
@@ -282,7 +275,7 @@ def compare(
     """
     seed_list = list_seeds(seeds, check_whole_number("restarts", options.get("restarts", 1), 1))
     names, model = list_methods(methods), options.get("model")
-    data, report = read_with_report(data, model, names, options)
+    data, report = read_data(data, model, names, options)
     if methods is None:
         names = default_methods(model or model_for(data).name)
     runs = product(_split_options(data, names, options), seed_list)

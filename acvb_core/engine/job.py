@@ -25,6 +25,9 @@ from acvb_core.engine.stopping import (
     worst_case_sweeps,
 )
 
+#: What an outline has of the last record; the defaults of its fields before the first sweep.
+_OUTLINED = ("sweep", "cpu_seconds", "effective_k", "has_settled")
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunOutline:
@@ -98,19 +101,13 @@ class JobSnapshot(JobState, RunState):
             scores = {first: value} if math.isfinite(value) else None
         bound = None if last is None else last.lower_bound
         return RunOutline(
-            spec=prepared.spec,
-            row=prepared.row,
-            model_row=prepared.model_row,
-            fingerprint=prepared.fingerprint,
+            **{name: getattr(prepared, name) for name in ("spec", "row", "model_row", "fingerprint")},
+            **{} if last is None else {name: getattr(last, name) for name in _OUTLINED},
             data_name=prepared.data.name,
             on_disk=prepared.model_row.on_disk(prepared.data),
             status=self.status,
             error=self.error,
             verdict=self.verdict,
-            sweep=None if last is None else last.sweep,
-            cpu_seconds=0.0 if last is None else last.cpu_seconds,
-            effective_k={} if last is None else last.effective_k,
-            has_settled=None if last is None else last.has_settled,
             lower_bound=self.history.last_value("lower_bound") if bound is None else bound,
             heldout=scores or {},
             race=None if race is None else (race.first_seed, race.restarts),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: Fields of the last record that a summary has under the same names.
+_SUMMARISED = ("cpu_seconds", "wall_seconds", "diagnostics_seconds", "lower_bound", "pseudo_loo")
 #: Nats by which all held-out data together must have been predicted better before, so that it is no chance. On five
 #: tables the differences beyond it were three standard errors or more, those below it less.
 _CLEARLY = 100.0
@@ -46,6 +48,11 @@ class HeldOutPeak(NamedTuple):
             f"({display.score.name} {write(self.best)}), and the last sweep has {write(self.last)}. To predict, try "
             f"{display.to_predict}."
         )
+
+
+def _frame(name: str, columns: str) -> pd.DataFrame:
+    """Return the property of a result frame, with its docstring; for type checkers it is what it gives."""
+    return cast("pd.DataFrame", property(lambda result: result._table(name), doc=columns))
 
 
 _ARCHIVES = references_to("store.archives")
@@ -253,40 +260,22 @@ class Result:
             raise ParameterError(f"a run of model {model!r} has no {name}; it has {ready}.")
         return self.tables[name]
 
-    @property
-    def rows(self) -> pd.DataFrame:
-        """Row objects: object, cluster, probability, entropy."""
-        return self._table("rows")
-
-    @property
-    def features(self) -> pd.DataFrame:
-        """Features: feature, share, objects, then what it adds to each column, in the column's units."""
-        return self._table("features")
-
-    @property
-    def objects(self) -> pd.DataFrame:
-        """Objects of a table: object, then the probability of each feature."""
-        return self._table("objects")
-
-    @property
-    def columns(self) -> pd.DataFrame:
-        """Column objects: object, cluster, probability, entropy; of a table column, baseline, noise_sd, mean, sd."""
-        return self._table("columns")
-
-    @property
-    def blocks(self) -> pd.DataFrame:
-        """Blocks: row_cluster, column_cluster, ones, entries, mean, low, high."""
-        return self._table("blocks")
-
-    @property
-    def topics(self) -> pd.DataFrame:
-        """Words of the topics: topic, rank, word, probability."""
-        return self._table("topics")
-
-    @property
-    def documents(self) -> pd.DataFrame:
-        """Documents: document, tokens, then the share of each topic; NaN if a document has no words."""
-        return self._table("documents")
+    rows = _frame("rows", "Row objects: object, cluster, probability, entropy.")
+    features = _frame(
+        "features",
+        "Features: feature, share, objects, then what it adds to each column, in the column's units.",
+    )
+    objects = _frame("objects", "Objects of a table: object, then the probability of each feature.")
+    columns = _frame(
+        "columns",
+        "Column objects: object, cluster, probability, entropy; of a table column, baseline, noise_sd, mean, sd.",
+    )
+    blocks = _frame("blocks", "Blocks: row_cluster, column_cluster, ones, entries, mean, low, high.")
+    topics = _frame("topics", "Words of the topics: topic, rank, word, probability.")
+    documents = _frame(
+        "documents",
+        "Documents: document, tokens, then the share of each topic; NaN if a document has no words.",
+    )
 
     def labels(self, name: str) -> np.ndarray:
         """Return the most probable cluster of each object, by the numbers of the tables, files and pages: from 1.
@@ -314,7 +303,7 @@ class Result:
         `given`: a Corpus over any vocabulary, or texts, which are tokenised as those that were fitted.
         Raises ParameterError: the model has no topics, or texts are given and their tokeniser is not known.
         """
-        return self._topic_function("transform")(self.posterior, given)
+        return self._find_function("transform", "documents to transform")(self.posterior, given)
 
     def completion(self, given: Any, observed: float = 0.8, seed: int = 0) -> Any:
         """Return how well the topics predict the rest of documents when a share of their tokens is seen (LDA).
@@ -325,12 +314,14 @@ class Result:
         `observed`: share of each document's tokens that is seen.
         `seed`: of the choice of these tokens.
         """
-        return self._topic_function("completion")(self.posterior, given, observed, seed)
+        complete = self._find_function("completion", "documents to completion")
+        return complete(self.posterior, given, observed, seed)
 
-    def _topic_function(self, name: str) -> Any:
+    def _find_function(self, name: str, what: str) -> Any:
+        """Return a function that only some models have; otherwise, the model has no such things."""
         function = getattr(self.prepared.model, name, None)
         if function is None:
-            raise ParameterError(f"model {self.prepared.spec.model!r} has no documents to {name}.")
+            raise ParameterError(f"model {self.prepared.spec.model!r} has no {what}.")
         return function
 
     def reconstruction(self, row: int | str) -> pd.DataFrame:
@@ -342,11 +333,8 @@ class Result:
         `row`: the object's position from 0, or its name.
         Raises ParameterError: there is no such object, or the model has no features.
         """
-        reconstruct, model = getattr(self.prepared.model, "reconstruction", None), self.prepared.spec.model
-        if reconstruct is None:
-            raise ParameterError(f"model {model!r} has no features that make up an object.")
-        frame: pd.DataFrame = reconstruct(self.posterior, row).table(self.prepared.data)
-        return frame
+        reconstruct = self._find_function("reconstruction", "features that make up an object")
+        return cast("pd.DataFrame", reconstruct(self.posterior, row).table(self.prepared.data))
 
     def summary(self) -> dict[str, Any]:
         """Return the run in plain values, as the command line prints it; after a race, the race under "race".
@@ -366,11 +354,7 @@ class Result:
             "settled": last.has_settled,
             "scaled_change": last.scaled_change,
             "sweeps": last.sweep,
-            "cpu_seconds": last.cpu_seconds,
-            "wall_seconds": last.wall_seconds,
-            "diagnostics_seconds": last.diagnostics_seconds,
-            "lower_bound": last.lower_bound,
-            "pseudo_loo": last.pseudo_loo,
+            **{name: getattr(last, name) for name in _SUMMARISED},
             "effective_k": dict(last.effective_k),
             "hyper": dict(last.hyper),
             **last.extras,

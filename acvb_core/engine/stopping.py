@@ -126,34 +126,24 @@ def estimate_sweeps_left(prepared: PreparedRun, history: History, most: float) -
     progress = read_progress(prepared, history, in_mean=True)
     if progress is None or not tolerance:
         return most
-    if prepared.row.monitored == "mean_change":
-        has_mean = len(progress.at)
-        left = (
-            _follow_mean(progress, tolerance) if has_mean else _follow_burn_in(prepared, history, tolerance)
-        )
+    of_mean = prepared.row.monitored == "mean_change"
+    if of_mean and not len(progress.at):
+        left = _follow_burn_in(prepared, history, tolerance)
     else:
-        left = _follow_factor(progress, tolerance)
+        left = _follow(progress, tolerance, as_power=of_mean)
     return None if left is None else min(left, most)
 
 
-def _follow_mean(progress: Progress, tolerance: float) -> float | None:
-    """Return the sweeps until a running mean changes less than the tolerance: a straight line on two log scales."""
+def _follow(progress: Progress, tolerance: float, *, as_power: bool = False) -> float | None:
+    """Return the sweeps until a change is below the tolerance: it falls by a factor in each, or as a power of them."""
     at, change = _take_last(progress)
     if len(at) < _FEWEST:
         return None
-    slope, level = np.polyfit(np.log(at / at[-1]), np.log(change), 1)
-    power = min(max(-slope, _POWERS[0]), _POWERS[1])
+    slope, level = np.polyfit(np.log(at / at[-1]) if as_power else at - at[-1], np.log(change), 1)
     distance = max(level - np.log(tolerance), 0.0)
-    return float(at[-1] * np.expm1(min(distance / power, 50.0)))
-
-
-def _follow_factor(progress: Progress, tolerance: float) -> float | None:
-    """Return the sweeps until a change that falls by the same factor in each sweep is less than the tolerance."""
-    at, change = _take_last(progress)
-    if len(at) < _FEWEST:
-        return None
-    slope, level = np.polyfit(at - at[-1], np.log(change), 1)
-    distance = max(level - np.log(tolerance), 0.0)
+    if as_power:
+        power = min(max(-slope, _POWERS[0]), _POWERS[1])
+        return float(at[-1] * np.expm1(min(distance / power, 50.0)))
     return float(distance / -slope) if slope < 0 else None
 
 
@@ -163,7 +153,7 @@ def _follow_burn_in(prepared: PreparedRun, history: History, tolerance: float) -
     if burning is None or not len(burning.at):
         return None
     since_merge = burning.at[-1] - burning.at[np.argmax(burning.change)]
-    left = _follow_factor(burning, BURN_IN_TOLERANCE)
+    left = _follow(burning, BURN_IN_TOLERANCE)
     if left is None or left + since_merge > BURN_IN_CAP:
         return None
     return left + float(np.sqrt(max(BURN_IN_TOLERANCE / tolerance, 1.0)))

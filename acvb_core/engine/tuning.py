@@ -124,12 +124,23 @@ class Space:
 
     def values(self, point: NDArray[np.float64]) -> dict[str, float]:
         """Return the values at a point of the cube, shape (dimensions,), in few digits."""
-        pairs = zip(self.parameters, self.ranges, point.tolist(), strict=True)
-        return {parameter.name: _value_at(parameter, one, at) for parameter, one, at in pairs}
+        found: dict[str, float] = {}
+        for parameter, one, at in zip(self.parameters, self.ranges, point.tolist(), strict=True):
+            value = one.low * (one.high / one.low) ** at if one.log else one.low + at * (one.high - one.low)
+            value = round(value) if parameter.kind == "int" else float(f"{value:.{_DIGITS}g}")
+            found[one.name] = float(min(max(value, one.low), one.high))
+        return found
 
     def point(self, values: Mapping[str, float]) -> NDArray[np.float64]:
         """Return where values lie in the cube, shape (dimensions,); outside it those that are not in their range."""
-        return np.array([_position_of(one, values[one.name]) for one in self.ranges])
+        found = []
+        for one in self.ranges:
+            value = values[one.name]
+            if one.log:
+                found.append(math.log(value / one.low) / math.log(one.high / one.low))
+            else:
+                found.append((value - one.low) / (one.high - one.low))
+        return np.array(found)
 
     def holds(self, values: Mapping[str, float]) -> bool:
         """Return whether all values are in their range. A default may not be, such as a 0 that means a rule."""
@@ -168,21 +179,6 @@ def _check(parameter: Parameter, one: Range) -> None:
         )
     for end in (one.low, one.high):
         parameter.check(end)
-
-
-def _value_at(parameter: Parameter, one: Range, at: float) -> float:
-    if one.log:
-        value = one.low * (one.high / one.low) ** at
-    else:
-        value = one.low + at * (one.high - one.low)
-    value = round(value) if parameter.kind == "int" else float(f"{value:.{_DIGITS}g}")
-    return float(min(max(value, one.low), one.high))
-
-
-def _position_of(one: Range, value: float) -> float:
-    if one.log:
-        return math.log(value / one.low) / math.log(one.high / one.low)
-    return (value - one.low) / (one.high - one.low)
 
 
 Points = NDArray[np.float64]
@@ -346,7 +342,7 @@ def plan_search(
     **values: Any,
 ) -> Search:
     """Return a search whose settings are checked; parameters and errors as for `tune`."""
-    data = read_data(data, model, [method], values)
+    data, _ = read_data(data, model, [method], values)
     owner = model_for(data) if model is None else model_row(model)
     owner.accept(data)
     refuse_untunable(owner.name)

@@ -169,11 +169,7 @@ class Actor:
                 with self._client.as_current():  # which the actor is asked through
                     self._actor = self._wait(placed)
             fault, answer = self._wait(self._actor.answer(method, arguments))
-        except (
-            OSError,
-            RuntimeError,
-            CancelledError,
-        ) as problem:  # of Dask: what the host raises is its answer
+        except (OSError, RuntimeError, CancelledError) as problem:  # Dask's: the host's own are its answer
             raise WorkerLostError(f"Worker {self.address} was lost.") from problem
         return fault, answer
 

@@ -195,7 +195,7 @@ def test_a_graph_is_a_network_and_a_file_is_read(tmp_path: Path) -> None:
     assert set(result.prepared.data.attributes["club"]) == {"Mr. Hi", "Officer"}
     nx.write_gexf(graph, tmp_path / "karate.gexf")
     with pytest.warns(DataChangedWarning):
-        assert read_data(tmp_path / "karate.gexf").fingerprint == result.prepared.fingerprint
+        assert read_data(tmp_path / "karate.gexf")[0].fingerprint == result.prepared.fingerprint
 
 
 def test_a_graph_whose_nodes_are_texts_is_a_relation() -> None:

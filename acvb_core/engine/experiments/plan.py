@@ -179,7 +179,7 @@ def plan_experiment(
 ) -> Plan:
     """Return an experiment whose settings are checked; parameters and errors as for `experiment`."""
     names = list_methods(methods)
-    data = read_data(data, model, names, values)
+    data, _ = read_data(data, model, names, values)
     owner = model_for(data) if model is None else model_row(model)
     owner.accept(data)
     if methods is None:

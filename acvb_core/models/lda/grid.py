@@ -16,8 +16,7 @@ from acvb_core.core.parameters import check_whole_number
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import Watcher, compute_results, list_seeds, read_data, solve
-from acvb_core.engine.machine import refuse_too_large
-from acvb_core.engine.prepared import PreparedRun, RunSpec, memory_needed, prepare_run
+from acvb_core.engine.prepared import PreparedRun, RunSpec, check_run, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import top_words
 from acvb_core.models.lda.topics import coherence, finite_mean, topic_diversity
@@ -106,12 +105,11 @@ def prepare_grid(
     seed_list = list_seeds(seeds)
     if not counts:
         raise ParameterError("No number of topics is given. Give at least one.")
-    model, data = model_row(MODEL), read_data(data, MODEL, (), values)
+    model, (data, _) = model_row(MODEL), read_data(data, MODEL, (), values)
     model.accept(data)
     row = method_row(MODEL, method)
     settings = [row.values({**values, "k": k}) for k in counts]
-    if check_memory:
-        refuse_too_large(memory_needed(data, model, row, settings[-1]), model, row)
+    check_run(model, row, data, settings[-1], check_memory=check_memory)
     build = partial(
         prepare_run,
         data,
