@@ -163,7 +163,13 @@ class RemoteRun:
                 yield from self._watch(attempt, poll, compiling)
                 return
             except _WorkerDeath as death:
-                self._bury(str(death))
+                self._deaths += filter(None, [str(death)])
+                if len(self._deaths) >= MOST_DEATHS:
+                    raise AcvbError(
+                        f"{MOST_DEATHS} workers died while they computed this run: {', '.join(self._deaths)}. Most "
+                        "often a worker has too little memory for the run. Use workers with more memory or fewer "
+                        "threads, or settings that need less. The log of the workers says more."
+                    ) from None
             finally:
                 attempt.end()
         yield from self._end_without_worker()
@@ -255,20 +261,6 @@ class RemoteRun:
         snapshot = finish_stopped_run(kept.prepared, kept.snapshot)
         kept.history.append(snapshot)
         yield replace(kept, snapshot=snapshot, last_sweep=(kept.prepared, snapshot))
-
-    def _bury(self, address: str) -> None:
-        """Count the death of a worker; "" means none.
-
-        Raises AcvbError: it is one too many.
-        """
-        if address:
-            self._deaths.append(address)
-        if len(self._deaths) >= MOST_DEATHS:
-            raise AcvbError(
-                f"{MOST_DEATHS} workers died while they computed this run: {', '.join(self._deaths)}. Most often a "
-                "worker has too little memory for the run. Use workers with more memory or fewer threads, or settings "
-                "that need less. The log of the workers says more."
-            )
 
 
 def is_held(poll: Poll) -> bool:
@@ -418,8 +410,7 @@ class DaskExecutor(Executor):
         Raises OSError: the scheduler does not take the data.
         """
         workers = self._workers
-        able = [one.address for one in workers if one.refusal is None]
-        if not able:
+        if not (able := [one.address for one in workers if one.refusal is None]):
             workers = self.list_workers()
             able = [one.address for one in workers if one.refusal is None]
         if workers and not able:

@@ -343,8 +343,12 @@ class Result:
         what the Gibbs samples of the run are worth (`chain`); "heldout_peak", that it overfits (`heldout_peak`).
         """
         last, race = self.snapshot, self._race
-        heldout = None if last.heldout is None else _known_scores(last.heldout)
-        if heldout is not None and self.prepared.spec.heldout_documents:
+        heldout = {
+            name: value
+            for name, value in ({} if last.heldout is None else last.heldout._asdict()).items()
+            if not (name.startswith(("averaged_", "means_")) and np.isnan(value))  # not known
+        }
+        if heldout and self.prepared.spec.heldout_documents:
             heldout["completion_perplexity"] = heldout["perplexity"]
         return {
             "model": self.prepared.spec.model,
@@ -358,7 +362,7 @@ class Result:
             "effective_k": dict(last.effective_k),
             "hyper": dict(last.hyper),
             **last.extras,
-            "heldout": heldout,
+            "heldout": heldout or None,
             **({} if self.heldout_peak is None else {"heldout_peak": self.heldout_peak._asdict()}),
             **self._throughput(),
             **({} if self.chain is None else {"samples": self.chain.to_dict()}),
@@ -383,10 +387,3 @@ class Result:
             "max_sweeps": self.max_sweeps,
             "data": self.prepared.data.identity(),
         }
-
-
-def _known_scores(heldout: Any) -> dict[str, float]:
-    """Return the held-out scores by name, those of averaged predictions and of a baseline only if known."""
-    scores: dict[str, float] = heldout._asdict()
-    optional = {name for name in scores if name.startswith(("averaged_", "means_"))}
-    return {name: value for name, value in scores.items() if name not in optional or not np.isnan(value)}

@@ -159,26 +159,23 @@ def build_search_space(row: MethodSpec, ranges: Sequence[Range], held: Collectio
             raise ParameterError(
                 f"method {row.name!r} has no setting {one.name!r}; it has {', '.join(sorted(known))}."
             )
-        _check(known[one.name], one)
+        parameter = known[one.name]
+        if parameter.kind not in ("int", "float"):
+            raise ParameterError(f"{one.name} is not a number; only numbers are tuned.")
+        if not (math.isfinite(one.low) and math.isfinite(one.high) and one.low < one.high):
+            raise ParameterError(
+                f"The range of {one.name} is from {one.low:g} to {one.high:g}; it must go upwards."
+            )
+        if one.log and one.low <= 0:
+            raise ParameterError(
+                f"The range of {one.name} begins at {one.low:g}; on a logarithmic scale it must begin above 0."
+            )
+        for end in (one.low, one.high):
+            parameter.check(end)
     if not chosen:
         why = "all settings that could be tuned are given" if ranges else "it has no steps"
         raise ParameterError(f"method {row.name!r} has nothing to tune: {why}.")
     return Space(tuple(known[one.name] for one in chosen), chosen)
-
-
-def _check(parameter: Parameter, one: Range) -> None:
-    if parameter.kind not in ("int", "float"):
-        raise ParameterError(f"{one.name} is not a number; only numbers are tuned.")
-    if not (math.isfinite(one.low) and math.isfinite(one.high) and one.low < one.high):
-        raise ParameterError(
-            f"The range of {one.name} is from {one.low:g} to {one.high:g}; it must go upwards."
-        )
-    if one.log and one.low <= 0:
-        raise ParameterError(
-            f"The range of {one.name} begins at {one.low:g}; on a logarithmic scale it must begin above 0."
-        )
-    for end in (one.low, one.high):
-        parameter.check(end)
 
 
 Points = NDArray[np.float64]

@@ -128,7 +128,11 @@ class ActorStarter:
         while True:
             found = list[DaskWorker]()
             with self._lock, suppress(OSError):
-                self._connect()
+                client = self.workers.client
+                if client.status in ("closing", "closed"):  # Dask has given it up
+                    self.workers.client = BoundedClient(
+                        self._address, security=client.security, timeout=_LOOK_EVERY
+                    )
                 found = self.workers.find()
                 able = [one.address for one in found if one.refusal is None]
                 if able:
@@ -141,15 +145,6 @@ class ActorStarter:
             if time.monotonic() > end:
                 raise AcvbError("The cluster has no workers left. Start some and run again.")
             time.sleep(_LOOK_EVERY)
-
-    def _connect(self) -> None:
-        """Connect to the scheduler again where Dask has given it up.
-
-        Raises OSError: it does not answer.
-        """
-        client = self.workers.client
-        if client.status in ("closing", "closed"):
-            self.workers.client = BoundedClient(self._address, security=client.security, timeout=_LOOK_EVERY)
 
 
 class Actor:

@@ -170,8 +170,19 @@ class Experiment:
         rows = []
         for place, one in enumerate(predictors):
             own = values[place][np.isfinite(values[place])]
-            runs = [row for row in self.rows if row["condition"] == one.conditions[0].label]
-            row = self._describe(one) | {
+            runs = [run for run in self.rows if run["condition"] == one.conditions[0].label]
+            first, *others = one.conditions
+            shared = {
+                name: value
+                for name, value in first.factors.items()
+                if all(other.factors.get(name) == value for other in others)
+            }
+            row: dict[str, Any] = {
+                "condition": one.label,
+                "method": first.method,
+                "predicts_by": one.by,
+                "k": first.k,
+                **shared,
                 "n": len(own),
                 "failed": sum(not np.isfinite(_score_of(run, one.column)) for run in runs),
                 "mean": float(own.mean()) if len(own) else np.nan,
@@ -182,16 +193,6 @@ class Experiment:
                 row[name.removesuffix("_t")] = float(getattr(tests, name)[place])
             rows.append({**row, "significant": bool(tests.p_t[place] < LEVEL), **self._measure_runs(one)})
         return pd.DataFrame(rows)
-
-    def _describe(self, one: Predictor) -> dict[str, Any]:
-        first, *others = one.conditions
-        varied = {
-            name: value
-            for name, value in first.factors.items()
-            if all(other.factors.get(name) == value for other in others)
-        }
-        about = {"condition": one.label, "method": first.method, "predicts_by": one.by, "k": first.k}
-        return about | varied
 
     def _measure_runs(self, one: Predictor) -> dict[str, float]:
         """Return the mean CPU seconds of the runs, and how alike their clusters or topics are."""
