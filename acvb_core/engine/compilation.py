@@ -67,11 +67,19 @@ def compile_method(
     key = (model.name, row.name, goes_on, *sorted(choices.items()))
     if key in _ready:
         return 0
-    with _locks.setdefault(key, threading.Lock()):
+    with _locks.setdefault(key, threading.Lock()), one_thread():
         if key in _ready:
             return 0
         try:
-            _make_ready(model, row, choices, goes_on, announce, shared)
+            try:  # to read all from the cache on disk
+                with refuse_to_compile():
+                    _run_tiny(model, row, choices, goes_on)
+            except CompilationRequest:
+                announce()
+                what = (model.name, row.name, json.dumps([choices, goes_on]))
+                # One method at a time.
+                with _compiler, share_compiling(*what) if shared else nullcontext():
+                    _run_tiny(model, row, choices, goes_on)
         except Exception:  # no reason not to run: what is left is compiled by the run itself
             _LOG.exception("The compiled functions of %s could not be made ready.", row.label)
         _ready.add(key)
@@ -81,26 +89,6 @@ def compile_method(
 def _choices_of(row: MethodSpec, values: Values) -> Values:
     chosen = [one.name for one in row.parameters if one.kind == "bool" or one.choices]
     return {name: values[name] for name in chosen if name in values}
-
-
-def _make_ready(
-    model: ModelSpec,
-    row: MethodSpec,
-    choices: Values,
-    goes_on: bool,
-    announce: Callable[[], object],
-    shared: bool,
-) -> None:
-    """Read what a method needs from the cache on disk; if something is missing, compile it, one method at a time."""
-    with one_thread():
-        try:
-            with refuse_to_compile():
-                _run_tiny(model, row, choices, goes_on)
-        except CompilationRequest:
-            announce()
-            what = (model.name, row.name, json.dumps([choices, goes_on]))
-            with _compiler, share_compiling(*what) if shared else nullcontext():
-                _run_tiny(model, row, choices, goes_on)
 
 
 def compile_other_half(model: ModelSpec, row: MethodSpec, values: Values, goes_on: bool = False) -> None:

@@ -46,11 +46,17 @@ class QueuedTask(threading.Thread):
     @property
     def position(self) -> int | None:
         """Position in the queue, from 1, in the order of starts as it is now; None for work that does not wait."""
-        return self._executor.find_position(self)
+        with self._executor.lock:
+            queue = self._executor.list_waiting()
+        return queue.index(self) + 1 if self in queue else None
 
     def leave_queue(self) -> None:
-        """Start work that waits at once, in addition to the others: it was told to stop, so it takes no time."""
-        self._executor.take_from_queue(self)
+        """Start work that waits at once, without a slot: it was told to stop, so it takes no time."""
+        with self._executor.lock:
+            if self not in self._executor.waiting:
+                return
+            self._executor.waiting.remove(self)
+        self.start()
 
     def run(self) -> None:
         """Do the work on this thread, and give its slot to the next."""
@@ -79,8 +85,8 @@ class Executor:
     def __init__(self, limit: int | None = None, niceness: int = 0) -> None:
         self._limit = limit or max(SIDE_BY_SIDE, os.cpu_count() or 1)
         self.niceness = niceness
-        self._lock = threading.Lock()
-        self._waiting: list[QueuedTask] = []
+        self.lock = threading.Lock()  #: of what follows
+        self.waiting: list[QueuedTask] = []  #: in the order in which they came
         self._running = Counter[str]()  # by owner
         self._starts: dict[str, int] = {}  # number of the last start of each owner
 
@@ -133,8 +139,8 @@ class Executor:
     def submit(self, work: Callable[[], None], name: str, owner: str = "") -> QueuedTask:
         """Start `work` on a thread of its own as soon as it is its turn."""
         task = QueuedTask(self, work, name, owner)
-        with self._lock:
-            self._waiting.append(task)
+        with self.lock:
+            self.waiting.append(task)
         self._start_next()
         return task
 
@@ -151,41 +157,28 @@ class Executor:
         try:
             yield
         finally:
-            with self._lock:
+            with self.lock:
                 self._running[_thread.owner] += 1
 
-    def find_position(self, task: QueuedTask) -> int | None:
-        """Return the position of a task in the queue, from 1; None if it does not wait."""
-        with self._lock:
-            return self._queue().index(task) + 1 if task in self._waiting else None
-
-    def take_from_queue(self, task: QueuedTask) -> None:
-        """Start a task at once if it waits; it takes no slot."""
-        with self._lock:
-            if task not in self._waiting:
-                return
-            self._waiting.remove(task)
-        task.start()
-
-    def _queue(self) -> list[QueuedTask]:
+    def list_waiting(self) -> list[QueuedTask]:
         """Return what waits in the order in which it would start if no running task ended before.
 
         Each start adds a running task of its owner: a task is weighed with those that its owner has ahead of it. Among
         equals, an owner who has not started any meanwhile goes first.
         """
         ahead, keys = Counter[str](), dict[QueuedTask, tuple[int, int, int]]()
-        for task in self._waiting:
+        for task in self.waiting:
             owner = task.owner
             keys[task] = (self._running[owner] + ahead[owner], ahead[owner], self._starts.get(owner, 0))
             ahead[owner] += 1
         return sorted(keys, key=keys.__getitem__)
 
     def _start_next(self) -> None:
-        with self._lock:
-            if not self._waiting or self._running.total() >= self.limit:
+        with self.lock:
+            if not self.waiting or self._running.total() >= self.limit:
                 return
-            task = self._queue()[0]
-            self._waiting.remove(task)
+            task = self.list_waiting()[0]
+            self.waiting.remove(task)
             self._running[task.owner] += 1
             self._starts[task.owner] = max(self._starts.values(), default=0) + 1
             task.holds_slot = True
@@ -193,7 +186,7 @@ class Executor:
 
     def leave_slot(self, owner: str) -> None:
         """Note that a task of an owner has ended, and start the next."""
-        with self._lock:
+        with self.lock:
             self._running[owner] -= 1
         self._start_next()
 

@@ -144,16 +144,15 @@ def fit(
         cannot be compared (latent features). At 20 sweeps the worse half is given up, at 40 half of the rest, and so
         on. The result is the winner's, bit for bit what its seed gives alone; `Result.race` has the whole race.
     heldout_documents : float
-        Share of whole documents that is held out in place of words of each; their first words predict the others
-        (document completion).
+        Share of whole documents that is held out instead; their first words predict the others.
     start : TrainedTopics, optional
         Topics to continue from (`trained_topics`, `load_model`).
     check_memory : bool
         Refuse to start where the run needs more memory than is free.
     watch : callable, optional
-        Called with the run (`PreparedRun`) and each SweepRecord, in a race those of every candidate. Its method
-        `starting`, if any, is called with the run before the first sweep; `compiling` with the run and True before
-        functions are compiled, False once all are ready. Without a watcher a line on stderr says so.
+        Called with the run (`PreparedRun`) and each SweepRecord, in a race those of every candidate. Its methods, if
+        any: `starting` is called with the run before the first sweep; `compiling` with the run, and with True before
+        functions are compiled, False afterwards. Without a watcher a line on stderr says so.
     poll : callable
         Called every 100 ms or so; raises `StopRun` to end the run, or the race, with what it has.
     executor : Executor, optional
@@ -404,10 +403,7 @@ def comparison_row(result: Result) -> dict[str, Any]:
         "verdict": str(result.verdict),
         "settled": last.has_settled,
         "sweeps": last.sweep,
-        "passes": last.passes,
-        "cpu_seconds": last.cpu_seconds,
-        "lower_bound": last.lower_bound,
-        "pseudo_loo": last.pseudo_loo,
+        **{name: getattr(last, name) for name in ("passes", "cpu_seconds", "lower_bound", "pseudo_loo")},
     }
     if last.heldout is not None:
         row |= {f"heldout_{name}": value for name, value in last.heldout._asdict().items()}

@@ -355,8 +355,7 @@ class Job(BackgroundTask[JobSnapshot]):
             self._state = replace(now, snapshot=replace(now.snapshot, state=None, memory=None))
 
     def _hold(self) -> None:
-        last = self._state.snapshot
-        state = None if last is None else last.state
+        state = getattr(self._state.snapshot, "state", None)
         if state is not None and can_keep(self.prepared.algorithm, state):
             self.observer.on_hold()
 

@@ -59,7 +59,7 @@ def make_works(limit: int, *names: str) -> Works:
 def end_all(works: Works) -> None:
     for name in works.tickets:
         works.ends[name].set()
-    until(lambda: not works.executor._running.total() and not works.executor._waiting)
+    until(lambda: not works.executor._running.total() and not works.executor.waiting)
 
 
 def test_owners_take_turns() -> None:

@@ -63,13 +63,10 @@ class Plan:
         """Return a run (from 0), not started; all conditions come on one split before the next split."""
         split, place = divmod(run, len(self.conditions))
         condition, seed = self.conditions[place], self.seeds[split]
-        options: dict[str, Any] = {
-            "model": self.model.name,
-            "seed": seed,
-            "heldout_seed": seed,
-            "restarts": self.restarts,
-        }
-        prepared = prepare_run(self.data, condition.method, condition.values, **options, **self.split)
+        options = {"seed": seed, "heldout_seed": seed, "restarts": self.restarts, **self.split}
+        prepared = prepare_run(
+            self.data, condition.method, condition.values, model=self.model.name, **options
+        )
         return replace(prepared, check_memory=self.check_memory)
 
     def list_missing(self, experiment: Any) -> list[int]:
