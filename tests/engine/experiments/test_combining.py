@@ -40,6 +40,7 @@ def test_the_consensus_of_short_chains_is_nearer_to_the_truth_than_the_median_ru
     assert list(table.columns) == ["object", "cluster", "certainty", *(f"run_{n}" for n in range(1, 11))]
     assert agreement(labels, table["cluster"])["ari"] > np.median(single)
     assert table["certainty"].between(0.0, 1.0).all()
+    assert table["cluster"].min() == 1
 
 
 def test_topics_of_runs_are_matched_before_they_are_averaged() -> None:

@@ -9,8 +9,12 @@ import pytest
 from scipy.special import gammaln, logsumexp
 from scipy.stats import norm
 
+import acvb_core
+from acvb_core.core.protocols import no_poll
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.models.lfm.kernels import StandardisedTable
 from acvb_core.models.lfm.meibp import (
+    ATTEMPTS,
     Meibp,
     choose_all,
     divergence,
@@ -168,3 +172,19 @@ def test_learned_values_are_the_best() -> None:
                 other[at] *= by
                 changed = replace(state, **{name: other if other.shape else float(other)})
                 assert lower_bound(cells, changed, MOST) < bound, (name, at, by)
+
+
+def test_a_feature_of_noise_alone_is_dropped() -> None:
+    x = np.random.default_rng(2).normal(size=(60, 5))
+    x[:30] += 4.0
+    table = acvb_core.Table.build(x)
+    method = prepare_run(table, "meibp").algorithm
+    z = np.zeros((60, 2), dtype=np.int8)
+    z[:30, 0], z[::7, 1] = 1, 1
+    scale = np.array([[2.0], [0.05]]) * np.ones((2, 5))
+    state = method._evaluate(
+        Meibp(z, scale, 0.01 * abs(scale), np.full(5, -1.0), np.full(5, 0.3), 1.0, 1.0, np.ones(5))
+    )
+    better = method._try_move(replace(state, births=ATTEMPTS), np.random.default_rng(0), no_poll)
+    assert better.answer.n_features == 1
+    assert better.bound > state.bound
