@@ -82,3 +82,13 @@ def test_runs_that_cannot_be_combined_are_refused() -> None:
         acvb_core.combine([one, acvb_core.fit(relation, "vb", heldout=0.1, heldout_seed=1, max_sweeps=3)])
     with pytest.raises(ParameterError, match=r"no consensus of 'words'; these runs have 'rows' and 'cols'"):
         acvb_core.combine([one, one]).consensus("words")
+
+
+def test_the_mean_of_tables_has_the_mean_of_everything() -> None:
+    one, other = (
+        run.posterior
+        for run in runs_of(acvb_core.load_sample("block_images").table, "fab", 2, heldout=0.1, max_sweeps=20)
+    )
+    mean = average_posteriors([one, other])
+    np.testing.assert_allclose(mean["precision"], (one["precision"] + other["precision"]) / 2)
+    np.testing.assert_allclose(average_posteriors([one, one])["objects"], one["objects"])

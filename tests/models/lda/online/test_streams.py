@@ -148,3 +148,13 @@ def test_a_minibatch_of_empty_documents_says_nothing() -> None:
         np.testing.assert_array_equal(first.by_word, begun.by_word)
         assert first.batches == 0
         assert last.by_word.std(axis=1).max() > 0.1
+
+
+def test_counts_of_many_large_steps_stay_finite() -> None:
+    """Each step takes nine tenths of the old counts, 400 times before they are written out."""
+    corpus = planted_topics(400, 30, 2, 5, 0.2, 0.1, 3).corpus
+    for method in ("scvb0", "svb"):
+        algorithm = built(method, corpus, window=400, batch=1, step_power=0.0, step_scale=0.9)
+        (state,) = course(algorithm, 1)
+        assert np.isfinite(state.by_word).all()
+        np.testing.assert_allclose(state.by_word.sum(axis=0), state.totals, rtol=1e-3)
