@@ -141,16 +141,18 @@ class _Attempt:
 class RemoteRun:
     """A run, or a race and its winner, computed by one worker after another until it is over.
 
-    `state`: as for `Executor.compute`.
+    `state`, `poll`, `compiling`: as for `Executor.compute`.
     """
 
-    def __init__(self, executor: DaskExecutor, state: RunState) -> None:
-        self._executor, self._begun = executor, state
+    def __init__(
+        self, executor: DaskExecutor, state: RunState, poll: Poll, compiling: Callable[[bool], object]
+    ) -> None:
+        self._executor, self._begun, self._poll, self._compiling = executor, state, poll, compiling
         self._kept = state  #: the run as it continues, should its worker die
         self._deaths: list[str] = []
         self._is_stopping = False
 
-    def updates(self, poll: Poll, compiling: Callable[[bool], object]) -> Iterator[RunState]:
+    def updates(self) -> Iterator[RunState]:
         """Yield the run about once a second, whenever its state has come, and at its end.
 
         Raises InterruptedRun: the cluster cannot be reached any more. What was yielded last has its state, if any.
@@ -160,7 +162,7 @@ class RemoteRun:
         while self._executor.client.status == "running" and not self._is_stopping:
             attempt = _Attempt(self._executor, self._begun.prepared.data)
             try:
-                yield from self._watch(attempt, poll, compiling)
+                yield from self._watch(attempt)
                 return
             except _WorkerDeath as death:
                 self._deaths += filter(None, [str(death)])
@@ -174,19 +176,17 @@ class RemoteRun:
                 attempt.end()
         yield from self._end_without_worker()
 
-    def _watch(
-        self, attempt: _Attempt, poll: Poll, compiling: Callable[[bool], object]
-    ) -> Iterator[RunState]:
+    def _watch(self, attempt: _Attempt) -> Iterator[RunState]:
         """Yield the updates of one attempt."""
         reader, began, is_compiling = Reader(self._begun.prepared), time.monotonic(), False
         next_look, next_state = began + _FIRST_LOOK, began + WRITE_EVERY
-        self._pass(attempt, poll)  # the scheduler may not take the run, which can be stopped all the same
+        self._pass(attempt)  # the scheduler may not take the run, which can be stopped all the same
         while not attempt.over.wait(_LOOK):
             if attempt.greet(self._kept):
-                compiling(False)
-            if is_held(poll) and not self._is_stopping and attempt.address:
+                self._compiling(False)
+            if is_held(self._poll) and not self._is_stopping and attempt.address:
                 yield from self._hold(attempt, reader)
-            self._pass(attempt, poll)
+            self._pass(attempt)
             now = time.monotonic()
             if not attempt.address or now < next_look:
                 continue
@@ -194,7 +194,7 @@ class RemoteRun:
             if reply is not None:  # otherwise it is silent, or gone: the scheduler will say so
                 if reply.is_compiling is not is_compiling:
                     is_compiling = reply.is_compiling
-                    compiling(is_compiling)
+                    self._compiling(is_compiling)
                 if reply.update is not None:
                     update = self._read(reader, reply.update)
                     yield update
@@ -231,13 +231,13 @@ class RemoteRun:
             if reply.is_held:
                 return
 
-    def _pass(self, attempt: _Attempt, poll: Poll) -> None:
+    def _pass(self, attempt: _Attempt) -> None:
         """Pass the poll of the app, which may block; tell the worker what came of it."""
         if self._is_stopping:
             return
-        was_held = is_held(poll)
+        was_held = is_held(self._poll)
         try:
-            poll()
+            self._poll()
         except StopRun:
             self._is_stopping = True
             if not attempt.address:
@@ -353,7 +353,7 @@ class DaskExecutor(Executor):
             with shard_workers(client=self.client, folder=os.environ.get(SHARED_FOLDER) or None):
                 yield from super().compute(state, poll, compiling)
         else:
-            yield from RemoteRun(self, state).updates(poll, compiling)
+            yield from RemoteRun(self, state, poll, compiling).updates()
 
     def compute_all(
         self, calls: Iterable[Callable[[Poll], ResultT]], poll: Poll = no_poll
@@ -402,11 +402,9 @@ class DaskExecutor(Executor):
     def submit_run(
         self, token: str, data: Any, greet: Callable[[dict[str, Any]], None]
     ) -> distributed.Future:
-        """Hand the task of a run to Dask, to a worker that may compute it.
+        """Hand the task of a run to Dask; `greet` is called with the event by which the task says where it is.
 
-        `greet`: called with the event by which the task says where it is.
-
-        Raises AcvbError: there are workers, and none of them may.
+        Raises AcvbError: there are workers, and none of them may compute it.
         Raises OSError: the scheduler does not take the data.
         """
         workers = self._workers

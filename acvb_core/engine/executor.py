@@ -61,7 +61,9 @@ class QueuedTask(threading.Thread):
     def run(self) -> None:
         """Do the work on this thread, and give its slot to the next."""
         _thread.owner, _thread.holds_slot = self.owner, self.holds_slot
-        lower_priority(self._executor.niceness)
+        niceness, thread = self._executor.niceness, threading.get_native_id()
+        if niceness and sys.platform == "linux":  # elsewhere priorities are those of processes
+            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + niceness)
         try:
             self._work()
         finally:
@@ -194,13 +196,6 @@ class Executor:
 def current_owner() -> str:
     """Return the owner of the work that this thread does; "" for none."""
     return getattr(_thread, "owner", "")
-
-
-def lower_priority(niceness: int) -> None:
-    """Let threads of lower niceness go before this one; elsewhere than on Linux, priorities are those of processes."""
-    if niceness and sys.platform == "linux":
-        thread = threading.get_native_id()
-        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + niceness)
 
 
 class Status(StrEnum):

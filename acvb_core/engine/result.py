@@ -52,7 +52,14 @@ class HeldOutPeak(NamedTuple):
 
 def _frame(name: str, columns: str) -> pd.DataFrame:
     """Return the property of a result frame, with its docstring; for type checkers it is what it gives."""
-    return cast("pd.DataFrame", property(lambda result: result._table(name), doc=columns))
+
+    def find(result: Result) -> pd.DataFrame:
+        if name not in result.tables:
+            model, ready = result.prepared.spec.model, ", ".join(result.tables)
+            raise ParameterError(f"a run of model {model!r} has no {name}; it has {ready}.")
+        return result.tables[name]
+
+    return cast("pd.DataFrame", property(find, doc=columns))
 
 
 _ARCHIVES = references_to("store.archives")
@@ -253,12 +260,6 @@ class Result:
     def tables(self) -> dict[str, pd.DataFrame]:
         """The model's result frames, by name, as the properties below and `write_run` describe them."""
         return self.prepared.model.tables(self.posterior)
-
-    def _table(self, name: str) -> pd.DataFrame:
-        if name not in self.tables:
-            model, ready = self.prepared.spec.model, ", ".join(self.tables)
-            raise ParameterError(f"a run of model {model!r} has no {name}; it has {ready}.")
-        return self.tables[name]
 
     rows = _frame("rows", "Row objects: object, cluster, probability, entropy.")
     features = _frame(

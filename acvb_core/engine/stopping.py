@@ -36,26 +36,19 @@ def judge(
     if any(value is not None and not math.isfinite(value) for value in now.values()):
         return Verdict.DIVERGED
     if monitored is not None and tolerance is not None and not not_stationary:
-        change = monitored_change(monitored, now, before, unit)
+        change = monitored_change(monitored, now[monitored], (before or {}).get(monitored), unit)
         if change is not None and change < tolerance:
             return Verdict.CONVERGED
     return Verdict.MAX_SWEEPS if last_sweep else None
 
 
 def monitored_change(
-    monitored: str,
-    now: dict[str, float | None],
-    before: dict[str, float | None] | None,
-    unit: float | None = None,
+    monitored: str, now: float | None, before: float | None, unit: float | None
 ) -> float | None:
-    """Return the change that the tolerance is compared with; None where there is none yet."""
-    value = now[monitored]
-    if monitored == "mean_change":
-        return value
-    old = None if before is None else before[monitored]
-    if value is None or old is None:
-        return None
-    return abs(value - old) / (max(abs(old), 1e-300) if unit is None else unit)
+    """Return the change that the tolerance is compared with; None if there is none yet."""
+    if monitored == "mean_change" or now is None:
+        return now
+    return None if before is None else abs(now - before) / (unit or max(abs(before), 1e-300))
 
 
 def worst_case_sweeps(tolerance: float) -> int:
@@ -93,7 +86,7 @@ def explain_convergence(prepared: PreparedRun, history: History, last: SweepReco
         return ""
     values = history.column(watched)
     before, now = [None, None, *values[np.isfinite(values)].tolist()][-2:]
-    change = monitored_change(watched, {watched: now}, {watched: before}, prepared.bound_unit)
+    change = monitored_change(watched, now, before, prepared.bound_unit)
     rule = prepared.row.describe_convergence().removesuffix(" (guaranteed)")
     size = "" if change is None else f" was {change:.1e},"
     text = f"The {rule}{size} below the tolerance {tolerance:g}."
