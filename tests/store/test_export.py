@@ -23,6 +23,7 @@ from acvb_core.models.irm.export import write_links
 from acvb_core.samples.planted_mixtures import block_images
 from acvb_core.store.export import (
     csv_text,
+    latex_table,
     own_files,
     remove_leftovers,
     write_run,
@@ -159,3 +160,17 @@ def test_files_that_are_not_of_a_run_stay(tmp_path: Path) -> None:
     (tmp_path / "columns.csv").mkdir()
     assert remove_leftovers(tmp_path, []) == []
     assert {path.name for path in tmp_path.iterdir()} == {*own, "columns.csv"}
+
+
+def test_a_summary_in_latex_marks_the_best_and_those_like_it() -> None:
+    summary = pd.DataFrame(
+        [
+            ("A_1 & B", 5, -0.12345, 0.01, np.nan, True, False),
+            ("C", 5, -0.2, 0.02, 0.3, False, False),
+            ("D", 4, -0.9, 0.03, 0.001, False, True),
+        ],
+        columns=["condition", "n", "mean", "sd", "p", "best", "significant"],
+    )
+    rows = [r"A\_1 \& B & 5 & \textbf{-0.1235} & 0.01 & -- \\", r"C & 5 & -0.2$^*$ & 0.02 & 0.3 \\"]
+    lines = latex_table(summary).splitlines()
+    assert lines[-5:] == [*rows, r"D & 4 & -0.9 & 0.03 & 0.001 \\", r"\bottomrule", r"\end{tabular}"]
