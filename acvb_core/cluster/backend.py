@@ -277,11 +277,11 @@ def _find_next(began: float, pause: float, ratio: float) -> float:
 class DaskExecutor(Executor):
     """Computes runs on a Dask cluster.
 
-    A thread of this process watches each run, so that owners take turns as they do on threads. As many runs are
-    computed at a time as the workers have cores. A run ends with the same bits wherever it was computed, given the same
-    versions and the same kind of processor (`DaskWorker.differences`). Its methods can be called from any thread.
+    A thread of this process watches each run, so that owners take turns. As many runs are computed at a time as the
+    workers have cores. With the same versions and the same kind of processor (`DaskWorker.differences`), a run ends
+    with the same bits. The methods can be called from any thread.
 
-    `client`: connected to the scheduler, with the security that it asks for.
+    `client`: connected to the scheduler.
 
     Examples
     --------
@@ -342,8 +342,8 @@ class DaskExecutor(Executor):
     ) -> Iterator[RunState]:
         """Yield a run of the cluster about once a second, and at its end; parameters as for `Executor.compute`.
 
-        The poll is called here, every 50 ms or so. The worker of a run that is held computes another one. Of a
-        run over shards, the workers hold these, and all else is here: it is yielded after each sweep.
+        The poll is called here, every 50 ms or so. The worker of a run that is held computes another one. A run over
+        shards is computed here, with its shards on the workers: it is yielded after each sweep.
 
         Raises AcvbError: the run has a fault, no worker may compute it, or several workers died of it.
         Raises InterruptedRun: the scheduler cannot be reached any more.

@@ -77,10 +77,7 @@ class Executor:
     Work of the owner with the fewest running jobs starts first; among equals, that of the owner whose last start was
     longest ago. The work of one owner starts in the order in which it came.
 
-    `limit`: by default the number of cores, for kernels release the interpreter lock. On a machine with fewer than
-    three, three: the methods of one comparison are watched side by side, and a third one would show nothing until
-    another has ended.
-
+    `limit`: by default the number of cores, but at least three: the methods of one comparison are watched side by side.
     `niceness`: of the threads, from 0 to 19; on Linux, higher ones let the other threads of the process go first.
     """
 

@@ -293,10 +293,10 @@ class _Runner:
             change = mean_l1_change(averaged_arrays(current), before)
         is_due = sweep % self.schedule.bound == 0
         bound, loo = None, info.pseudo_loo
-        if is_due or prepared.row.monitored == "lower_bound":
+        if is_due:
+            bound, loo = self._fill(posterior, algorithm.responsibilities(state), None, loo)
+        elif prepared.row.monitored == "lower_bound":
             bound = prepared.model.lower_bound(posterior, algorithm.responsibilities(state))
-        if is_due and loo is None:
-            loo = self._pseudo_loo(posterior, algorithm.responsibilities(state))
         watched = {"lower_bound": bound, "pseudo_loo": loo, "mean_change": mean_change}
         verdict = judge(
             prepared.row.monitored,
@@ -340,16 +340,14 @@ class _Runner:
             passes=_add_passes(last.passes, info.progress),
         )
 
-    def _pseudo_loo(self, posterior: Posterior, responsibilities: AnyResponsibilities | None) -> float | None:
-        return self.prepared.model.pseudo_loo(posterior, self._poll_while_scoring, responsibilities)
-
     def _fill(
         self, posterior: Posterior, given: AnyResponsibilities | None, bound: float | None, loo: float | None
     ) -> tuple[float | None, float | None]:
         """Return the bound and the pseudo leave-one-out, evaluated where they are not known yet."""
+        model = self.prepared.model
         return (
-            self.prepared.model.lower_bound(posterior, given) if bound is None else bound,
-            self._pseudo_loo(posterior, given) if loo is None else loo,
+            model.lower_bound(posterior, given) if bound is None else bound,
+            model.pseudo_loo(posterior, self._poll_while_scoring, given) if loo is None else loo,
         )
 
     def _poll_while_scoring(self) -> None:

@@ -158,12 +158,11 @@ class StudyState(JobState, Generic[StudyT]):
 class StudyJob(BackgroundTask[StudyState[StudyT]], Generic[StudyT]):
     """A study on a thread of the executor.
 
-    Each run is handed to `keep` before it is published. A stop keeps the runs that are over; the one under way is given
-    up, and is made again when the study continues.
+    A stop keeps the runs that are over. The one under way is given up; it is made again when the study continues.
 
-    `plan`: what the runs are made from.
     `known`: the runs that are over.
-    `begun`: they were made before, perhaps in another process, so that the study has ended or was interrupted.
+    `keep`: called with each run before it is published.
+    `begun`: the study began before, perhaps in another process: it has ended or was interrupted.
     """
 
     def __init__(

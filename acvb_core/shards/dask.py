@@ -28,12 +28,8 @@ class BoundedClient(Client):
     """A client of a scheduler, with one limit for its whole handshake, at the start and when it connects again.
 
     Dask limits the connection and the answers, but not the first message: it would wait without end for a scheduler
-    that accepts connections and says nothing.
-
-    A client that cannot connect is closed at once. Otherwise Python closes it with other garbage, in whichever thread
-    finds it. If that is the new thread of the next client, the two wait for each other until the next one fails.
-
-    `options`: of `distributed.Client`.
+    that accepts connections and says nothing. A client that cannot connect is closed at once. Otherwise the thread that
+    collects garbage closes it; if that is the new thread of the next client, the two wait for each other.
 
     Raises OSError, ValueError: no scheduler answers, or this is no address.
     """

@@ -33,10 +33,9 @@ class Step(NamedTuple):
 class ShardGroup:
     """P shards on some workers (shard i on worker i mod W).
 
-    The answers depend on the shards alone, not on how many workers there are or which is faster. A step that changes
-    the shards is remembered until their states are saved. Where a worker is lost, another takes its place, makes its
-    shards again, reads their saved states and repeats the steps since then: the same bits, for the shards have no
-    randomness but what a step gives them.
+    The answers depend on the shards alone, not on the workers. A step that changes the shards is remembered until their
+    states are saved. If a worker is lost, another makes its shards again, reads their saved states and repeats the
+    steps since then. This gives the same bits, for the shards have no randomness but what a step gives them.
 
     `place`: of the workers; by default that of the next run.
     """

@@ -191,16 +191,14 @@ class Experiment:
             }
             for name in ("difference", "low", "high", "p_t", "p_uncorrected", "p_wilcoxon"):
                 row[name.removesuffix("_t")] = float(getattr(tests, name)[place])
-            rows.append({**row, "significant": bool(tests.p_t[place] < LEVEL), **self._measure_runs(one)})
+            labels = {condition.label for condition in one.conditions}
+            alike = [run for run in self.rows if run["condition"] in labels]
+            seconds = [value for run in alike if np.isfinite(value := _score_of(run, "cpu_seconds"))]
+            row["significant"] = bool(tests.p_t[place] < LEVEL)
+            row["cpu_seconds"] = float(np.mean(seconds or [np.nan]))
+            row["stability"] = np.nan if one.by == "samples" else measure_stability(pd.DataFrame(alike))
+            rows.append(row)
         return pd.DataFrame(rows)
-
-    def _measure_runs(self, one: Predictor) -> dict[str, float]:
-        """Return the mean CPU seconds of the runs, and how alike their clusters or topics are."""
-        labels = {condition.label for condition in one.conditions}
-        own = [row for row in self.rows if row["condition"] in labels]
-        seconds = [value for row in own if np.isfinite(value := _score_of(row, "cpu_seconds"))]
-        alike = np.nan if one.by == "samples" else measure_stability(pd.DataFrame(own))
-        return {"cpu_seconds": float(np.mean(seconds or [np.nan])), "stability": alike}
 
     def scores_by_condition(self, score: str, group: int = 0) -> np.ndarray:
         """Return the scores, shape (n_conditions, n_splits); NaN where a run has none.
