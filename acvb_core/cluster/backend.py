@@ -95,7 +95,7 @@ class _Attempt:
         return True
 
     def ask(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the run (`worker.HostedRun`); None where it, or its worker, does not answer."""
+        """Call a method of the run (`worker.HostedRun`); None if it, or its worker, does not answer."""
         where, client = self._greeting, self._executor.client
         if where is None or client.status != "running":
             return None

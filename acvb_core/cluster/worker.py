@@ -34,7 +34,7 @@ class Reply(NamedTuple):
 
     is_compiling: bool
     is_held: bool
-    #: None where the app has all there is. One that was asked for with the state may not be the newest.
+    #: None if the app has all there is. One that was asked for with the state may not be the newest.
     update: bytes | None
 
 
@@ -53,7 +53,7 @@ class HostedRun(Control):
         self._offer: tuple[RunState, bytes] | None = None
 
     def wait_for_order(self) -> bytes | None:
-        """Return the order of the run; None where none has come for a while.
+        """Return the order of the run; None if none has come for a while.
 
         Raises StopRun: the run was stopped, or forgotten.
         """
@@ -64,7 +64,7 @@ class HostedRun(Control):
         return order
 
     def compute(self, order: bytes, data: SentData) -> bytes | None:
-        """Compute the run; return its last update, None where it was stopped before it did anything."""
+        """Compute the run; return its last update, None if it was stopped before it did anything."""
         begun, compiling = read_order(order, data.read()), partial(setattr, self, "_is_compiling")
         for update in Executor().compute(begun, self, compiling):
             self._latest = update
@@ -141,10 +141,10 @@ _runs: dict[str, HostedRun] = {}
 def serve_run(token: str, topic: str, data: SentData) -> bytes | None:
     """Compute a run for an app: the task that Dask schedules; return what `HostedRun.compute` gives.
 
-    It begins with an event on `topic`, which says where the run is and with which versions, and waits for its order.
+    An event on `topic` says where the run is and with which versions; then it waits for its order.
 
     Raises AcvbError: the run has a fault that its user can mend.
-    Raises InterruptedRun: the app was not heard of: it did not give an order, or was silent for long.
+    Raises InterruptedRun: the app gave no order, or was silent for long.
     """
     from distributed import get_worker
 
@@ -174,7 +174,7 @@ def serve_run(token: str, topic: str, data: SentData) -> bytes | None:
 
 
 def ask_run(token: str, host: str, method: str, *arguments: Any) -> Any:
-    """Return what a method of a run gives; None where the run is not here (any more)."""
+    """Return what a method of a run gives; None if the run is not here (any more)."""
     run = _runs.get(token)
     return getattr(run, method)(*arguments) if run is not None and run.id == host else None
 

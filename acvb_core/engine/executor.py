@@ -276,7 +276,7 @@ class BackgroundTask(Control, Generic[StateT]):
 
     The thread publishes by assigning one reference, so that readers take no lock.
 
-    `state`: to begin with; None where a subclass has it only when it is asked for.
+    `state`: to begin with; None if a subclass has it only when it is asked for.
     `executor`: found for `owner` each time the work is started.
     `created`: seconds since the epoch.
     """

@@ -46,7 +46,7 @@ _CHOICE = re.compile(r"\b(say|choose|let|take)\b|\w=|(?<!\w)\(\w+\)", re.IGNOREC
 def read_data(
     data: Any, model: str | None = None, methods: Iterable[str] = (), given: dict[str, Any] | None = None
 ) -> tuple[Any, ReadReport | None]:
-    """Return data that a model takes, and what reading them found; None where they came without a report.
+    """Return data that a model takes, and what reading them found; None if they came without a report.
 
     A file or an object in memory is read first, and a warning says what that changed. What `load_sample`,
     `load_relation` and the like return is taken apart.

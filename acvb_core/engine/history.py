@@ -63,13 +63,13 @@ class SweepRecord:
     hyper: Mapping[str, float]
     #: The model's own diagnostics; empty where not evaluated in this sweep.
     extras: Mapping[str, float] = field(default_factory=dict)
-    #: The model's scores (`ModelSpec.score_type`); None where nothing is held out or it was not scored in this sweep.
+    #: The model's scores (`ModelSpec.score_type`); None if nothing is held out or it was not scored in this sweep.
     heldout: Any = None
     verdict: Verdict | None = None  #: None while the run continues
     posterior: Posterior = field(repr=False)  #: the answer so far
     state: Any = field(repr=False)  #: what the run continues from
     memory: Any = field(repr=False, default=None)  #: what the engine itself keeps between sweeps
-    #: Clusters merged and split, or features dropped, at the end of this sweep (`MOVES`); None where there were none.
+    #: Clusters merged and split, or features dropped, at the end of this sweep (`MOVES`); None if there were none.
     moves: Mapping[str, int] | None = None
     #: How often all the data were gone through: the number of sweeps, or less where a sweep is a part of the data.
     passes: float = 0.0

@@ -48,7 +48,7 @@ class RunOutline:
     cpu_seconds: float = 0.0
     effective_k: Mapping[str, int] = field(default_factory=dict)
     has_settled: bool | None = None  #: as `SweepRecord.has_settled`
-    lower_bound: float = math.nan  #: NaN where it was not evaluated
+    lower_bound: float = math.nan  #: NaN if it was not evaluated
     heldout: Mapping[str, float] = field(default_factory=dict)  #: the last held-out scores; empty without any
     race: tuple[int, int] | None = None  #: first seed and number of restarts of the race that it came out of
 
@@ -147,7 +147,7 @@ class JobSnapshot(JobState, RunState):
 
     @property
     def watched_change(self) -> float | None:
-        """The last change that the tolerance is compared with; None where there is none (yet)."""
+        """The last change that the tolerance is compared with; None if there is none (yet)."""
         progress = read_progress(self.prepared, self.history)
         return None if progress is None or not len(progress.change) else float(progress.change[-1])
 
@@ -268,7 +268,7 @@ class Job(BackgroundTask[JobSnapshot]):
 
     @property
     def race_report(self) -> RaceReport | None:
-        """The race of restarts that is on, or that the run won; None where there is none."""
+        """The race of restarts that is on, or that the run won; None if there is none."""
         return self._state.race_report
 
     def extend(self, sweeps: int) -> None:
@@ -306,9 +306,7 @@ class Job(BackgroundTask[JobSnapshot]):
         return not outline.spec.start or self.prepared.start is not None
 
     def continue_run(self) -> None:
-        """Continue with a run that was interrupted: it ends with the same bits as if it had not been.
-
-        It continues from the sweep after which it was last kept, or begins from scratch where it was not.
+        """Continue an interrupted run from where it was last kept, or from scratch: it ends with the same bits.
 
         Raises ValueError: the run was not interrupted, or what it began from was not kept.
         Raises AcvbError: what was kept of it cannot be read.

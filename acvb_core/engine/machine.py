@@ -35,7 +35,7 @@ def share_heaps(most: int = 2) -> None:
 
 
 def available_memory() -> int | None:
-    """Return the bytes of memory that new work can have; None where the system does not tell.
+    """Return the bytes of memory that new work can have; None if the system does not tell.
 
     It is all that is free, or as many hundredths of it as ACVB_MEMORY_PERCENT says.
 
@@ -49,7 +49,7 @@ def available_memory() -> int | None:
 
 
 def refuse_too_large(needed: int, model: ModelSpec, method: MethodSpec) -> None:
-    """Raise ParameterError where a run needs more bytes of memory than are free."""
+    """Raise ParameterError if a run needs more bytes of memory than are free."""
     free = available_memory()
     if free is None or needed <= free:
         return

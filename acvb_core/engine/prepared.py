@@ -36,7 +36,7 @@ class RunSpec:
     #: Runs from `seed`, `seed` + 1, … that race (`ModelSpec.raced_by`). The winner has its own seed, and 1 here.
     restarts: int = 1
     heldout_documents: float = 0.0  #: share of whole documents that is held out, in place of `heldout`
-    start: str = ""  #: what the run continued from, in words; empty where it began from scratch
+    start: str = ""  #: what the run continued from, in words; empty if it began from scratch
     of: str = ""  #: fingerprint of the data as loaded, where words of `start` were added to them
 
     @property
@@ -133,7 +133,7 @@ class PreparedRun:
     #: All the data, as loaded; for a stream that continues from topics, with the words of those topics.
     data: Any
     binding: Binding
-    start: Start | None = None  #: what the inference begins from; None where it begins from scratch
+    start: Start | None = None  #: what the inference begins from; None if it begins from scratch
     check_memory: bool = True  #: refuse to start where more memory is needed than is free
     lost: str = ""  #: settings of a stored run that this version does not have, in words
 
@@ -151,7 +151,7 @@ class PreparedRun:
 
     @property
     def heldout(self) -> Any:
-        """The held-out data, with their size `n`; None where nothing is held out."""
+        """The held-out data, with their size `n`; None if nothing is held out."""
         heldout = self.binding.find("split").heldout
         return heldout if heldout.n else None
 
@@ -216,12 +216,12 @@ class PreparedRun:
         return self.model_row.sweep_seconds(self.train, self.row.name, dict(self.spec.values))
 
     def refuse_too_large(self) -> None:
-        """Raise ParameterError where the run needs more memory than is free, unless that is not to be checked."""
+        """Raise ParameterError if the run needs more memory than is free, unless that is not to be checked."""
         if self.check_memory:
             refuse_too_large(self.memory_bytes, self.model_row, self.row)
 
     def refuse_unscored(self, runs: str) -> None:
-        """Raise ParameterError where nothing is held out, by which `runs` are to be compared."""
+        """Raise ParameterError if nothing is held out, by which `runs` are to be compared."""
         if self.heldout is None:
             raise ParameterError(
                 f"Nothing is held out, so {runs} cannot be compared; hold out a larger share."
@@ -279,7 +279,7 @@ def _split(row: ModelSpec, data: Any, spec: RunSpec) -> Split:
 
 
 def check_method(model: ModelSpec, row: MethodSpec, data: Any, start: Any) -> None:
-    """Raise ParameterError where a method cannot take data on disk, or cannot continue from an earlier run."""
+    """Raise ParameterError if a method cannot take data on disk, or cannot continue from an earlier run."""
     if start is not None:
         if model.check_start is not None:
             model.check_start(start)
@@ -296,7 +296,7 @@ def check_method(model: ModelSpec, row: MethodSpec, data: Any, start: Any) -> No
 
 
 def _check_split(row: ModelSpec, data: Any, split: Split, restarts: int) -> None:
-    """Raise an error where a run would have nothing to learn from, or restarts nothing to race by."""
+    """Raise an error if a run would have nothing to learn from, or restarts nothing to race by."""
     if row.observed is not None and not row.observed(split.train):
         one, many = row.unit
         held = row.observed(data)

@@ -34,10 +34,8 @@ def race(prepared: PreparedRun, *, poll: Poll = no_poll, first_rung: int = FIRST
     """Yield the state after each sweep of any candidate; the last one, when one candidate is left, is of the winner.
 
     The winner is not run to its end: `run(state.prepared, resume=state.snapshot)` does that while it has no verdict.
-
-    Ties go to the lower seed; a run that diverged, or has nothing to be judged by, is behind all others. Without a
-    lower bound (a running mean of counts without responsibilities), the pseudo leave-one-out decides. Models whose
-    bounds cannot be compared race by the mean held-out log likelihood (`ModelSpec.raced_by`).
+    Ties go to the lower seed; a run that diverged, or has nothing to be judged by, is behind all others. The lower
+    bound decides, or what `ModelSpec.raced_by` names; without a bound, the pseudo leave-one-out.
 
     `prepared`: with `restarts` candidates, the first from `seed`; no update if there is one.
     `poll`: as for `run`; StopRun ends the race, and the leader is kept, with verdict STOPPED unless it had ended.
@@ -152,7 +150,7 @@ class _Racer:
             yield
 
     def measure(self, criterion: str) -> float:
-        """Return what the run is ranked by, evaluated if it was not in the last sweep; NaN where there is none."""
+        """Return what the run is ranked by, evaluated if it was not in the last sweep; NaN if there is none."""
         if self.last.verdict is Verdict.DIVERGED:
             return -math.inf
         if criterion not in self._measures:

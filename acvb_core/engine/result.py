@@ -68,17 +68,15 @@ _CURVES = references_to("views.convergence")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """A finished run.
+    """A finished run: a view of its state after the last sweep.
 
     Clusters, topics and features are numbered from 1, the largest first: in its tables and labels, in files and pages.
-
-    It is a view of the run's state after its last sweep. Of a run that won a race of restarts, all but
-    `state.race_report` is its own: settings with its seed, sweeps, times.
+    After a race of restarts, all but `state.race_report` is the winner's own: settings with its seed, sweeps, times.
     """
 
     state: RunState
-    name: str = ""  #: the name that the run was given; empty where it has none
-    #: What reading the data found; None where they were given as a Relation, Corpus or Table.
+    name: str = ""  #: the name that the run was given; empty if it has none
+    #: What reading the data found; None if they were given as a Relation, Corpus or Table.
     report: ReadReport | None = None
 
     @property
@@ -172,7 +170,7 @@ class Result:
 
     @property
     def race(self) -> pd.DataFrame | None:
-        """The race of restarts that this run came out of, all that it cost included; None where there was none.
+        """The race of restarts that this run came out of, all that it cost included; None if there was none.
 
         Columns: seed, sweeps, cpu_seconds, lower_bound, pseudo_loo, heldout, out_after (see `RaceReport.table`).
         """

@@ -38,7 +38,7 @@ class RunState:
     max_sweeps: int  #: cap of the run, extensions included
     snapshot: SweepRecord | None = None  #: after the last whole sweep; None before the first
     race_report: RaceReport | None = None  #: of the race of restarts that is on, or that the run won
-    #: The run that did the last sweep, and its result; None where no sweep was done since the state before.
+    #: The run that did the last sweep, and its result; None if no sweep was done since the state before.
     last_sweep: tuple[PreparedRun, SweepRecord] | None = None
     is_due: bool = False  #: of a run that is computed elsewhere: what it continues from has come, to be kept
 

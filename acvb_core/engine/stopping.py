@@ -162,7 +162,7 @@ def _take_last(progress: Progress) -> tuple[NDArray[np.float64], NDArray[np.floa
 
 
 def read_progress(prepared: PreparedRun, history: History, *, in_mean: bool = False) -> Progress | None:
-    """Return the changes that a run is judged by; None where it ends after a fixed number of sweeps.
+    """Return the changes that a run is judged by; None if it ends after a fixed number of sweeps.
 
     Before a running mean has begun, its place is taken by the change of the sweep, which continues as that of the mean;
     with `in_mean` it is left out.

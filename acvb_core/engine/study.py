@@ -133,7 +133,7 @@ class StudyState(JobState, Generic[StudyT]):
 
     @property
     def number(self) -> int | None:
-        """Number of the run under way, from 1; None where the study is not going on."""
+        """Number of the run under way, from 1; None if the study is not going on."""
         begun = self.status.active and self.status is not Status.QUEUED
         return min(self.study.n_runs + 1, self.planned) if begun else None
 

@@ -39,8 +39,8 @@ class Trial:
 
     number: int  #: from 1, which is that of the method's own defaults
     values: Mapping[str, float]  #: of the parameters that are tuned
-    perplexity: float  #: of what is held out; NaN where the run diverged or failed
-    cpu_seconds: float  #: processor time of the method; NaN where it failed
+    perplexity: float  #: of what is held out; NaN if the run diverged or failed
+    cpu_seconds: float  #: processor time of the method; NaN if it failed
     verdict: str  #: how the run ended: a Verdict, or FAILED
     error: str | None = None  #: why it failed, in one line
 
@@ -56,8 +56,8 @@ class Tuning:
 
     names: tuple[str, ...]  #: parameters that are tuned
     trials: tuple[Trial, ...] = ()  #: in the order they were made; the first is of the method's defaults
-    #: The run of the best trial, as `fit` gives it with the same values; None where no trial has a perplexity, or where
-    #: the search went on from trials that were kept without it.
+    #: The run of the best trial, as `fit` gives it with the same values; None if no trial has a perplexity, or if
+    #: the search continued from trials that were kept without it.
     best_result: Result | None = None
 
     @property
@@ -72,19 +72,19 @@ class Tuning:
 
     @property
     def best_trial(self) -> Trial | None:
-        """The trial with the lowest perplexity, the earliest of equals; None where none has one."""
+        """The trial with the lowest perplexity, the earliest of equals; None if none has one."""
         known = [trial for trial in self.trials if math.isfinite(trial.loss)]
         return min(known, key=lambda trial: trial.loss, default=None)
 
     @property
     def best(self) -> dict[str, float]:
-        """Values of the best trial, for `fit(..., **tuning.best)`; empty where there is none."""
+        """Values of the best trial, for `fit(..., **tuning.best)`; empty if there is none."""
         return {} if self.best_trial is None else dict(self.best_trial.values)
 
     def table(self) -> pd.DataFrame:
         """Return one row a trial.
 
-        Columns: trial, one for each parameter, perplexity (of what is held out; NaN where there is none), best (of the
+        Columns: trial, one for each parameter, perplexity (of what is held out; NaN if there is none), best (of the
         trials so far), cpu_seconds, verdict (FAILED where the run broke off).
         """
         rows = [{"trial": one.number, **vars(one), **one.values} for one in self.trials]
@@ -358,7 +358,7 @@ def plan_search(
 
 
 def refuse_untunable(model: str) -> None:
-    """Raise ParameterError where no method of a model has steps to tune."""
+    """Raise ParameterError if no method of a model has steps to tune."""
     able = list(dict.fromkeys(row.model for row in METHODS if row.tuned))
     if model not in able:
         raise ParameterError(

@@ -62,7 +62,7 @@ class DaskWorkers:
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        #: Of each worker that has said them; None where it has no such package.
+        #: Of each worker that has said them; None if it has no such package.
         self.versions = dict[str, dict[str, str] | None]()
 
     def find(self) -> list[DaskWorker]:

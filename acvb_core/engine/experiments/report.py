@@ -201,7 +201,7 @@ class Experiment:
         return pd.DataFrame(rows)
 
     def scores_by_condition(self, score: str, group: int = 0) -> np.ndarray:
-        """Return the scores, shape (n_conditions, n_splits); NaN where a run has none.
+        """Return the scores, shape (n_conditions, n_splits); NaN if a run has none.
 
         A split counts once all conditions have been tried on it: one that has seen a split more would be held against
         the others on easier or harder data. `group`: so many conditions in a row are held against one another; 0: all.
@@ -263,7 +263,7 @@ class Experiment:
 
 
 def _score_of(row: Mapping[str, Any], score: str) -> float:
-    """Return a score of a run; NaN where it has none."""
+    """Return a score of a run; NaN if it has none."""
     value = row.get(score)
     return float("nan") if value is None else float(value)
 
