@@ -36,7 +36,7 @@ _CURVES = (
         "Thin line: the sweeps themselves. Thick line: their average. The sweeps may keep changing for ever, as CVB0 "
         "can circle. The average cannot: ACVB0 and ACVB have converged when its change falls below the tolerance.",
         "An average over s sweeps changes by at most 2/s, whatever the sweeps do (dotted line). So a small change "
-        "alone proves little; the next number tells more.",
+        "alone proves little; the next number says more.",
     ),
     Curve(
         "s × change",
@@ -78,12 +78,8 @@ Model** (IRM) sorts this table of links:
 - A row cluster and a column cluster together make a **block**. Each block has one link probability.
 - Sorted by cluster, the table falls into blocks that are nearly full or nearly empty.
 
-*Infinite* means that you do not fix the number of clusters:
-
-- You choose only the starting number, **K**.
-- Clusters that are not needed die out or are merged. Splits may add more.
-
-What else to know:
+*Infinite* means that you choose only the starting number of clusters, **K**. Clusters that are not needed die out or
+are merged. Splits may add more.
 
 - Unknown entries are left out. They do not count as zeros.
 - Every answer says how sure it is: each object has a probability for each cluster, each block an interval for its
@@ -103,7 +99,7 @@ _METHODS = {
     "acvb0": "Averaged CVB0. Runs CVB0 and averages its cluster probabilities once the first sweeps (*burn-in*) are "
     "over. Fast, accurate and certain to converge: start with this one.",
     "gibbs": "Gibbs sampling. Draws assignments at random by their probability. Exact in the long run, but "
-    "nobody can tell for certain when it is done. The mean of its samples predicts well, because it takes many "
+    "nobody knows for certain when it is done. The mean of its samples predicts well, because it takes many "
     "clusterings into account.",
 }
 
@@ -114,12 +110,9 @@ _PREDICTION = """
 One run of any method gives you both:
 
 - It begins with a short chain of Gibbs sampling. The best sample of the chain is the start of the run.
-- The mean of all its samples predicts links: these are Gibbs predictions, with more clusters than the page shows. On
-  the Compare page, *Skill* is what the clusters predict, and *Skill, averaged* what the samples predict.
+- The mean of all samples predicts links. On the Compare page, *Skill* is the score of the clusters, *Skill, averaged*
+  that of the samples. Link prediction on the Blocks page uses the samples; you can switch.
 - The samples also say how sure the answer is: intervals of blocks, and how often objects share a cluster.
-- Link prediction on the Blocks page uses the samples. You can switch.
-
-Gibbs sampling predicts by its own samples. Several runs can be combined on the Compare page.
 
 | Skill, mean of ten splits | ACVB0, clusters | Gibbs samples of the start | Gibbs |
 |---|---|---|---|
@@ -130,9 +123,8 @@ Gibbs sampling predicts by its own samples. Several runs can be combined on the 
 | Enron, June 2001 | 0.223 | **0.319** | 0.310 |
 | Debian's games | 0.633 | **0.653** | **0.653** |
 
-- No difference between the samples of the start and Gibbs was found on any of them. That does not show that there is
-  none.
-- The southern women are too few to tell the three apart.
+- No difference between the samples of the start and Gibbs was found; that does not show that there is none. The
+  southern women are too few to distinguish the three.
 - Measured by `python -m benchmarks.default_predictions FILE … --splits 10`, with `:one` behind the three networks.
 """
 
@@ -143,26 +135,23 @@ _CONVERGENCE = """
 - **ACVB** and **ACVB0** have converged when the averaged cluster probabilities change by less than the tolerance. This
   always happens: an average over *s* sweeps changes by at most 2/*s* in a sweep, so 2 / tolerance averaged sweeps are
   enough. If the sweep limit ends a run before that, the run says so.
-- An average may stand still while the sweeps move around it. So a converged averaged run also tells you which it is.
-  **Settled**: the last sweep is within 0.01 of the average (mean L1 distance over the objects). **Fluctuations
-  remain**: it is farther away.
+- A converged average is **settled** if the last sweep is within 0.01 of it (mean L1 distance over the objects).
+  Otherwise **fluctuations remain**: the sweeps still move around it.
 - **Gibbs** sampling runs for the number of sweeps you choose.
 
-The Run page names the rule of a run that is selected. Only ACVB and ACVB0 are judged by the change that is drawn. In
-other runs, single objects may still change by more than the tolerance.
+The Run page names the rule of the selected run. Only ACVB and ACVB0 are judged by the change that is drawn.
 
-Convergence means that going on would change little. It does not mean that these clusters are the only ones, or the
-best: another seed may end elsewhere. *Run 3 more seeds* on the Blocks page shows how far the answers of seeds agree.
+Convergence means that more sweeps would change little. Another seed may find other clusters: *Run 3 more seeds* on the
+Blocks page shows how far the answers agree.
 
 The samples at the start of a run come from one Gibbs chain. *140 samples, 35 independent* means that they say as much
 as 35 independent ones. If the chain **has not mixed**, intervals may be too narrow: look at more seeds.
 """
 
 _BURN_IN = """
-- The first sweeps depend on where the run started. Averaged methods leave them out; this is called burn-in.
-- By default, burn-in ends when the cluster probabilities change by less than 0.001 in a sweep, and after 100 sweeps at
-  the latest.
-- If a cluster dies out later, averaging starts again. Averages over different numbers of clusters mean nothing.
+The first sweeps depend on where the run started, so averaged methods leave them out (*burn-in*). By default, burn-in
+ends when the cluster probabilities change by less than 0.001 in a sweep, and after 100 sweeps at the latest. If a
+cluster dies out later, averaging starts again: averages over different numbers of clusters mean nothing.
 """
 
 _MOVES = f"""
@@ -202,12 +191,8 @@ Relational Model** (IRM) of such a **network** sorts the objects, its nodes, int
 - So there are clusters with many links inside, hubs that everyone points to, and groups that link to each other but
   hardly among themselves.
 
-*Infinite* means that you do not fix the number of clusters:
-
-- You choose only the starting number, **K**.
-- Clusters that are not needed die out or are merged. Splits may add more.
-
-What else to know:
+*Infinite* means that you choose only the starting number of clusters, **K**. Clusters that are not needed die out or
+are merged. Splits may add more.
 
 - Unknown pairs are left out. They do not count as missing links.
 - Every answer says how sure it is: each node has a probability for each cluster, each block an interval for its

@@ -88,11 +88,8 @@ Allocation** (LDA) explains the words by **topics**:
   *ship*.
 - A document is a mixture of topics. Each of its words comes from one of them.
 
-A run finds three things:
-
-- the words of each topic,
-- the share of each topic in each document,
-- how likely each word of a document comes from which topic.
+A run finds the words of each topic, the share of each topic in each document, and the probability of each topic for
+each word of a document.
 
 You choose the number of topics, **K**. Two more numbers, the *concentrations*, are learned:
 
@@ -101,25 +98,20 @@ You choose the number of topics, **K**. Two more numbers, the *concentrations*, 
 - **beta** says how many words a topic uses: the smaller, the fewer.
 
 No formula gives the exact answer. The methods approximate it in different ways, so compare their results. Another seed
-may give somewhat different topics. Rely on those that come back with several seeds. *How sure?* on the Topics page
-counts the runs that find a topic, and shows the range of its share and of its words.
+may give somewhat different topics. *How sure?* on the Topics page shows which come back with several seeds.
 """
 
 _HELDOUT = """
 - Before a run, a share of each document's words is hidden from it: 10 % by default.
 - They are drawn at random, with a seed of its own. So all runs are judged on the same words.
-- Held-out perplexity says how well they were predicted: 1,000 means as uncertain as a fair choice among 1,000 words.
 - You can hide whole documents instead. Four fifths of each one's words are then shown when it is scored, and the rest
   is predicted. Documents kept on disk can only be hidden whole.
 - Set the share and the seed on the Data page.
 """
 
 _LOO = """
-Leave-one-out perplexity needs nothing held out, so it is tempting to judge everything by it. It misleads:
-
-- Do not choose **alpha** by it. It keeps falling as alpha gets smaller, long after held-out perplexity has begun to
-  rise.
-- Do not choose the **number of topics** by it. It keeps falling beyond the number that predicts held-out words best.
+Do not choose **alpha** or the **number of topics** by leave-one-out perplexity. It keeps falling as alpha gets smaller,
+and with more topics than predict held-out words best.
 
 The reason: the topic of each word was chosen with that word in view. Removing the word from the counts afterwards does
 not undo that.
@@ -151,8 +143,8 @@ more memory than there is. **SDM**, **SCVB0** and **SVB** *stream* instead:
 What a run has learned can be downloaded as a model. Another run can **start from** it: with new documents, whose new
 words are added, or with another method.
 
-A stream never stands still, because each window pulls the topics its way. **Averaged** streams answer with the average
-of the topics after burn-in (the first windows). It changes less and less, so the run stops by itself.
+Each window changes the topics of a stream. **Averaged** streams answer with the average of the topics after burn-in
+(the first windows). It changes less and less, so the run stops by itself.
 """
 
 _METHODS = {
@@ -169,7 +161,7 @@ _METHODS = {
     "acvb0": "Averaged CVB0. Runs CVB0 and averages its topic probabilities once the first sweeps (*burn-in*) are "
     "over. Fast, accurate and certain to converge: start with this one.",
     "gibbs": "Gibbs sampling. Draws the topic of every single word at random by its probability, and averages over the "
-    "sweeps that are kept. Exact in the long run, but slow, and nobody can tell for certain when it is done. Use it as "
+    "sweeps that are kept. Exact in the long run, but slow, and nobody knows for certain when it is done. Use it as "
     "a yardstick.",
     "sdm": "Stochastic divergence minimisation: the stream to start with. Inside a document it works like CVB0; then "
     "each word moves its own topics a step. The steps shrink the more often a word is met. From the second epoch on, "
@@ -190,22 +182,20 @@ _CONVERGENCE = """
 - **ACVB** and **ACVB0** have converged when the averaged topic probabilities change by less than the tolerance. This
   always happens: an average over *s* sweeps changes by at most 2/*s* in a sweep, so 2 / tolerance averaged sweeps are
   enough. If the sweep limit ends a run before that, the run says so.
-- An average may stand still while the sweeps move around it. So a converged averaged run also tells you which it is.
-  **Settled**: the last sweep is within 0.01 of the average (mean L1 distance over the words). **Fluctuations
-  remain**: it is farther away.
+- A converged average is **settled** if the last sweep is within 0.01 of it (mean L1 distance over the words).
+  Otherwise **fluctuations remain**: the sweeps still move around it.
 - **Gibbs** sampling runs for the number of sweeps you choose; **SDM**, **SCVB0** and **SVB** for the number of epochs.
 - **Averaged streams** have converged when the average of their topics changes by less than the tolerance in a window.
   After *s* windows it changes by at most 2/*s*, so this always happens, too.
 
-Convergence means that going on would change little. It does not mean that these topics are the only ones, or the best:
-another seed may end elsewhere. *Run 3 more seeds* on the Topics page shows which topics come back.
+Convergence means that more sweeps would change little. Another seed may find other topics: *Run 3 more seeds* on the
+Topics page shows which come back.
 """
 
 _BURN_IN = """
-- The first sweeps depend on where the run started. Averaged methods leave them out; this is called burn-in.
-- By default, burn-in ends when the topic probabilities change by less than 0.001 in a sweep, and after 100 sweeps at
-  the latest. It continues while alpha and beta still change.
-- If a topic is dropped later, averaging starts again.
+The first sweeps depend on where the run started, so averaged methods leave them out (*burn-in*). By default, burn-in
+ends when the topic probabilities change by less than 0.001 in a sweep, and after 100 sweeps at the latest. It continues
+while alpha and beta still change. If a topic is dropped later, averaging starts again.
 """
 
 _LEARNING = """
@@ -217,7 +207,7 @@ _LEARNING = """
 
 _MEMORY = """
 - CVB0 and CVB keep a probability for every topic and every pair of document and word. Averaged methods keep it twice.
-- The form shows how much memory that takes.
+  The form shows how much memory that takes.
 - Switch off *Average the topics of every word* to save about half. The topics are still averaged, and the change shown
   is then that of the averaged counts.
 - Streams keep only the topics' words.

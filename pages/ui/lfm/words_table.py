@@ -23,7 +23,7 @@ _CURVES = (
         "How much the probability that an object has a feature (written *E[z]*) changed in a sweep, averaged over all "
         "objects and features.",
         "Thin line: the sweeps themselves; it falls as a run comes to rest. Thick line: the average of a sampler after "
-        "its first sweeps (burn-in). Samples never come to rest, because every sweep draws anew.",
+        "its first sweeps (burn-in). Samples never come to rest, because every sweep draws again.",
         "It jumps when features die, merge or flip (absence shown as presence).",
     ),
     Curve(
@@ -55,7 +55,7 @@ _CURVES = (
         "Features that at least one object has. FAB drops features that do not pay for themselves.",
         "For FAB it falls quickly at first, then one by one; at the end pairs may be merged. For a sampler it goes up "
         "and down; for MEIBP it rises from few.",
-        "EM keeps all the features it is given, so its number tells nothing.",
+        "EM keeps all the features it is given, so its number says nothing.",
     ),
     Curve(
         "Noise",
@@ -83,8 +83,8 @@ value = baseline + weights of all features that the object has + noise
 A run finds the weights, the probability of each feature for each object, the baseline and the noise. With most methods
 it also finds **how many features there are**.
 
-A feature can be told from either side: *present in 80 %, adds 1* means the same as *absent in 20 %, takes 1 away*. FAB
-ends with the rarer side. If both are about as good, it takes the one whose weights sum to something positive. With
+A feature can be described from either side: *present in 80 %, adds 1* means the same as *absent in 20 %, takes 1
+away*. FAB ends with the rarer side. If both are about as good, it takes the one whose weights have a positive sum. With
 other methods it depends on the start.
 """
 
@@ -94,7 +94,7 @@ it: it raises the factorised information criterion (FIC), which approximates the
 
 - A run starts with the independent components of the columns, as many as stand out of the noise. Or it starts with
   random features, as many as the table has columns (or objects).
-- In each step, a feature that few objects have is made rarer still. When it holds less than one object, it is dropped.
+- In each step, a feature that few objects have is made rarer still. When less than one object has it, it is dropped.
 - The features that pay for themselves remain. You choose nothing.
 
 In more detail:
@@ -107,11 +107,9 @@ In more detail:
 """
 
 _MODES = """
-The **criterion** comes in two forms:
-
-- *paper*: the paper's form leaves the noise precision out of the curvature of the likelihood.
-- *dof*: the other form charges each column's noise one degree of freedom for every feature. It predicted better on most
-  tables tried and is the default.
+- *paper*: leaves the noise precision out of the curvature of the likelihood, as in the paper.
+- *dof*: charges each column's noise one degree of freedom for every feature. It predicted better on most tables tried
+  and is the default.
 
 The two bounds cannot be compared. Use held-out cells to choose.
 """
@@ -132,8 +130,8 @@ _HELDOUT = """
 - Cells that are missing in the data are left out of every sum. They are not filled in.
 - Scores are on the standardised scale, so columns in grams and in metres count alike.
 - There are three scores: the log likelihood of a cell in nats (natural logarithms), the typical error (RMSE, root mean
-  squared error) in standard deviations, and the share of the variance that was predicted.
-- **Column means** is the log likelihood of the same cells if the mean and variance of its column predict each of them.
+  squared error) in standard deviations, and the share of the variance that was predicted. **Column means** is the log
+  likelihood if the mean and variance of its column predict each cell.
 """
 
 _STANDARDISE = """
@@ -148,18 +146,14 @@ _AVERAGING = """
 ACVB and the other averaged methods are not offered for tables:
 
 - FAB, EM, VB and MEIBP raise a bound and come to an end by themselves. They need no average.
-- Averaging over sweeps makes no sense while features die, merge and change places: averaging two different features is
-  meaningless.
+- Averaging over sweeps is meaningless while features die, merge and change places.
 - Only the sampler averages. It predicts with the average of all samples that are kept. It shows the features that most
   samples have, matched by the objects that have them.
 """
 
 _DYING = """
-- A feature that holds less than one object is dropped.
-- One that nearly all objects have joins the baseline.
-- Two that occur together are merged.
-
-A run cannot undo this. If all features go, the table holds nothing that such features could explain: the baseline and
+A feature that less than one object has is dropped. One that nearly all objects have joins the baseline. Two that occur
+together are merged. A run cannot undo this. If no feature is left, features cannot explain this table: the baseline and
 the noise are the whole answer.
 """
 
@@ -191,7 +185,7 @@ Log likelihood of a held-out cell in nats, 30 % held out, means over five splits
 | Column means | -1.442 | -1.436 | -1.430 | -1.404 |
 
 Command: `python -m benchmarks.feature_heldout`. Factor analysis is scikit-learn's, its number of factors chosen by a
-part of the training cells. Column means: the mean and variance of its column predict each cell.
+part of the training cells.
 """
 
 _METHODS = {
@@ -203,7 +197,7 @@ _METHODS = {
     "independent. Every sweep raises the lower bound of the evidence. Features may empty out; those are dropped.",
     "ibp": "Indian buffet process, sampled. It sets no limit to the number of features. Gibbs sampling draws the "
     "features of one object after another; new ones are born and others die. Predictions are averaged over the sweeps "
-    "that are kept, so it predicts cells best of these methods. Exact in the long run, but nobody can tell "
+    "that are kept, so it predicts cells best of these methods. Exact in the long run, but nobody knows "
     "when it is done.",
     "meibp": "Maximisation-expectation Indian buffet process. Its weights cannot be negative, so features only add. It "
     "picks the features of an object greedily, as a set, to raise the lower bound of the evidence most.",
@@ -217,8 +211,8 @@ _CONVERGENCE = """
 
 The change is measured per object, not relative to the bound, because the log density of a table can pass through zero.
 
-Convergence means that going on would change little. It does not mean that these features are the only ones, or the
-best: another seed may end elsewhere. *Run 3 more seeds* on the Features page shows which features come back.
+Convergence means that more sweeps would change little. Another seed may find other features: *Run 3 more seeds* on the
+Features page shows which come back.
 """
 
 TABLES = ModelWords(
