@@ -104,10 +104,7 @@ def _auth() -> Mapping[str, Any] | None:
 
 
 def announce_sign_in() -> None:
-    """Print whether visitors have to sign in.
-
-    Raises SystemExit: the secrets seem to ask for a sign-in, but not in a way that works.
-    """
+    """Print whether visitors have to sign in; SystemExit if the secrets ask for it in a way that fails."""
     if fault := _find_fault():
         sys.exit(f"{fault} Then start the app again.")
     print_to_cli(

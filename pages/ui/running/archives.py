@@ -119,10 +119,7 @@ def _write_file(jobs: Sequence[Job], plans: Sequence[Chosen] = (), owners: Seque
 
 
 class Import:
-    """An archive that is being imported, on a thread of its own; it continues without its page, until it is stopped.
-
-    `outcome`, once it is over: what became of it, or why nothing was imported.
-    """
+    """An archive that is imported on a thread; it continues without its page. `outcome` says how it ended."""
 
     def __init__(self, workspace: Workspace, given: UploadedFile) -> None:
         self._workspace, self._given = workspace, given

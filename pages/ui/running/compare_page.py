@@ -202,11 +202,7 @@ def show_moves(runs: ComparedRuns, model: str) -> None:
 
 
 def find_model(workspace: Workspace) -> str:
-    """Return the model whose page shows the runs that may be compared.
-
-    It is that of the data in use, unless the newest run on them is shown on another page; without data, that of the
-    newest run.
-    """
+    """Return the model whose page shows the runs to compare: of the data in use, else of the newest run."""
     model = model_in_use(workspace)
     jobs = select_jobs(workspace, False)
     newest = pages_of_run(jobs[-1]).model if jobs else None

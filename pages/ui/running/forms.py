@@ -37,11 +37,7 @@ class Field:
 
 
 def build_fields(chosen: Sequence[MethodSpec], mark: str = "") -> list[Field]:
-    """Return the fields for some methods, in the registry's order, to be filled in for the data with this mark.
-
-    Methods whose parameter is alike in type, range, default and help share a field; where they differ, each has its
-    own.
-    """
+    """Return the fields for some methods on these data; methods share a field if the parameter is the same."""
     groups: dict[Parameter, list[MethodSpec]] = {}
     for method in chosen:
         for parameter in method.parameters:

@@ -143,10 +143,7 @@ _FIRST = {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height"
 
 
 def live_plot(figure: Figure, *, key: str, lifted: Sequence[str] = ()) -> None:
-    """Show a figure, or bring the one of this key up to date; a constant `uirevision` keeps the zoom.
-
-    `lifted`: legend groups whose curves stand out.
-    """
+    """Show a figure, or bring the one of this key up to date; a constant `uirevision` keeps the zoom."""
     # Streamlit loads its Plotly when a chart of its own appears: one of ten pixels, which never changes.
     with st.container(height=1, border=False, key=f"{key}_loader"):
         st.plotly_chart(_FIRST, key=f"{key}_loader_chart", config={"staticPlot": True})

@@ -129,10 +129,7 @@ def select_runs(
     jobs: Sequence[Job], unsaved: Collection[str], key: str, *,
     mode: Literal["single-row", "multi-row"] = "multi-row", data: bool = True, title: str = "",
 ) -> list[Job]:  # fmt: skip
-    """Draw runs as a table and return those whose rows are selected.
-
-    A selection is of rows, so that it ends when other runs take their places.
-    """
+    """Draw runs as a table and return those whose rows are selected."""
     chosen = st.dataframe(
         tabulate_runs(jobs, unsaved, data=data), hide_index=True, key=f"{key}_{key_of_rows(jobs)}", on_select="rerun",
         selection_mode=mode, alt=f"Runs: {title}" if title else "Runs", height=38 + 35 * min(len(jobs), 12),

@@ -257,10 +257,7 @@ Item = TypeVar("Item")
 
 
 def choose_page(items: Sequence[Item], size: int, key: str, noun: str) -> Sequence[Item]:
-    """Draw the choice of a page of a list, and return the items on it; all of them, and no choice, if they are few.
-
-    `noun`: the items, for the text next to the choice.
-    """
+    """Draw the choice of a page of a list, and return the items on it; all of them, and no choice, if they are few."""
     if len(items) <= size:
         return items
     pages = -(-len(items) // size)

@@ -70,10 +70,7 @@ class Plan:
         return " or ".join(say.epochs(number) for number in sorted(epochs))
 
     def prepared_runs(self, dataset: Dataset, seeds: range | None = None) -> list[PreparedRun]:
-        """Return the runs (those of some seeds only, if asked), put together and not started.
-
-        They share one split of the data.
-        """
+        """Return the runs (or those of some seeds), ready to start; they share one split of the data."""
         prepared_runs = [
             prepare_run(
                 dataset.data,

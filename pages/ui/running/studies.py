@@ -61,10 +61,7 @@ def show_study_bar(
     workspace: Workspace, store: Store, job: StudyJob[Any], seen: StudyState[Any], *, prefix: str, text: str,
     nouns: tuple[str, str],
 ) -> None:  # fmt: skip
-    """Draw how far a study is, in a text, and its buttons.
-
-    `nouns`: the study and one of its parts: "search", "trial".
-    """
+    """Draw how far a study is, in a text, and its buttons."""
     over, (study, part) = seen.study.n_runs, nouns
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         share = seen.done if seen.status.active else min(over / seen.planned, 1.0)

@@ -16,10 +16,7 @@ _TROUBLE = "run_trouble"
 
 
 def try_action(action: Callable[..., object], *arguments: object) -> None:
-    """Do what a button says; why it could not be done is shown by `show_deleted_runs`.
-
-    A run that ended since its button was drawn refuses, and the table says why.
-    """
+    """Do what a button says; why it could not be done is shown by `show_deleted_runs`."""
     st.session_state.pop(_TROUBLE, None)
     try:
         action(*arguments)

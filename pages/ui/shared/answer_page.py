@@ -59,10 +59,7 @@ class ComparedRuns(NamedTuple):
 def show_conclusion(
     runs: ComparedRuns, key: str = "conclusion", reference: int | None = None, *, border: bool = True
 ) -> None:
-    """Draw the summary of runs that have ended, in plain sentences; nothing if no sentence is true of them all.
-
-    `reference`: as for `describe_runs`.
-    """
+    """Draw the summary of runs that have ended, in plain sentences; nothing if no sentence is true of them all."""
     text = conclude(runs.keys, tuple(runs.labels), reference, runs.results)
     if text:
         with st.container(border=border, key=key):
@@ -116,10 +113,7 @@ def list_seeds(workspace: Workspace, job: Job) -> list[Job]:
 
 
 def select_seeds(workspace: Workspace, job: Job, most: int) -> list[Job]:
-    """Return a run, then the newest that have ended from other seeds, each seed once and none diverged.
-
-    `most`: runs in all.
-    """
+    """Return a run, then the newest ended ones of other seeds: each seed once, none diverged, `most` in all."""
     runs = {job.outline.asked.seed: job}
     for other in reversed(list_seeds(workspace, job)):
         if len(runs) < most and other.outline.verdict not in (None, Verdict.DIVERGED):
@@ -128,11 +122,7 @@ def select_seeds(workspace: Workspace, job: Job, most: int) -> list[Job]:
 
 
 def show_more_seeds(workspace: Workspace, job: Job, key: str) -> None:
-    """Draw the button that starts a run again with the next seeds, and how many such runs are under way.
-
-    `key`: of the button. A viewer has no button, nor has a run that no other seed would change, or whose start an older
-      version did not save.
-    """
+    """Draw the button that starts a run again with the next seeds, and how many such runs are under way."""
     alike = list_seeds(workspace, job)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}_row"):
         settings, prepared = job.outline.spec, job.prepared
@@ -177,10 +167,7 @@ MOST_SEEDS = 8
 def open_answer(
     page: AnswerPage, style: str = "", first: Mapping[str, Any] | None = None
 ) -> tuple[Job, Result]:
-    """Draw the title and the choice of a run; return the run and its answer so far. Without runs, end the script.
-
-    `style`: rules of style. `first`: widgets and what they show first of another run.
-    """
+    """Draw the title and the choice of a run; return the run and its answer so far. Without runs, end the script."""
     workspace = current_workspace()
     if style:
         st.html(style)

@@ -41,10 +41,7 @@ def show_figure(
 
 
 def show_figures_in_tabs(figures: Mapping[str, tuple[str, Callable[[], Figure]]], key: str) -> None:
-    """Draw the figure of the tab that is open; the others are drawn when they are opened.
-
-    `figures`: key and function of the figure by the name of its tab. `key`: of the tabs.
-    """
+    """Draw the figure of the tab that is open; the others are drawn when they are opened."""
     for tab, (name, draw) in zip(
         st.tabs(list(figures), key=key, on_change="rerun"), figures.values(), strict=True
     ):
@@ -138,6 +135,6 @@ class PartChoice(NamedTuple):
         """Return the heading of a part: its number on its colour, and its name, which is escaped already."""
         colour = cluster_colour(number)
         return (
-            f"<div class='{self.part}-head'><span style='background:{colour};color:{ink_on(colour)}'>{number}</span>"
+            f"<div class='part-head {self.part}-head'><span style='background:{colour};color:{ink_on(colour)}'>{number}</span>"
             f"<strong>{name}</strong></div>"
         )

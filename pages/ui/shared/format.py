@@ -117,10 +117,7 @@ def label_runs(jobs: Sequence[Job]) -> dict[str, str]:
 
 
 def shorten_names(jobs: Sequence[Job]) -> tuple[str, dict[str, str]]:
-    """Return what the usual names of runs that are shown together share, and what is left of each by id.
-
-    A name that the user gave stays whole.
-    """
+    """Return what the usual names of runs that are shown together share, and what is left of each by id."""
     names, parts = label_runs(jobs), {job.id: job.outline.usual_name.split(_PART) for job in jobs}
     if len(jobs) < 2:
         return "", names

@@ -35,10 +35,7 @@ class DatasetSummary(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A result in two figures, for Home: the data as they were read, and what a run made of them.
-
-    `caption` says whose data they are; it may quote their name.
-    """
+    """A result in two figures, for Home: the data as they were read, and what a run made of them."""
 
     before: Figure
     after: Figure

@@ -84,10 +84,7 @@ def home() -> Path:
 
 
 def workspace_limit() -> int:
-    """Return the bytes of files that a workspace may keep: as many MB as ACVB_WORKSPACE_MB says, else 5,000.
-
-    Raises StoreError: it is not a number.
-    """
+    """Return the bytes of files that a workspace may keep: as many MB as ACVB_WORKSPACE_MB says, else 5,000."""
     named = os.environ.get("ACVB_WORKSPACE_MB") or "5000"
     if not re.fullmatch("[0-9]{1,9}", named):
         raise StoreError(
@@ -98,10 +95,7 @@ def workspace_limit() -> int:
 
 @once_per_process
 def places() -> Places:
-    """Return where runs compute: on ACVB_RUNS threads of this process, or on the cluster of ACVB_SCHEDULER.
-
-    Raises ParameterError: ACVB_RUNS is not a whole number of at least 1.
-    """
+    """Return where runs compute: on ACVB_RUNS threads of this process, or on the cluster of ACVB_SCHEDULER."""
     named = os.environ.get("ACVB_RUNS", "").strip()
     if named and not re.fullmatch("0*[1-9][0-9]{0,3}", named):
         raise ParameterError(
@@ -117,10 +111,7 @@ def places() -> Places:
 
 @once_per_process
 def store() -> RunStore:
-    """Return the store of this process.
-
-    Raises StoreError: its folder cannot be used, or another server uses it.
-    """
+    """Return the store of this process."""
     hide_folder(home(), "the folder of the runs")
     close_to_others(home())
     _lock_store(home())
@@ -157,10 +148,7 @@ def searches() -> StudyStore[Search, Tuning]:
 
 
 def used_bytes(workspace: str) -> int:
-    """Return the bytes of the files that a workspace keeps: data, runs, experiments and searches.
-
-    Raises StoreError: the list of runs cannot be read.
-    """
+    """Return the bytes of the files that a workspace keeps: data, runs, experiments and searches."""
     plans = (experiments(), searches())
     owners = [owner for book in plans for owner in book.owners(workspace)]
     owners += store().find_settings(f"{workspace} ")  # data put aside

@@ -43,6 +43,18 @@ class ModelWords(NamedTuple):
     advice: tuple[tuple[str, str], ...] = ()  #: which method to take: heading and text
 
 
+#: When to use the methods that relations and texts share, and what their names mean.
+CVB_USES = {
+    "acvb0": "Fast, accurate, and certain to converge.",
+    "acvb": "A more exact update than ACVB0's, and slower. Use it to check ACVB0.",
+    "cvb0": "A quick look, without the average of ACVB0. It may circle and never converge.",
+    "cvb": "A more exact update than CVB0's. Use it to compare with published results.",
+}
+CVB_ACRONYMS = (
+    "VB: variational Bayes. CVB: collapsed variational Bayes. Suffix 0: uses mean counts only, which is faster. "
+    "Prefix A: averaged, which always converges."
+)
+
 KEEPING_TEXT = """
 - Runs continue when you close the tab, and finished runs are stored on this machine. Nothing leaves it.
 - Your browser finds its workspace again. Another browser has its own.

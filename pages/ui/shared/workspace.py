@@ -138,10 +138,7 @@ class Workspace:
             raise ViewOnlyError
 
     def set_dataset(self, dataset: Dataset) -> None:
-        """Use a data set in the tab from now on, and in new tabs; other tabs and runs keep theirs.
-
-        `data_problem` says why it could not be kept for the next start.
-        """
+        """Use a data set in the tab from now on, and in new tabs; other tabs and runs keep theirs."""
         self.check_owner()
         shelf_of(self.key).use(dataset)
         if self.tab is not None:
@@ -163,10 +160,7 @@ class Workspace:
         return {key: name for key, name in self.data_names.items() if key not in of_runs}
 
     def remove_data(self, fingerprint: str) -> None:
-        """Remove a data set of `removable_data`, from the disk too.
-
-        Raises StoreError: its file cannot be removed.
-        """
+        """Remove a data set of `removable_data`, from the disk too."""
         self.check_owner()
         if fingerprint in self.removable_data:
             shelf_of(self.key).remove(fingerprint)
@@ -260,10 +254,7 @@ class Workspace:
         )
 
     def add(self, prepared: PreparedRun) -> Job:
-        """Start a run.
-
-        Raises StoreError: the workspace keeps as much as it may.
-        """
+        """Start a run; StoreError if the workspace is full."""
         self.check_owner()
         self.require_room()
         return self.runs.add(self.key, prepared)

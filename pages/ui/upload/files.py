@@ -152,10 +152,7 @@ def _label(path: Path | None) -> str:
 
 
 def rewind(file: DataFile) -> DataFile:
-    """Return the file, ready to be read from its start.
-
-    Raises DataError: a file of the server has become a link, or lies in no folder that the server offers.
-    """
+    """Return the file, ready to be read from its start; DataError if it has left the folder that is offered."""
     if not isinstance(file, Path):
         file.seek(0)
     elif file.parent != _server_folder() or file.resolve() != file:

@@ -200,10 +200,7 @@ def _prepare_load(opened: OpenFile, draft: Draft, name: str, more: dict[str, Any
 def _show_problem(
     error: AcvbError, prefix: str = "", kind: KindChoice | None = None, *, loads: bool = False, patient: bool = False
 ) -> None:  # fmt: skip
-    """Draw why a file cannot be read, and a button for each choice that the remedy names.
-
-    With `loads`, the buttons load the file again; with `patient`, its broken lines can be left out.
-    """
+    """Draw why a file cannot be read, and a button for each choice that the remedy names."""
     show_error(error, readers={f"load_{one.kind}": next(iter(one.kinds.values())) for one in all_readers()})
     remedy = getattr(error, "remedy", "")
     if "encoding" in remedy:
@@ -288,10 +285,7 @@ _ARGUMENT = r" \((?:\w+=[^()]*|\w+_\w+)\)"
 
 
 def show_error(error: AcvbError, key: str = "problem", readers: Mapping[str, str] | None = None) -> None:
-    """Draw an error, its place, the value found there and the remedy. Nothing of it is Markdown.
-
-    `readers`: names of the kinds of data on the page, by the functions that load them.
-    """
+    """Draw an error, its place, the value found there and the remedy. Nothing of it is Markdown."""
     with st.container(border=True, gap="xsmall", key=key):
         st.badge("We couldn't read this file with these settings", icon=":material/error:", color="red")
         if not isinstance(error, DataError):

@@ -87,10 +87,7 @@ class Reader(ABC):
 
     @abstractmethod
     def prepare(self, opened: OpenFile) -> Draft:
-        """Draw further settings, and their effect, and return how the file would be loaded.
-
-        Raises AcvbError: the file cannot be read with these options.
-        """
+        """Draw further settings, and their effect, and return how the file would be loaded."""
 
     def carry_over(self, before: Any, data: Any) -> Any:
         """Return data that were read again, with what the user added to the ones before; by default as they are."""
@@ -98,10 +95,7 @@ class Reader(ABC):
 
 
 def keep_last(slot: str, key: Any, make: Callable[[], _T], spinner: str = "") -> _T:
-    """Return what `make` gives, which the session keeps in a slot until the key is another one.
-
-    While it is made, a spinner is drawn with a text.
-    """
+    """Return what `make` gives, which the session keeps in a slot until the key is another one."""
     known = st.session_state.get(slot)
     if known is None or known[0] != key:
         st.session_state.pop(slot, None)  # two large ones need not be held at once
@@ -115,11 +109,7 @@ def ask_options(
     opened: OpenFile, *, advanced: bool = False, skip: Collection[str] = (), defaults: Mapping[str, Any] | None = None,
     notes: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Draw the options of loading that a file has and return those that were chosen.
-
-    `skip` names options that are not asked; `defaults` are columns that the schema does not know; `notes` are sentences
-    below the widgets, without text of the file.
-    """
+    """Draw the options of loading that a file has and return those that were chosen."""
     rows = [
         row
         for row in OPTIONS
@@ -186,10 +176,7 @@ def ask_value(
 
 
 def take_value(row: Option, chosen: Any) -> Any:
-    """Return the value that a widget stands for; None: the reader decides.
-
-    Raises ParameterError: what was typed is no value of it.
-    """
+    """Return the value that a widget stands for; None: the reader decides."""
     if isinstance(chosen, str):
         chosen = chosen.strip()
     if chosen in (None, "", _AUTO):

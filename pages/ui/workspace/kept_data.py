@@ -38,10 +38,7 @@ class DataShelf:
             return self._last
 
     def use(self, dataset: Dataset) -> None:
-        """Use a data set from now on, keep it for the next start, and put the one before aside.
-
-        `problems` says which of them could not be kept, and why.
-        """
+        """Use a data set from now on, keep it for the next start, and put the one before aside."""
         with self._lock:
             before, self._last = self.last, dataset
             self._remember(dataset)
@@ -52,10 +49,7 @@ class DataShelf:
             self.problems.pop("", None)  # choosing data replaces a damaged copy
 
     def put_aside(self, dataset: Dataset) -> None:
-        """Keep a data set that is not in use.
-
-        Raises StoreError: it cannot be kept.
-        """
+        """Keep a data set that is not in use."""
         _keep(self._name(dataset.data.fingerprint), dataset)
 
     def find(self, fingerprint: str) -> Dataset | None:
@@ -69,10 +63,7 @@ class DataShelf:
         return {owner.removeprefix(beginning): str(how.get("name", "data")) for owner, how in kept.items()}
 
     def remove(self, fingerprint: str) -> None:
-        """Remove a data set, used last or put aside, from memory and disk; its file stays with the runs that have it.
-
-        Raises StoreError: its file cannot be removed.
-        """
+        """Remove a data set from memory and disk; its file stays with the runs that have it."""
         services.store().forget_dataset(self._name(fingerprint))
         self.problems.pop(fingerprint, None)
         with self._lock:
@@ -141,10 +132,7 @@ def _keep(owner: str, dataset: Dataset) -> None:
 
 
 def build_dataset(data: Any, lines: Sequence[str], settings: Mapping[str, Any]) -> Dataset:
-    """Return a data set out of what the store, or an archive, has of it.
-
-    Raises StoreError: a setting is out of its range.
-    """
+    """Return a data set out of what the store, or an archive, has of it."""
     name = str(settings.get("name", data.name))
     facts = tuple(Fact("stored", 0, line) for line in lines)
     share, seed = float(settings.get("heldout", usual_share(data))), int(settings.get("heldout_seed", 0))
