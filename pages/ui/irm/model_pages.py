@@ -8,6 +8,7 @@ from pages.ui.irm.overview_relation import summarise_network, summarise_relation
 from pages.ui.irm.upload_relation import RelationReader
 from pages.ui.irm.words_relation import NETWORK, RELATION
 from pages.ui.shared.model_pages import AnswerPage, Demonstration, HeldOut, ModelPages
+from pages.ui.shared.words import CVB_ACRONYMS, CVB_USES
 
 BLOCKS = AnswerPage(
     path="pages/blocks.py",
@@ -20,19 +21,11 @@ BLOCKS = AnswerPage(
 )
 METHODS = ("acvb0", "cvb0", "vb")
 USES = {
-    "acvb0": "Fast, accurate, and certain to converge.",
-    "acvb": "A more exact update than ACVB0's, and slower. Use it to check ACVB0.",
-    "cvb0": "A quick look, without the average of ACVB0. It may circle and never converge.",
-    "cvb": "A more exact update than CVB0's. Use it to compare with published results.",
-    "vb": "The classic method. Use it where you need a bound that rises in every sweep; often too sure of itself.",
+    **CVB_USES,
+    "vb": "The classic method. Use it if you need a bound that rises in every sweep; often too sure of itself.",
     "gibbs": "Sampling. The mean of its samples predicts well, but its clusters are harder to read, and it never says "
     "when it is done.",
 }
-
-ACRONYMS = (
-    "VB: variational Bayes. CVB: collapsed variational Bayes. Suffix 0: uses mean counts only, which is faster. "
-    "Prefix A: averaged, which always converges."
-)
 
 MODEL_PAGES: dict[str, ModelPages] = {
     "irm": ModelPages(
@@ -60,7 +53,7 @@ MODEL_PAGES: dict[str, ModelPages] = {
         reader=RelationReader(),
         compare=compare_blocks,
         uses=USES,
-        acronyms=ACRONYMS,
+        acronyms=CVB_ACRONYMS,
         picture=draw_picture,
         way="Two clusterings, rows and columns apart",
         short_way="two clusterings",
@@ -89,7 +82,7 @@ MODEL_PAGES: dict[str, ModelPages] = {
         summary=summarise_network,
         compare=compare_blocks,
         uses=USES,
-        acronyms=ACRONYMS,
+        acronyms=CVB_ACRONYMS,
         picture=draw_picture,
         way="One clustering of the nodes",
         short_way="one clustering",

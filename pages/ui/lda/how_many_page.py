@@ -42,10 +42,7 @@ def find_jobs(workspace: Workspace, dataset: Dataset) -> list[Job]:
 
 
 def group_grids(jobs: Sequence[Job]) -> list[list[Job]]:
-    """Return runs that differ in the number of topics and the seed alone, the newest grid first.
-
-    One number of topics is no grid; a run that failed is in none.
-    """
+    """Return runs that differ in the number of topics and the seed alone, the newest grid first."""
     grids: dict[Any, list[Job]] = {}
     for job in jobs:
         if job.outline.error is None:
@@ -92,11 +89,6 @@ def collect_finished(group: Iterable[Job]) -> list[tuple[Job, Result]]:
 def collect_rows(group: Iterable[Job]) -> dict[str, dict[str, Any]]:
     """Return the measures of each run that has ended, a row of `Grid.table` by the id of the run."""
     return {job.id: _build_row(answer_key(job, result), result) for job, result in collect_finished(group)}
-
-
-def build_table(group: Iterable[Job]) -> pd.DataFrame:
-    """Return the measures of the runs that have ended, as `Grid.table` does."""
-    return grid_table(collect_rows(group).values())
 
 
 @st.cache_resource(show_spinner=False, max_entries=400)
@@ -323,7 +315,7 @@ def show_measures(group: list[Job]) -> None:
             st.rerun()
         if active:
             show_progress(group, active)
-        table = build_table(group)
+        table = grid_table(collect_rows(group).values())
         if len(table):
             with contain_failure():
                 figure = choose_k_figure(table, height=330)
@@ -417,7 +409,7 @@ def choose_topics(group: list[Job]) -> None:
     numbers = sorted({topic_number(job) for job, _ in collect_finished(group)})
     if not numbers or any(job.inspect().status.active for job in group):
         return
-    table = build_table(group)
+    table = grid_table(collect_rows(group).values())
     best = {name: best_k(table, name) for name in MEASURES if table[name].notna().any()}
     first = best.get("heldout_perplexity") or best.get("loo_perplexity") or numbers[0]
 

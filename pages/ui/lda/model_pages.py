@@ -18,15 +18,13 @@ from pages.ui.shared.model_pages import (
     ModelPages,
     WholeObjects,
 )
+from pages.ui.shared.words import CVB_ACRONYMS, CVB_USES
 
 USES = {
-    "acvb0": "Fast, accurate, and certain to converge.",
-    "acvb": "A more exact update than ACVB0's, and slower. Use it to check ACVB0.",
-    "cvb0": "A quick look, without the average of ACVB0. It may circle and never converge.",
-    "cvb": "A more exact update than CVB0's. Use it to compare with published results.",
+    **CVB_USES,
     "cvb_exact": "The update that CVB and CVB0 approximate, a thousand times slower. Use it on a small corpus to see "
     "how close they come.",
-    "vb": "The classic method. Use it where you need a bound that rises in every sweep.",
+    "vb": "The classic method. Use it if you need a bound that rises in every sweep.",
     "gibbs": "Sampling. A yardstick for small data, where time does not matter.",
     "sdm": "For more texts than fit into memory: good topics after one pass, with hardly anything to set.",
     "scvb0": "A stream whose learning rates you tune.",
@@ -36,11 +34,7 @@ USES = {
     "asvb": "SVB with an average: it stops by itself.",
 }
 
-ACRONYMS = (
-    "VB: variational Bayes. CVB: collapsed variational Bayes. Suffix 0: uses mean counts only, which is faster. "
-    "Prefix A: averaged, which always converges. Prefix S: stochastic, for streams. SDM: stochastic divergence "
-    "minimisation."
-)
+ACRONYMS = f"{CVB_ACRONYMS} Prefix S: stochastic, for streams. SDM: stochastic divergence minimisation."
 
 MODEL_PAGES: dict[str, ModelPages] = {
     "lda": ModelPages(

@@ -28,11 +28,7 @@ _USUAL = {"stop_words": list(Tokeniser.stop_words), "token_pattern": TOKEN_PATTE
 
 
 def edit_tokeniser(prefix: str, texts: Texts | None, *, first: bool) -> Tokeniser:
-    """Draw the settings and the words that they keep, and return the tokeniser they make.
-
-    The keys of widgets begin with `prefix`. Without `texts` there is no preview; `first` of them are only some of all,
-    which are cut while they are written to disk. A ParameterError refuses a pattern that is wrong or takes too long.
-    """
+    """Draw the settings and the words that they keep, and return the tokeniser; `first`: only some texts are given."""
     st.markdown("**Which words are kept**")
     figures = st.container()
     with st.expander("Change which words are kept", icon=":material/tune:", key="tokeniser"):

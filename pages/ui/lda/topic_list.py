@@ -115,10 +115,7 @@ def show_topic_cards(
     key: str,
     marked: str | None = None,
 ) -> None:
-    """Draw cards, as many side by side as there is room for; names and words are shown as they are.
-
-    The topic `selected` (from 1) and the word `marked` stand out. `choose` is called with the topic that is clicked.
-    """
+    """Draw cards; `selected` (from 1) and `marked` are highlighted, `choose` is called with the clicked topic."""
     colours = [cluster_colour(card.topic) for card in cards]
     looks = zip(cards, colours, strict=True)
     shown = [{**card._asdict(), "colour": colour, "ink": ink_on(colour)} for card, colour in looks]

@@ -175,11 +175,7 @@ def show_topic_files(job: Job, view: TopicView) -> None:
 
 
 def list_words(workspace: Workspace, job: Job, view: TopicView) -> pd.DataFrame:
-    """Return the words of the topics, with the topics' names if they have some, and how far both spread over seeds.
-
-    topic, rank, word, probability, low, high, in_top_ten; name; share, share_low, share_high, found, runs (see
-    `measure_spread`). What was not measured is NaN.
-    """
+    """Return the words of the topics, the topics' names, and their ranges over seeds; NaN if not measured."""
     spread, names = measure_seeds(workspace, job, view.result), read_names(view)
     topics = spread["topics"].rename(columns={"low": "share_low", "high": "share_high"})
     words = spread["words"].drop(columns=["rank", "probability"])
@@ -239,10 +235,6 @@ STYLE = """
   grid-template-columns: repeat(auto-fit, minmax(min(27rem, 100%), 1fr)); }
 .st-key-topic_panels > div, .st-key-document_panels > div, .st-key-quality_charts > div, .st-key-try_panels > div {
   width: 100% !important; min-width: 0; }
-.topic-head { display: flex; align-items: center; gap: 0.6rem; font-size: 1.35rem; line-height: 1.7rem; }
-.topic-head span { min-width: 2rem; padding: 0 0.4rem; border-radius: 1rem; text-align: center; font-weight: 600;
-  font-size: 1.05rem; box-sizing: border-box; }
-.topic-head strong { font-weight: 600; overflow-wrap: anywhere; }
 .document-name { font-size: 1.1rem; font-weight: 600; overflow-wrap: anywhere; }
 </style>
 """

@@ -176,21 +176,18 @@ def show_carriers(view: FeatureView, feature: int) -> None:
     with st.container(key="carrier_panels"):
         with st.container(gap="xsmall"):
             listed = list_carriers(view, feature)
-            strength = (
-                "How strongly the object's known cells show it: 1 as much as the weights say, 0 not at all."
-            )
+            config = st.column_config
+            strength = "How strongly its known cells show it: 1 as much as the weights say, 0 not at all."
             st.dataframe(
                 listed,
                 hide_index=True,
                 key="feature_carriers",
                 height=min(320, 38 + 35 * len(listed)),
                 column_config={
-                    "object": st.column_config.TextColumn("Object", width=name_width()),
+                    "object": config.TextColumn("Object", width=name_width()),
                     "probability": _progress("Probability", "%.2f", "small"),
-                    "strength": st.column_config.NumberColumn(
-                        "Strength", format="%.2f", width="small", help=strength
-                    ),
-                    "group": st.column_config.TextColumn("Known group", width="small"),
+                    "strength": config.NumberColumn("Strength", format="%.2f", width="small", help=strength),
+                    "group": config.TextColumn("Known group", width="small"),
                 },
             )
             st.caption(f"Up to {MOST_LISTED} objects, those most likely to have feature {feature} first.")

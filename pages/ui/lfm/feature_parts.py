@@ -166,11 +166,7 @@ def _choose_row(view: FeatureView) -> int | None:
 
 @contain_failure("part of the page")
 def show_spread(job: Job, view: FeatureView, feature: int, units: Units) -> None:
-    """Draw in how many runs from other seeds the features come back, and the range of their shares and weights.
-
-    Of a sampler it also says how many of its samples have each feature, and of methods that know it, how sure weights
-    are.
-    """
+    """Draw in how many runs from other seeds the features come back, and the range of their shares and weights."""
     spread = measure_seeds(current_workspace(), job, view.result)
     features, weights = spread["features"], spread["weights"]
     runs = int(features["runs"].iloc[0])

@@ -50,10 +50,6 @@ STYLE = """
 .st-key-feature_panels { grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); }
 .st-key-carrier_panels { grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); }
 .st-key-feature_panels > div, .st-key-carrier_panels > div { width: 100% !important; min-width: 0; }
-.feature-head { display: flex; align-items: center; gap: 0.6rem; font-size: 1.35rem; line-height: 1.7rem; }
-.feature-head span { min-width: 2rem; padding: 0 0.4rem; border-radius: 1rem; text-align: center; font-weight: 600;
-  font-size: 1.05rem; box-sizing: border-box; }
-.feature-head strong { font-weight: 600; }
 </style>
 """
 
@@ -103,7 +99,7 @@ def show_body(view: FeatureView, job: Job, result: Result) -> None:
 
 
 def follow_run(job: Job, result: Result) -> None:
-    """Have the page drawn anew while the run continues, unless that is switched off."""
+    """Draw the page again while the run continues, unless that is switched off."""
     if not job.inspect().status.active or not st.toggle("Follow the run", True, key="features_follow"):
         return
     shown = answer_key(job, result)
@@ -117,10 +113,7 @@ def follow_run(job: Job, result: Result) -> None:
 
 
 def list_files(result: Result, measure: Callable[[], Mapping[str, pd.DataFrame]]) -> list[FileOffer]:
-    """Return the files of a run: its tables, the run itself, its arrays, and all of them in one archive.
-
-    `measure`: returns how far the features depend on the seed (`measure_spread`).
-    """
+    """Return the files of a run: its tables, the run itself, its arrays, and all of them in one archive."""
 
     def table(label: str, name: str) -> FileOffer:
         return offer_table(label, f"{name}.csv", lambda: result.tables[name])
@@ -137,10 +130,7 @@ def list_files(result: Result, measure: Callable[[], Mapping[str, pd.DataFrame]]
 
 
 def list_spread(spread: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return how far the features depend on the seed (`measure_spread`), one row for each feature and column.
-
-    feature, column, weight, low, high; share, share_low, share_high, found, runs. What was not measured is NaN.
-    """
+    """Return how far the features depend on the seed (`measure_spread`), one row for each feature and column."""
     features = spread["features"].rename(columns={"low": "share_low", "high": "share_high"})
     return spread["weights"].merge(features, on="feature", how="left")
 
