@@ -135,6 +135,6 @@ class PartChoice(NamedTuple):
         """Return the heading of a part: its number on its colour, and its name, which is escaped already."""
         colour = cluster_colour(number)
         return (
-            f"<div class='part-head {self.part}-head'><span style='background:{colour};color:{ink_on(colour)}'>{number}</span>"
+            f"<div class='{self.part}-head'><span style='background:{colour};color:{ink_on(colour)}'>{number}</span>"
             f"<strong>{name}</strong></div>"
         )
