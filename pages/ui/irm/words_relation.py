@@ -215,15 +215,12 @@ on the Compare page to see which predicts better.
 
 _KINDS = """
 - **Directed**: A to B and B to A are different links (e-mail, citations).
-- **Undirected**: they are one link (friendship, being seen together), and each pair counts once.
-- **Self-links** are links of a node to itself. If they do not count, these pairs are left out. If they do, they belong
-  to the block of the node's own cluster.
+- **Undirected**: they are one link (friendship, being seen together), and each pair counts once. A network is
+  undirected if every link goes both ways or none does, and nothing in the file says otherwise.
+- **Self-links** are links of a node to itself. They count if there is one, and belong to the block of the node's own
+  cluster. Otherwise these pairs are left out.
 
-All this is recognised when a file is read:
-
-- A network is undirected if every link goes both ways or none does, and nothing in the file says otherwise.
-- Self-links count if there is one.
-- The Data page shows what was recognised and why, and lets you change it.
+The Data page shows what was recognised and why, and lets you change it.
 """
 
 _NETWORK_HELD_OUT = HELD_OUT_NOTE.replace("known entries", "known pairs").replace(

@@ -116,10 +116,9 @@ The two bounds cannot be compared. Use held-out cells to choose.
 
 _COMPARABLE = """
 - **Held-out log likelihood** can be compared between all methods, settings and numbers of features, on the same hidden
-  cells.
+  cells. Several starts of a run race by it, so a race needs hidden cells.
 - **Lower bounds** cannot be compared: each method bounds something else. FAB's criterion has no upper limit as the
   share of a feature goes to zero, so compare it only at the same number of features.
-- So several starts of a run race by held-out cells. A table without hidden cells cannot have a race.
 - **CPU time** can be compared between runs that converged.
 """
 
@@ -143,12 +142,10 @@ _STANDARDISE = """
 """
 
 _AVERAGING = """
-ACVB and the other averaged methods are not offered for tables:
-
-- FAB, EM, VB and MEIBP raise a bound and come to an end by themselves. They need no average.
+- FAB, EM, VB and MEIBP raise a bound and end by themselves. They need no average.
 - Averaging over sweeps is meaningless while features die, merge and change places.
-- Only the sampler averages. It predicts with the average of all samples that are kept. It shows the features that most
-  samples have, matched by the objects that have them.
+- Only the sampler averages. It predicts by the average of all kept samples, and shows the features that most samples
+  have, matched by their objects.
 """
 
 _DYING = """
