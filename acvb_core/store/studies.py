@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.executor import ExecutorChoice
+from acvb_core.engine.experiments.answers import LABELS, WORDS
 from acvb_core.engine.experiments.plan import Plan, rebuild_plan
 from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.fitting import solve
@@ -195,9 +196,16 @@ class ExperimentFolder(StudyFolder[Plan, Experiment]):
     def read(self) -> Experiment:
         """Return the runs that are over.
 
-        Raises StoreError: a line is damaged, or two are of one run.
+        Raises StoreError: a line is damaged, two are of one run, or their clusters are of different objects.
         """
         rows = self.read_lines()
+        for name in {name for row in rows for name in row if name.startswith(LABELS)}:
+            sizes = {len(row[name].split()) for row in rows if isinstance(row.get(name), str)}
+            if len(sizes) > 1:
+                raise StoreError(
+                    f"{self.folder / self.lines_file} has clusters of {min(sizes):,} and of {max(sizes):,} objects in "
+                    f"{name!r}, which are of one data set. Remove the wrong lines to have those runs made again."
+                )
         twice = [run for run, n in Counter(row["run"] for row in rows).items() if n > 1]
         if twice:
             raise StoreError(
@@ -227,6 +235,8 @@ class ExperimentFolder(StudyFolder[Plan, Experiment]):
                 raise ValueError(f"{name} is {value!r}, and no number that can be shown")
             if name in _TEXTS and not isinstance(value, str):
                 raise ValueError(f"{name} is {value!r}, and no text")
+            if name == WORDS and isinstance(value, str) and not all(map(set, json.loads(value))):
+                raise ValueError("a topic has no words")
         return line
 
     def write_tables(self, experiment: Experiment, score: str) -> list[Path]:

@@ -67,6 +67,15 @@ def test_an_interrupted_experiment_continues_and_keeps_its_runs(
     assert runs == [row["run"] for row in job.inspect().study.rows] == [1, 2, 3, 4]
 
 
+def test_clusters_of_different_objects_are_refused(store: RunStore, done: StudyJob[Experiment]) -> None:
+    path = folder_of(store, done) / "runs.jsonl"
+    one, *others = path.read_text().splitlines()
+    changed = json.dumps(json.loads(one) | {"labels_rows": "1 2"})
+    path.write_text("\n".join([changed, *others, ""]))
+    with pytest.raises(StoreError, match=r"has clusters of 2 and of \d+ objects in 'labels_rows'"):
+        ExperimentFolder.reopen(path.parent, done.plan.data).read()
+
+
 def test_a_deleted_one_is_gone_with_its_data(store: RunStore, book: Book, done: StudyJob[Experiment]) -> None:
     assert store.load_dataset(f"experiment {done.id}") is not None
     book.remove("other", done.id)
