@@ -74,9 +74,9 @@ def papers_markdown() -> str:
 
 
 def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "".join(f"| {' | '.join(row)} |\n" for row in (head, *rows)).replace(
-        "\n", f"\n|{'---|' * len(head)}\n", 1
-    )
+    lines = [f"| {' | '.join(row)} |\n" for row in (head, *rows)]
+    lines.insert(1, f"|{'---|' * len(head)}\n")
+    return "".join(lines)
 
 
 def _streaming(model: str, mark: str = "") -> str:

@@ -99,10 +99,10 @@ class _Attempt:
         where, client = self._greeting, self._executor.client
         if where is None or client.status != "running":
             return None
-        given, there = (self._token, where["host"], method, *arguments), [where["address"]]
+        given, address = (self._token, where["host"], method, *arguments), where["address"]
         with suppress(OSError):
-            answers = client.run(worker.ask_run, *given, workers=there, callback_timeout=PATIENCE)
-            return answers.get(*there)
+            answers = client.run(worker.ask_run, *given, workers=[address], callback_timeout=PATIENCE)
+            return answers.get(address)
         return None
 
     def result(self) -> bytes | None:
@@ -165,7 +165,8 @@ class RemoteRun:
                 yield from self._watch(attempt)
                 return
             except _WorkerDeath as death:
-                self._deaths += filter(None, [str(death)])
+                if address := str(death):
+                    self._deaths.append(address)
                 if len(self._deaths) >= MOST_DEATHS:
                     raise AcvbError(
                         f"{MOST_DEATHS} workers died while they computed this run: {', '.join(self._deaths)}. Most "

@@ -25,9 +25,6 @@ from acvb_core.engine.stopping import (
     worst_case_sweeps,
 )
 
-#: What an outline has of the last record; the defaults of its fields before the first sweep.
-_OUTLINED = ("sweep", "cpu_seconds", "effective_k", "has_settled")
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunOutline:
@@ -101,13 +98,19 @@ class JobSnapshot(JobState, RunState):
             scores = {first: value} if math.isfinite(value) else None
         bound = None if last is None else last.lower_bound
         return RunOutline(
-            **{name: getattr(prepared, name) for name in ("spec", "row", "model_row", "fingerprint")},
-            **{} if last is None else {name: getattr(last, name) for name in _OUTLINED},
+            spec=prepared.spec,
+            row=prepared.row,
+            model_row=prepared.model_row,
+            fingerprint=prepared.fingerprint,
             data_name=prepared.data.name,
             on_disk=prepared.model_row.on_disk(prepared.data),
             status=self.status,
             error=self.error,
             verdict=self.verdict,
+            sweep=None if last is None else last.sweep,
+            cpu_seconds=0.0 if last is None else last.cpu_seconds,
+            effective_k={} if last is None else last.effective_k,
+            has_settled=None if last is None else last.has_settled,
             lower_bound=self.history.last_value("lower_bound") if bound is None else bound,
             heldout=scores or {},
             race=None if race is None else (race.first_seed, race.restarts),
@@ -353,7 +356,8 @@ class Job(BackgroundTask[JobSnapshot]):
             self._state = replace(now, snapshot=replace(now.snapshot, state=None, memory=None))
 
     def _hold(self) -> None:
-        state = getattr(self._state.snapshot, "state", None)
+        last = self._state.snapshot
+        state = None if last is None else last.state
         if state is not None and can_keep(self.prepared.algorithm, state):
             self.observer.on_hold()
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.engine.history import (
@@ -159,7 +160,8 @@ class _Racer:
                 value = self._evaluate(criterion)
             # Kept apart from the run, whose own diagnostics are those it would have alone.
             self._measures[criterion] = math.nan if value is None else float(value)
-            self.candidate = replace(self.candidate, **{criterion: value})  # type: ignore[arg-type]
+            measured: dict[str, Any] = {criterion: value}
+            self.candidate = replace(self.candidate, **measured)
         return self._measures[criterion]
 
     def _evaluate(self, criterion: str) -> float | None:

@@ -50,20 +50,8 @@ class HeldOutPeak(NamedTuple):
         )
 
 
-def _frame(name: str, columns: str) -> pd.DataFrame:
-    """Return the property of a result frame, with its docstring; for type checkers it is what it gives."""
-
-    def find(result: Result) -> pd.DataFrame:
-        if name not in result.tables:
-            model, ready = result.prepared.spec.model, ", ".join(result.tables)
-            raise ParameterError(f"a run of model {model!r} has no {name}; it has {ready}.")
-        return result.tables[name]
-
-    return cast("pd.DataFrame", property(find, doc=columns))
-
-
 _ARCHIVES = references_to("store.archives")
-_CURVES = references_to("views.convergence")
+_CURVES, _CURVES_PLOT = references_to("views.convergence"), "convergence"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,28 +124,27 @@ class Result:
         """
         _ARCHIVES("save_results")(path, [self])
 
-    def plot(self, name: str = "convergence") -> Any:
+    def plot(self, name: str = _CURVES_PLOT) -> Any:
         """Return a Plotly figure of the result, as its page draws it; `plots` lists the names.
 
         Raises ParameterError: there is no such figure of this result.
         """
-        if name not in self.plots:
+        if name == _CURVES_PLOT:
+            curve = _CURVES("RunCurve").load().of_run("run", self.label, self.prepared, self.state.history)
+            return _CURVES("live_figure")([curve])
+        if name not in self._plots:
             raise ParameterError(f"no figure {name!r} of this result; it has {', '.join(self.plots)}.")
         return self._plots[name]()
 
     @property
     def plots(self) -> list[str]:
         """Names of the figures that `plot` draws."""
-        return list(self._plots)
+        return [_CURVES_PLOT, *self._plots]
 
     @cached_property
     def _plots(self) -> dict[str, Callable[[], Any]]:
-        def draw_curves() -> Any:
-            curve = _CURVES("RunCurve").load().of_run("run", self.label, self.prepared, self.state.history)
-            return _CURVES("live_figure")([curve])
-
-        own = self.prepared.model_row.part("figures.plots").list_plots(self)
-        return {"convergence": draw_curves, **own}
+        own: dict[str, Callable[[], Any]] = self.prepared.model_row.part("figures.plots").list_plots(self)
+        return own
 
     def with_state(self, **changes: Any) -> Result:
         """Return the result with other fields of its state."""
@@ -259,22 +246,46 @@ class Result:
         """The model's result frames, by name, as the properties below and `write_run` describe them."""
         return self.prepared.model.tables(self.posterior)
 
-    rows = _frame("rows", "Row objects: object, cluster, probability, entropy.")
-    features = _frame(
-        "features",
-        "Features: feature, share, objects, then what it adds to each column, in the column's units.",
-    )
-    objects = _frame("objects", "Objects of a table: object, then the probability of each feature.")
-    columns = _frame(
-        "columns",
-        "Column objects: object, cluster, probability, entropy; of a table column, baseline, noise_sd, mean, sd.",
-    )
-    blocks = _frame("blocks", "Blocks: row_cluster, column_cluster, ones, entries, mean, low, high.")
-    topics = _frame("topics", "Words of the topics: topic, rank, word, probability.")
-    documents = _frame(
-        "documents",
-        "Documents: document, tokens, then the share of each topic; NaN if a document has no words.",
-    )
+    def _table(self, name: str) -> pd.DataFrame:
+        if name not in self.tables:
+            model, ready = self.prepared.spec.model, ", ".join(self.tables)
+            raise ParameterError(f"a run of model {model!r} has no {name}; it has {ready}.")
+        return self.tables[name]
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """Row objects: object, cluster, probability, entropy."""
+        return self._table("rows")
+
+    @property
+    def features(self) -> pd.DataFrame:
+        """Features: feature, share, objects, then what it adds to each column, in the column's units."""
+        return self._table("features")
+
+    @property
+    def objects(self) -> pd.DataFrame:
+        """Objects of a table: object, then the probability of each feature."""
+        return self._table("objects")
+
+    @property
+    def columns(self) -> pd.DataFrame:
+        """Column objects: object, cluster, probability, entropy; of a table column, baseline, noise_sd, mean, sd."""
+        return self._table("columns")
+
+    @property
+    def blocks(self) -> pd.DataFrame:
+        """Blocks: row_cluster, column_cluster, ones, entries, mean, low, high."""
+        return self._table("blocks")
+
+    @property
+    def topics(self) -> pd.DataFrame:
+        """Words of the topics: topic, rank, word, probability."""
+        return self._table("topics")
+
+    @property
+    def documents(self) -> pd.DataFrame:
+        """Documents: document, tokens, then the share of each topic; NaN if a document has no words."""
+        return self._table("documents")
 
     def labels(self, name: str) -> np.ndarray:
         """Return the most probable cluster of each object, by the numbers of the tables, files and pages: from 1.
@@ -313,7 +324,7 @@ class Result:
         `observed`: share of each document's tokens that is seen.
         `seed`: of the choice of these tokens.
         """
-        complete = self._find_function("completion", "documents to completion")
+        complete = self._find_function("completion", "documents to complete")
         return complete(self.posterior, given, observed, seed)
 
     def _find_function(self, name: str, what: str) -> Any:

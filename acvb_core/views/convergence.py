@@ -85,14 +85,14 @@ class RunCurve:
         """Return the curve of a run with the history so far."""
         spec, train, values = prepared.spec, prepared.train, prepared.spec.values
         return cls(
-            id,
-            label,
-            spec.method,
-            spec.seed,
-            history,
-            values.get("tol"),
-            prepared.heldout is not None,
-            spec.model,
+            id=id,
+            label=label,
+            method=spec.method,
+            seed=spec.seed,
+            history=history,
+            tolerance=values.get("tol"),
+            heldout=prepared.heldout is not None,
+            model=spec.model,
             learns=values.get("hyper") != "fixed" and values.get("prior") != "symmetric",
             streams=prepared.row.streams,
             n_documents=getattr(train, "n_documents", None),

@@ -151,8 +151,12 @@ def estimate(
 
 
 def head_texts(
-    source: FileLike, schema: Schema | None = None, *, filename: str | None = None, **options: Unpack[CorpusOptions]
-) -> Texts:  # fmt: skip
+    source: FileLike,
+    schema: Schema | None = None,
+    *,
+    filename: str | None = None,
+    **options: Unpack[CorpusOptions],
+) -> Texts:
     """Return the texts that a file begins with, some megabytes of them, to try how they are cut (as `estimate`)."""
     with open_corpus_source(source, filename, options, patient=True) as opened:
         schema = schema or inspect_source(opened, options)

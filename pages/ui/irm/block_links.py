@@ -38,9 +38,12 @@ def show_link_prediction(key: Key, result: Result) -> None:
         )  # fmt: skip
         if n_unknown:
             among = choose_way(
-                "Search missing links among", AMONG, "link_among", persist_state="session",
+                "Search missing links among",
+                AMONG,
+                "link_among",
+                persist_state="session",
                 help=f"The data do not say whether {say.count(n_unknown, 'pair')} are linked.",
-            )  # fmt: skip
+            )
         if n_samples:
             choices = {True: f"Mean of {n_samples} samples", False: "Clusters shown"}
             text = "The samples are other clusterings that fit about as well, from the start of the run."

@@ -67,9 +67,16 @@ def show_alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], run
     alike, far, words = st.tabs(["Similarity", "Differences", "Pairs in words"])
     with alike:
         figure = similarity_figure(
-            1.0 - pairs.distances, pairs.one, pairs.other, runs, part="topic", measure="similarity",
-            scale="similarity (1: the same words)", labels=names[0], other_labels=names[1],
-        )  # fmt: skip
+            1.0 - pairs.distances,
+            pairs.one,
+            pairs.other,
+            runs,
+            part="topic",
+            measure="similarity",
+            scale="similarity (1: the same words)",
+            labels=names[0],
+            other_labels=names[1],
+        )
         show_figure(figure, "topic_similarity")
         st.caption(
             "Frames mark the pairs. A blue cell outside a frame: one run splits a topic that the other keeps whole."

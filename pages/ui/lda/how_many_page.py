@@ -192,10 +192,13 @@ def show_form(workspace: Workspace, dataset: Dataset, corpus: Corpus | DiskCorpu
         return {"key": f"grid_{name}_{dataset.mark}", "persist_state": "session"}
 
     method = columns[0].selectbox(
-        "Method", list(methods), index=list(methods).index(usual), format_func=lambda name: methods[name].label,
+        "Method",
+        list(methods),
+        index=list(methods).index(usual),
+        format_func=lambda name: methods[name].label,
         help=f"{methods[usual].label} is fast and predicts well.",
         **keep("method" if usual == METHOD else "method_disk"),
-    )  # fmt: skip
+    )
     proposed = ", ".join(map(str, propose_numbers(corpus)))
     hint = f"Separated by commas, from 1 to {max_topics(corpus):,}."
     text = columns[1].text_input("Numbers of topics", proposed, help=hint, **keep("ks"))

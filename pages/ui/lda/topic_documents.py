@@ -67,9 +67,13 @@ def show_try_text(view: TopicView, names: Names, topic: int) -> None:
     with st.container(key="try_panels"):
         with st.container(key="try_given", gap="xsmall"):
             text = st.text_area(
-                "Your text", key=TEXT, height=300, max_chars=MOST_CHARACTERS, persist_state="session",
+                "Your text",
+                key=TEXT,
+                height=300,
+                max_chars=MOST_CHARACTERS,
+                persist_state="session",
                 placeholder="Write or paste a text in the language of the corpus.",
-            )  # fmt: skip
+            )
             st.caption(
                 "Press Ctrl+Enter or click elsewhere to read it. The topics do not change, and the text is not saved."
             )

@@ -61,9 +61,14 @@ def show_pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], run
     alike, listed = st.tabs(["Similarity", "Pairs"])
     with alike:
         figure = similarity_figure(
-            abs(match.correlations), match.one, match.other, runs, part="feature",
-            measure="correlation, without its sign,", scale="size of the correlation",
-        )  # fmt: skip
+            abs(match.correlations),
+            match.one,
+            match.other,
+            runs,
+            part="feature",
+            measure="correlation, without its sign,",
+            scale="size of the correlation",
+        )
         show_figure(figure, "feature_similarity")
         st.caption(
             "Frames mark the pairs. A blue cell outside a frame: one run splits a feature that the other keeps whole."

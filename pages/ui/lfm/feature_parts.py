@@ -75,9 +75,14 @@ def show_all_features(view: FeatureView, feature: int, units: Units) -> None:
         return
     weights = view.weights if units == "sd" else view.own_weights
     figure = feature_images_figure(
-        weights, view.shares, image, baseline=view.baseline, units=units, selected=feature,
+        weights,
+        view.shares,
+        image,
+        baseline=view.baseline,
+        units=units,
+        selected=feature,
         **(_NARROW if is_narrow() else {}),
-    )  # fmt: skip
+    )
     show_clickable_figure(
         figure,
         f"feature_images_{view.run}_{FEATURE.turn}",

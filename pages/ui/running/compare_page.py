@@ -89,9 +89,13 @@ def choose_runs(workspace: Workspace, jobs: list[Job], kind: str) -> list[Job]:
     else:
         st.session_state[key] = alike[-MOST_RUNS:]
     chosen = st.multiselect(
-        "Runs", list(by_id), format_func=lambda job_id: labels.get(job_id, job_id), max_selections=MOST_RUNS, key=key,
+        "Runs",
+        list(by_id),
+        format_func=lambda job_id: labels.get(job_id, job_id),
+        max_selections=MOST_RUNS,
+        key=key,
         persist_state="session",
-    )  # fmt: skip
+    )
     name_address(*(job_id for job_id in by_id if job_id in chosen))
     show_absent_run("compare", [] if len(known) == len(asked) else asked, chosen)
     return [by_id[job_id] for job_id in by_id if job_id in chosen]
@@ -332,8 +336,11 @@ def _show_consensus(combined: Combination, domain: str, name: str, labels: Seque
         help = f"{label}. Its clusters have the numbers of its own page."
         columns[f"run_{n}"] = st.column_config.NumberColumn(f"Run {n}", help=help)
     st.dataframe(
-        table.sort_values(["cluster", "certainty"], ascending=[True, False]), hide_index=True,
-        key=f"consensus_{domain}", height=min(320, 38 + 35 * len(table)), column_config=columns,
-    )  # fmt: skip
+        table.sort_values(["cluster", "certainty"], ascending=[True, False]),
+        hide_index=True,
+        key=f"consensus_{domain}",
+        height=min(320, 38 + 35 * len(table)),
+        column_config=columns,
+    )
     offer = offer_table(f"{name.capitalize()} as CSV", f"consensus-{domain}.csv", lambda: table)
     show_download(combined.results[0], offer)

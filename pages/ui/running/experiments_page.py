@@ -66,9 +66,11 @@ def show_experiments_page() -> None:
     jobs = workspace.experiments.jobs(workspace.key)
     if dataset is None and not jobs:
         show_empty_state(
-            "No data yet", "Choose data first. Then name the methods to compare here.", icon=":material/science:",
+            "No data yet",
+            "Choose data first. Then name the methods to compare here.",
+            icon=":material/science:",
             actions=lambda: st.page_link("pages/data.py", label="Choose data", icon=":material/dataset:"),
-        )  # fmt: skip
+        )
         return
     if dataset is not None and not workspace.view_only:
         with st.expander("New experiment", icon=":material/add:", expanded=not jobs):

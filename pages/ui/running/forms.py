@@ -141,9 +141,13 @@ def show_parameter(parameter: Parameter, *, label: str, key: str) -> Value:
         return st.toggle(label, value=default, help=parameter.help, key=key, persist_state="session")
     if parameter.kind == "choice":
         chosen = st.selectbox(
-            label, parameter.choices, index=parameter.choices.index(default), help=parameter.help, key=key,
+            label,
+            parameter.choices,
+            index=parameter.choices.index(default),
+            help=parameter.help,
+            key=key,
             persist_state="session",
-        )  # fmt: skip
+        )
         return parameter.check(chosen)
     text = f"{parameter.help}\n\n*Allowed: {parameter.range_text()}; default: {parameter.default:g}.*"
     # Streamlit wants all of them to be whole numbers, or none.

@@ -114,9 +114,13 @@ def show_guide() -> None:
     models = all_model_pages()
     names = {name: pages.data_name for name, pages in models.items()}
     chosen = choose_way(
-        "What is it about?", names, "guide_model", default=model_in_use(current_workspace()) or next(iter(names)),
-        label_visibility="collapsed", persist_state="session",
-    )  # fmt: skip
+        "What is it about?",
+        names,
+        "guide_model",
+        default=model_in_use(current_workspace()) or next(iter(names)),
+        label_visibility="collapsed",
+        persist_state="session",
+    )
     for tab, (_, show_section) in zip(st.tabs(list(SECTIONS)), SECTIONS.items(), strict=True):
         with tab:
             show_section(models[chosen])

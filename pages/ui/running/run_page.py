@@ -107,9 +107,12 @@ def show_searches(workspace: Workspace, dataset: Dataset | None) -> None:
     if tuning is None:
         return
     with st.expander(
-        "Find better learning rates", expanded=bool(searches), icon=":material/manufacturing:", key="tune",
+        "Find better learning rates",
+        expanded=bool(searches),
+        icon=":material/manufacturing:",
+        key="tune",
         on_change="rerun",
-    ) as opened:  # fmt: skip
+    ) as opened:
         if opened.open:
             tuning(workspace, dataset)
 

@@ -126,9 +126,14 @@ def key_of_rows(jobs: Sequence[Job]) -> str:
 
 
 def select_runs(
-    jobs: Sequence[Job], unsaved: Collection[str], key: str, *,
-    mode: Literal["single-row", "multi-row"] = "multi-row", data: bool = True, title: str = "",
-) -> list[Job]:  # fmt: skip
+    jobs: Sequence[Job],
+    unsaved: Collection[str],
+    key: str,
+    *,
+    mode: Literal["single-row", "multi-row"] = "multi-row",
+    data: bool = True,
+    title: str = "",
+) -> list[Job]:
     """Draw runs as a table and return those whose rows are selected."""
     chosen = st.dataframe(
         tabulate_runs(jobs, unsaved, data=data), hide_index=True, key=f"{key}_{key_of_rows(jobs)}", on_select="rerun",
@@ -150,8 +155,17 @@ _JUDGES = {
 }  # fmt: skip
 _NO_START = "It started from trained topics that an older version did not save. Start a new run from them."
 _LIVE_ORDER = (
-    "Run", "Data", "Status", "Curve", "Progress", "Result", "Held-out score", "CPU time", "Speed", "Time left",
-)  # fmt: skip
+    "Run",
+    "Data",
+    "Status",
+    "Curve",
+    "Progress",
+    "Result",
+    "Held-out score",
+    "CPU time",
+    "Speed",
+    "Time left",
+)
 _LIVE_COLUMNS: dict[str, Any] = {
     "Run": st.column_config.TextColumn(width=220),
     "Data": st.column_config.TextColumn(width=130),

@@ -160,9 +160,15 @@ def _choose_methods(model: str, methods: Mapping[str, MethodSpec], dataset: Data
         with st.expander(fold, icon=":material/unfold_more:", expanded=chosen != [first], key="more_methods"):
             help = f"Choose several to compare them. The Guide explains each.{_ON_DISK * dataset.on_disk}"
             names = st.pills(
-                "Methods", list(methods), selection_mode="multi", default=None if was_filled(key) else [first],
-                format_func=lambda name: methods[name].label, key=key, persist_state="session", help=help,
-            )  # fmt: skip
+                "Methods",
+                list(methods),
+                selection_mode="multi",
+                default=None if was_filled(key) else [first],
+                format_func=lambda name: methods[name].label,
+                key=key,
+                persist_state="session",
+                help=help,
+            )
             lines = [f"- **{methods[name].label}**: {pages.uses[name]}" for name in methods if name != first]
             st.markdown("\n".join(lines))
             st.caption(pages.acronyms)
@@ -216,24 +222,39 @@ def _show_seeds(columns: Sequence[DeltaGenerator], row: ModelSpec, dataset: Data
     """Draw the fields of the seeds; return the first of each run, and how many starts race in a run."""
     first_column, number_column, restarts_column = columns
     number = number_column.number_input(
-        "Runs per method", 1, MOST_SEEDS, 1, key=f"n_seeds_{dataset.mark}", persist_state="session",
+        "Runs per method",
+        1,
+        MOST_SEEDS,
+        1,
+        key=f"n_seeds_{dataset.mark}",
+        persist_state="session",
         help="Several runs show how much the answer depends on the random start.",
-    )  # fmt: skip
+    )
     first = first_column.number_input(
-        "First seed", 0, MOST_SEED, 0, key=f"first_seed_{dataset.mark}", persist_state="session",
+        "First seed",
+        0,
+        MOST_SEED,
+        0,
+        key=f"first_seed_{dataset.mark}",
+        persist_state="session",
         help="The same seed and settings always give the same run. Further runs use the next seeds.",
-    )  # fmt: skip
+    )
     step = 1
     if not dataset.heldout and row.raced_by == "heldout":
         no_race = _NO_RACE.format(unit=row.unit[1])
         restarts_column.number_input("Restarts", 1, 1, 1, key="no_restarts", disabled=True, help=no_race)
     else:
         step = restarts_column.number_input(
-            "Restarts", 1, MOST_RESTARTS, 1, key=f"restarts_{dataset.mark}", persist_state="session",
+            "Restarts",
+            1,
+            MOST_RESTARTS,
+            1,
+            key=f"restarts_{dataset.mark}",
+            persist_state="session",
             help=f"How many starts each run tries. The half with the worse {RACE_CRITERIA[row.raced_by]} is "
             "dropped after 20 sweeps, half of the rest after 40, and so on. The best start becomes the run, under its "
             "own seed.",
-        )  # fmt: skip
+        )
     return range(first, first + number * step, step), step  # no start is in two races
 
 

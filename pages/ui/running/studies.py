@@ -58,9 +58,15 @@ def _remove(workspace: Workspace, store: Store, job_id: str, prefix: str) -> Non
 
 
 def show_study_bar(
-    workspace: Workspace, store: Store, job: StudyJob[Any], seen: StudyState[Any], *, prefix: str, text: str,
+    workspace: Workspace,
+    store: Store,
+    job: StudyJob[Any],
+    seen: StudyState[Any],
+    *,
+    prefix: str,
+    text: str,
     nouns: tuple[str, str],
-) -> None:  # fmt: skip
+) -> None:
     """Draw how far a study is, in a text, and its buttons."""
     over, (study, part) = seen.study.n_runs, nouns
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):

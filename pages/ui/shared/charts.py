@@ -26,9 +26,13 @@ _NARROW_NAME = 115
 
 
 def show_figure(
-    figure: Figure | Callable[[], Figure], key: str, alt: str | None = None, *,
-    config: Mapping[str, Any] = STILL_CONFIG, **more: Any,
-) -> None:  # fmt: skip
+    figure: Figure | Callable[[], Figure],
+    key: str,
+    alt: str | None = None,
+    *,
+    config: Mapping[str, Any] = STILL_CONFIG,
+    **more: Any,
+) -> None:
     """Draw a figure in the colours of the page; one that fails leaves the rest of the page as it is.
 
     `alt` describes it for those who do not see it. `config` is Plotly's, by default without buttons. `more` is for
@@ -56,9 +60,14 @@ def suit_page(parts: Part) -> Part:
 
 
 def show_clickable_figure(
-    figure: Figure | Callable[[], Figure], key: str, alt: str, choose: Callable[[int], None], most: int, *,
+    figure: Figure | Callable[[], Figure],
+    key: str,
+    alt: str,
+    choose: Callable[[int], None],
+    most: int,
+    *,
     hidden: tuple[str, ...] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Draw a figure whose points carry numbers from 1 to `most`, and call `choose` with one that is clicked.
 
     A figure of something else needs another key: a click on the old one does not count for the new one. `hidden` are
@@ -126,9 +135,14 @@ class PartChoice(NamedTuple):
         with st.container(horizontal=True, width="content"):
             for step, icon, text in steps:
                 st.button(
-                    text, icon=f":material/{icon}:", help=text, key=f"{self.part}_step_{step}", on_click=self.choose,
-                    args=((chosen - 1 + step) % n + 1,), disabled=n == 1,
-                )  # fmt: skip
+                    text,
+                    icon=f":material/{icon}:",
+                    help=text,
+                    key=f"{self.part}_step_{step}",
+                    on_click=self.choose,
+                    args=((chosen - 1 + step) % n + 1,),
+                    disabled=n == 1,
+                )
         return int(chosen)
 
     def head_html(self, number: int, name: str) -> str:

@@ -69,9 +69,12 @@ def show_comparison_button(workspace: Workspace, model: str, *, primary: bool = 
         return
     demonstration = pages_of_model(model).demonstration
     if st.button(
-        demonstration.label, type="primary" if primary else "secondary", icon=":material/play_arrow:",
-        key=demonstration.key, help=demonstration.help,
-    ):  # fmt: skip
+        demonstration.label,
+        type="primary" if primary else "secondary",
+        icon=":material/play_arrow:",
+        key=demonstration.key,
+        help=demonstration.help,
+    ):
         if refusal := workspace.explain_no_room():
             st.warning(refusal, icon=":material/warning:")
             return

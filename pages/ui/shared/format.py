@@ -58,9 +58,11 @@ _MOTION = {
 }
 #: Gibbs sampling has no tolerance to meet: using up its sweeps is how it is meant to end.
 COMPLETE = State(
-    "complete", "blue", ":material/done_all:",
+    "complete",
+    "blue",
+    ":material/done_all:",
     "All sweeps done. A sampler has no convergence test, so look at its curves before you trust it.",
-)  # fmt: skip
+)
 #: … and so is reading a stream as often as was asked for.
 STREAMED = COMPLETE._replace(
     meaning="All epochs done. A stream that is not averaged has no convergence test: if its curves still move, "

@@ -73,9 +73,12 @@ def follow_browser(page: str) -> None:
     """Keep right what the browser shows of the page at an address: its top, its colours and the present runs."""
     with st.container(key="follow_browser"):
         _watch(
-            data={"page": page, "theme": st.context.theme.type, "narrow": is_narrow()}, key=_BROWSER,
-            on_theme_change=_draw_again, on_seen_change=_draw_again, on_width_change=_note_width,
-        )  # fmt: skip
+            data={"page": page, "theme": st.context.theme.type, "narrow": is_narrow()},
+            key=_BROWSER,
+            on_theme_change=_draw_again,
+            on_seen_change=_draw_again,
+            on_width_change=_note_width,
+        )
 
 
 def is_narrow() -> bool:

@@ -24,10 +24,12 @@ def choose_sample(workspace: Workspace) -> None:
     """Draw the choice of a sample."""
     models = list(all_model_pages())
     key = st.selectbox(
-        "Sample", sorted(SAMPLES, key=lambda name: models.index(SAMPLES[name].model)), key="sample",
+        "Sample",
+        sorted(SAMPLES, key=lambda name: models.index(SAMPLES[name].model)),
+        key="sample",
         format_func=lambda name: f"{pages_of_model(SAMPLES[name].model).group} · {SAMPLES[name].title}",
         persist_state="session",
-    )  # fmt: skip
+    )
     sample = SAMPLES[key]
     st.caption(f"{sample.size_text}. {sample.origin} {sample.licence}")
     # The primary button is the next step: with data in use, that is to continue.
@@ -78,9 +80,13 @@ def _offer_removal(workspace: Workspace) -> None:
 def _choose_data(workspace: Workspace) -> bool:
     """Draw the choice of an example or a file; return whether a file is open that is not loaded."""
     source = choose_way(
-        "Source", _SOURCES, "source", default=None if was_filled("source") else "Sample",
-        label_visibility="collapsed", persist_state="session",
-    )  # fmt: skip
+        "Source",
+        _SOURCES,
+        "source",
+        default=None if was_filled("source") else "Sample",
+        label_visibility="collapsed",
+        persist_state="session",
+    )
     if source == "Upload":
         return show_upload(workspace)
     choose_sample(workspace)
@@ -135,20 +141,29 @@ def edit_held_out(workspace: Workspace, dataset: Dataset) -> None:
             key, help = _fill("heldout_kind", whole, is_new), held_out.whole.help
             whole = bool(
                 st.segmented_control(
-                    "What is held out", [False, True], format_func=held_out.whole.choices.__getitem__, key=key,
-                    required=True, label_visibility="collapsed", help=help,
+                    "What is held out",
+                    [False, True],
+                    format_func=held_out.whole.choices.__getitem__,
+                    key=key,
+                    required=True,
+                    label_visibility="collapsed",
+                    help=help,
                 )
-            )  # fmt: skip
+            )
         objects = held_out.whole if whole else None
         now = dataset.heldout
         if whole != dataset.whole_documents:  # another kind of share has another usual size
             now = usual_share(dataset.data, whole)
         share_at, seed_at = st.columns(2, vertical_alignment="bottom")
         share = share_at.number_input(
-            f"Share of {held_out.of if objects is None else f'the {objects.one}s'}, %", 0.0, 100 * MOST_HELD_OUT,
-            step=1.0, format="%g", key=_fill(f"heldout_percent{'_documents' * whole}", round(100 * now, 6), is_new),
+            f"Share of {held_out.of if objects is None else f'the {objects.one}s'}, %",
+            0.0,
+            100 * MOST_HELD_OUT,
+            step=1.0,
+            format="%g",
+            key=_fill(f"heldout_percent{'_documents' * whole}", round(100 * now, 6), is_new),
             help="Hidden from new runs and predicted by them: the fair way to compare methods. 0 hides nothing.",
-        )  # fmt: skip
+        )
         many = model_row(dataset.model).unit[1] if objects is None else f"{objects.one}s"
         help = f"The same seed hides the same {many}, so that runs can be compared."
         key = _fill("heldout_seed", dataset.heldout_seed, is_new)

@@ -39,9 +39,13 @@ def choose_file() -> DataFile | None:
         listed = [chosen, *listed]
     if listed:
         chosen = st.selectbox(
-            "File on the server", [None, *listed], format_func=_label, key=_ON_SERVER, persist_state="session",
+            "File on the server",
+            [None, *listed],
+            format_func=_label,
+            key=_ON_SERVER,
+            persist_state="session",
             help=f"Files in the folder that {FILES} named when the server started. Use it for files too big to upload.",
-        )  # fmt: skip
+        )
     for note in notes:
         st.text(note)  # names of files: no Markdown
     if chosen is not None:

@@ -70,8 +70,13 @@ def _show_files() -> None:
 
 
 def _show_form(
-    workspace: Workspace, file: DataFile, choices: FileChoices, kind: KindChoice, prefix: str, known: dict[str, Any]
-) -> bool:  # fmt: skip
+    workspace: Workspace,
+    file: DataFile,
+    choices: FileChoices,
+    kind: KindChoice,
+    prefix: str,
+    known: dict[str, Any],
+) -> bool:
     """Draw how a file is read, with every choice open; load it on demand. Return whether it is loaded."""
     asked = {row: f"{prefix}_{row.name}" for row in OPTIONS if row.inspects and kind.reader.kind in row.kinds}
     given = {row.name: reading.take_value(row, st.session_state.get(key)) for row, key in asked.items()}
@@ -198,8 +203,13 @@ def _prepare_load(opened: OpenFile, draft: Draft, name: str, more: dict[str, Any
 
 
 def _show_problem(
-    error: AcvbError, prefix: str = "", kind: KindChoice | None = None, *, loads: bool = False, patient: bool = False
-) -> None:  # fmt: skip
+    error: AcvbError,
+    prefix: str = "",
+    kind: KindChoice | None = None,
+    *,
+    loads: bool = False,
+    patient: bool = False,
+) -> None:
     """Draw why a file cannot be read, and a button for each choice that the remedy names."""
     show_error(error, readers={f"load_{one.kind}": next(iter(one.kinds.values())) for one in all_readers()})
     remedy = getattr(error, "remedy", "")

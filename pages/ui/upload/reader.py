@@ -106,9 +106,13 @@ def keep_last(slot: str, key: Any, make: Callable[[], _T], spinner: str = "") ->
 
 
 def ask_options(
-    opened: OpenFile, *, advanced: bool = False, skip: Collection[str] = (), defaults: Mapping[str, Any] | None = None,
+    opened: OpenFile,
+    *,
+    advanced: bool = False,
+    skip: Collection[str] = (),
+    defaults: Mapping[str, Any] | None = None,
     notes: Mapping[str, str] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Draw the options of loading that a file has and return those that were chosen."""
     rows = [
         row
@@ -257,10 +261,13 @@ def choose_encoding(file: DataFile, prefix: str) -> dict[str, Any]:
     with st.container(border=True, gap="small", key="encoding_question"):
         st.markdown("**Do these words look right?**")
         chosen = st.selectbox(
-            "Encoding", list(words), key=f"{prefix}_not_utf8", persist_state="session",
+            "Encoding",
+            list(words),
+            key=f"{prefix}_not_utf8",
+            persist_state="session",
             help="How letters are stored. This file is not in UTF-8, so the usual encodings were tried: "
             "the most likely one comes first.",
-        )  # fmt: skip
+        )
         st.text(words[chosen] or "No word with such letters is short enough to show.")
         st.caption("If they do not, choose another encoding.")
     return {"encoding": chosen}
@@ -273,10 +280,14 @@ def choose_kind(file: DataFile, prefix: str, looking: dict[str, Any]) -> KindCho
     names = {kind: reader.kinds[kind] for kind, reader in readers.items()}
     with st.container(key="upload_kind", gap="xsmall"):
         kind: DataKind = choose_way(
-            "What kind of data do you have?", names, f"{prefix}_kind", default=guess.kind, persist_state="session",
+            "What kind of data do you have?",
+            names,
+            f"{prefix}_kind",
+            default=guess.kind,
+            persist_state="session",
             width="stretch",
             help="Are rows and columns the same objects? Then links are a network, otherwise a relation.",
-        )  # fmt: skip
+        )
         if guess.reason:  # it quotes names: no Markdown
             st.text(f"Recognised: {names[guess.kind].lower()}. {guess.reason}")
     recognised = kind == guess.kind and bool(guess.reason)

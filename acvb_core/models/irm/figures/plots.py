@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.arrangement import arrange_as_read, arrange_result
 from acvb_core.models.irm.figures.blocks import block_figure
 from acvb_core.models.irm.figures.group_graph import group_graph_figure
-from acvb_core.models.irm.figures.network_layout import group_graph, why_too_large
+from acvb_core.models.irm.figures.network_layout import GroupGraph, group_graph, why_too_large
 from acvb_core.models.irm.figures.node_link import node_link_figure
 from acvb_core.models.irm.figures.summaries import size_figure, strength_figure
 from acvb_core.views.theme import Figure
@@ -25,8 +26,12 @@ def list_plots(result: Result) -> dict[str, Callable[[], Figure]]:
     }
     if "cols" in posterior.arrays:
         return plots | {"column_sizes": lambda: size_figure(result, "cols")}
-    graph = group_graph(relation, posterior, result.blocks)
-    plots["groups"] = lambda: group_graph_figure(graph, kind=relation.row_kind)
+
+    @cache
+    def build_graph() -> GroupGraph:
+        return group_graph(relation, posterior, result.blocks)
+
+    plots["groups"] = lambda: group_graph_figure(build_graph(), kind=relation.row_kind)
     if why_too_large(relation) is None:
-        plots["nodes"] = lambda: node_link_figure(relation, posterior, graph)
+        plots["nodes"] = lambda: node_link_figure(relation, posterior, build_graph())
     return plots

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+
+import pandas as pd
 
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import ranked_words
@@ -22,21 +25,24 @@ def list_plots(result: Result) -> dict[str, Callable[[], Figure]]:
     """Return what draws each figure, by name; "topic_1" and so on are the words of one topic."""
     answer = TopicAnswer.of_result(result)
     topics, share = answer.topics, answer.topics.share
-    words = ranked_words(
-        topics.word_probability,
-        answer.data.frequencies,
-        answer.corpus.vocabulary,
-        by="relevance",
-        lambda_=0.6,
-        n=_WORDS,
-    )
-    first = words[words["rank"] == 1]["word"].tolist()
+
+    @cache
+    def rank_words() -> pd.DataFrame:
+        vocabulary, frequencies = answer.corpus.vocabulary, answer.data.frequencies
+        probability = topics.word_probability
+        return ranked_words(probability, frequencies, vocabulary, by="relevance", lambda_=0.6, n=_WORDS)
+
+    def draw_map() -> Figure:
+        words = rank_words()
+        first = words[words["rank"] == 1]["word"].tolist()
+        return topic_map_figure(answer.map.positions, share, words=first)
 
     def draw_words(topic: int) -> Callable[[], Figure]:
-        return lambda: topic_bars(words, topic, tokens=float(answer.tokens[topic - 1]), n=_WORDS)
+        tokens = float(answer.tokens[topic - 1])
+        return lambda: topic_bars(rank_words(), topic, tokens=tokens, n=_WORDS)
 
     plots: dict[str, Callable[[], Figure]] = {
-        "map": lambda: topic_map_figure(answer.map.positions, share, words=first),
+        "map": draw_map,
         "shares": lambda: topic_shares_figure(share),
         "quality": lambda: quality_figure(answer.quality.npmi),
     }
