@@ -313,9 +313,10 @@ def _describe_speed(seen: JobSnapshot) -> str:
 
 def _write_time_left(seen: JobSnapshot) -> str:
     """Return about how long a run will take; if that is unknown, how long at most."""
-    if seen.expected_seconds_left is not None:
-        return say.rough_duration(seen.expected_seconds_left)
-    return "" if seen.seconds_left is None else f"at most {say.duration(seen.seconds_left)}"
+    expected, most = seen.expected_seconds_left, seen.seconds_left  # read once: the run continues meanwhile
+    if expected is not None:
+        return say.rough_duration(expected)
+    return "" if most is None else f"at most {say.duration(most)}"
 
 
 class _Action(NamedTuple):

@@ -89,6 +89,6 @@ def test_the_mean_of_tables_has_the_mean_of_everything() -> None:
         run.posterior
         for run in runs_of(acvb_core.load_sample("block_images").table, "fab", 2, heldout=0.1, max_sweeps=20)
     )
-    mean = average_posteriors([one, other])
-    np.testing.assert_allclose(mean["precision"], (one["precision"] + other["precision"]) / 2)
+    precision = average_posteriors([one, other])["precision"]
+    np.testing.assert_allclose(precision, (one["precision"] + other["precision"]) / 2)
     np.testing.assert_allclose(average_posteriors([one, one])["objects"], one["objects"])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.ui.running import run_table
 from pages.ui.shared import services
 from tests.engine.fakes import small_run
 from tests.engine.jobs import gated
@@ -72,3 +73,9 @@ def test_a_number_of_runs_at_once_that_is_none_is_refused_in_one_sentence(
     (error,) = app.error
     assert error.value.startswith(f"ACVB_RUNS is '{value}'. It must be a whole number from 1")
     monkeypatch.delenv("ACVB_RUNS")
+
+
+def test_the_time_left_is_read_once_of_a_run_that_continues() -> None:
+    answers = iter([3.0, None])
+    moving = {"seconds_left": 5.0, "expected_seconds_left": property(lambda _: next(answers))}
+    assert run_table._write_time_left(type("Seen", (), moving)()) == "about 3 s"
