@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -168,6 +168,10 @@ class Relation:
         by the inference. "" if nothing is known of an object.
     numbered : (bool, bool)
         Whether an object in memory gave the ids of rows, and of columns, as whole numbers: results then do, too.
+    weights : ndarray of float, shape (n_ones,), or None
+        The value of each link, above 0, in the order of `ones.indices`; None if every link counts as 1.
+    negative : int
+        How many values below 0 the data had: they count as no link.
     """
 
     ones: sparse.csr_array
@@ -180,6 +184,8 @@ class Relation:
     network: Network | None = None
     attributes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     numbered: tuple[bool, bool] = (False, False)
+    weights: NDArray[np.float64] | None = None
+    negative: int = 0
 
     @classmethod
     def build(
@@ -338,6 +344,9 @@ class Relation:
         labels, kinds = (self.column_labels, self.row_labels), (self.column_kind, self.row_kind)
         numbered = self.numbered[1], self.numbered[0]
         turned = Relation(*patterns, *labels, self.name, *kinds, self.network, numbered=numbered)
+        if self.weights is not None:
+            weights = sparse.csr_array((self.weights, self.ones.indices, self.ones.indptr), shape=self.shape)
+            turned = replace(turned, weights=sparse.csr_array(weights.T).data)
         turned.__dict__["transposed"] = self
         return turned
 
