@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -70,6 +70,8 @@ class VariationalMethod(UnaveragedMethod, ABC):
 
     #: q(theta) is explicit: per-block priors are learned from its parameters.
     explicit = False
+    #: The sampler whose chain gives the start.
+    sampler: ClassVar[type[GibbsIrm]] = GibbsIrm
     #: Do not sort clusters by size if that would lower the bound.
     keep_bound = False
 
@@ -95,7 +97,7 @@ class VariationalMethod(UnaveragedMethod, ABC):
         """Return the start that a Gibbs chain gives, with as many clusters of its best sample as a run may have."""
         rule = "fixed" if self.hyper_rule == "fixed" else "tied"
         spectral = replace(self.start, how="spectral")
-        sampler = GibbsIrm(self.relation, spectral, self.hyper, rule, self.layout)
+        sampler = self.sampler(self.relation, spectral, self.hyper, rule, self.layout)
         # Methods that are compared begin with the same random numbers on the same data, so they share the chain.
         key = id(self.relation), repr((spectral, self.hyper, rule, self.layout, rng.bit_generator.state))
         best = _CHAINS.get(key, partial(run_chain, sampler, rng), poll)

@@ -117,18 +117,34 @@ class GibbsIrm(UnaveragedMethod):
 
     def draw(self, state: GibbsState, rng: np.random.Generator, poll: Poll) -> tuple[GibbsState, int]:
         """Draw every row object's cluster, then every column object's; return also how many changed company."""
-        prior = float(state.hyper.a[0, 0]), float(state.hyper.b[0, 0])
         labels, counts, moved = dict(state.labels), (state.ones, state.entries), 0
         for axis, domain in enumerate(self.layout.domains):
             relation = self.relation.transposed if axis else self.relation
             others = None if self.layout.one_domain else labels[self.layout.axes[1 - axis]]
-            side = Side.of(relation, others, directed=self.layout.one_domain and not self.layout.symmetric)
             counts = _turn(counts) if axis else counts
-            labels[domain], counts, n_moved = draw_side(
-                side, labels[domain], counts, prior, state.hyper.alpha[domain], rng, self.tables, poll
+            alpha = state.hyper.alpha[domain]
+            labels[domain], counts, n_moved = self.draw_domain(
+                relation, others, labels[domain], counts, state.hyper, alpha, rng, poll
             )
             counts, moved = _turn(counts) if axis else counts, moved + n_moved
         return GibbsState(labels, state.hyper, *counts), moved
+
+    def draw_domain(
+        self,
+        relation: Relation,
+        others: Labels | None,
+        labels: Labels,
+        counts: BlockPair,
+        hyper: Hyper,
+        alpha: float,
+        rng: np.random.Generator,
+        poll: Poll,
+    ) -> tuple[Labels, BlockPair, int]:
+        """Draw the cluster of every row object of a relation, as `draw_side` does."""
+        directed = self.layout.one_domain and not self.layout.symmetric
+        side = Side.of(relation, others, directed=directed)
+        prior = hyper.a.item(), hyper.b.item()
+        return draw_side(side, labels, counts, prior, alpha, rng, self.tables, poll)
 
     def sweep(
         self, state: GibbsState, rng: np.random.Generator, poll: Poll = no_poll
@@ -138,13 +154,12 @@ class GibbsIrm(UnaveragedMethod):
         state, moved = self.draw(state, rng, poll)
         labels, ones, entries = state.labels, state.ones, state.entries
         if self.hyper_rule == "tied":
-            prior, symmetric = (float(hyper.a[0, 0]), float(hyper.b[0, 0])), self.layout.symmetric
-            a, b = sample_beta_prior(*prior, ones, entries, rng, symmetric=symmetric)
+            a, b = sample_prior(hyper, ones, entries, rng, symmetric=self.layout.symmetric)
             alpha = {
                 domain: sample_concentration(value, int(labels[domain].max()) + 1, len(labels[domain]), rng)
                 for domain, value in hyper.alpha.items()
             }
-            hyper = Hyper(alpha, np.full((1, 1), a), np.full((1, 1), b))
+            hyper = replace(hyper, alpha=alpha, a=np.full((1, 1), a), b=np.full((1, 1), b))
         change = 2.0 * moved / sum(map(len, labels.values()))
         return replace(state, hyper=hyper), SweepInfo(None, None, change=change)
 
@@ -168,22 +183,23 @@ def sample_concentration(alpha: float, n_clusters: int, n_objects: int, rng: np.
     return float(max(rng.gamma(shape) / rate, 1e-6))
 
 
-def sample_beta_prior(
-    a: float, b: float, ones: Floats, entries: Floats, rng: np.random.Generator, *, symmetric: bool = False
+def sample_prior(
+    hyper: Hyper, ones: Floats, entries: Floats, rng: np.random.Generator, *, symmetric: bool = False
 ) -> tuple[float, float]:
-    """Draw a, then b, of the blocks' Beta prior by slice sampling of their logarithms under Gamma(1, 1) priors.
+    """Draw a, then b, of the blocks' prior by slice sampling of their logarithms under Gamma(1, 1) priors.
 
     `symmetric`: blocks (k, l) and (l, k) are one.
     """
+    start = np.log([hyper.a.item(), hyper.b.item()])
     log_a, log_b = _slice_logarithms(
-        math.log(a), math.log(b), ones, entries, symmetric, rng.random((2, _UNIFORMS))
+        start, ones, entries, symmetric, hyper.is_gamma, rng.random((2, _UNIFORMS))
     )
     return math.exp(log_a), math.exp(log_b)
 
 
 @nb.njit(**OPTIONS)
 def _slice_logarithms(
-    log_a: float, log_b: float, ones: Floats, entries: Floats, symmetric: bool, uniforms: Floats
+    start: Floats, ones: Floats, entries: Floats, symmetric: bool, is_gamma: bool, uniforms: Floats
 ) -> tuple[float, float]:
     """Return the next points of two slice samplers: as `lda.hyper.draw_slice` does for one, compiled."""
     n, zeros = np.empty(ones.size), np.empty(ones.size)
@@ -193,23 +209,23 @@ def _slice_logarithms(
             n[n_blocks], zeros[n_blocks] = ones[k, m], entries[k, m] - ones[k, m]
             n_blocks += 1
     n, zeros = n[:n_blocks], zeros[:n_blocks]
-    point = np.array([log_a, log_b])
+    point = start.copy()
     for which in range(2):
         value, drawn = point[which], uniforms[which]
-        level = _log_density(n, zeros, point) + math.log(drawn[0])
+        level = _log_density(n, zeros, point, is_gamma) + math.log(drawn[0])
         low = value - drawn[1]
         high = low + 1.0
         point[which] = low
-        while low > -12.0 and _log_density(n, zeros, point) > level:
+        while low > -12.0 and _log_density(n, zeros, point, is_gamma) > level:
             low -= 1.0
             point[which] = low
         point[which] = high
-        while high < 12.0 and _log_density(n, zeros, point) > level:
+        while high < 12.0 and _log_density(n, zeros, point, is_gamma) > level:
             high += 1.0
             point[which] = high
         for uniform in drawn[2:]:
             point[which] = low + (high - low) * uniform
-            if _log_density(n, zeros, point) > level:
+            if _log_density(n, zeros, point, is_gamma) > level:
                 break
             if point[which] < value:
                 low = point[which]
@@ -219,10 +235,10 @@ def _slice_logarithms(
 
 
 @nb.njit(**OPTIONS)
-def _log_density(ones: Floats, zeros: Floats, point: Floats) -> float:
+def _log_density(ones: Floats, zeros: Floats, point: Floats, is_gamma: bool) -> float:
     a, b = math.exp(point[0]), math.exp(point[1])
     # The last two: the change to logarithms.
-    return log_evidence(ones, zeros, a, b) - a - b + point[0] + point[1]
+    return log_evidence(ones, zeros, a, b, is_gamma) - a - b + point[0] + point[1]
 
 
 def build_gibbs(data: Any, values: Values) -> SampleMean:
@@ -290,7 +306,7 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, poll: Poll) -> ChainS
 def measure_bound(state: GibbsState, layout: Layout) -> float:
     """Return the lower bound of a sample, clusters in order of size: `lower_bound`, of labels and far sooner."""
     hyper = state.hyper
-    total = sum_evidence(state.ones, state.entries, hyper.a, hyper.b, layout.symmetric)
+    total = sum_evidence(state.ones, state.entries, hyper.a, hyper.b, layout.symmetric, hyper.is_gamma)
     for domain, labels in state.labels.items():
         sizes = -np.sort(-np.bincount(labels).astype(np.float64))
         total += stick_log_evidence(sizes, hyper.alpha[domain])
@@ -325,8 +341,7 @@ def pack_samples(samples: list[tuple[GibbsState, float]]) -> dict[str, Array]:
     strengths = np.zeros((len(states), *shape), dtype=np.float32)
     for out, state in zip(strengths, states, strict=True):
         rows, columns = state.ones.shape
-        a, b = state.hyper.a, state.hyper.b
-        out[:rows, :columns] = (a + state.ones) / (a + b + state.entries)
+        out[:rows, :columns] = state.hyper.strengths(state.ones, state.entries)
     kind = np.int16 if shape.max() <= np.iinfo(np.int16).max else np.int32
     labels = {
         LABELS.format(domain): np.stack(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from acvb_core.core.special import INLINE, OPTIONS, lbeta, lgamma, log
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.kernels import EQUAL, Floats
 from acvb_core.models.irm.network import NetworkLinks, list_links
 
 #: Entries of a table at most (256 KB, which stays in a processor's cache), and beyond the largest count at first.
@@ -89,6 +89,8 @@ class Side(NamedTuple):
             tuple(pattern.indices for pattern in patterns),
             np.zeros((0, 2)),
             False,
+            (EQUAL, EQUAL),
+            np.empty((2, 0)),
         )
         return cls(links, np.bincount(others), others, False)
 
@@ -129,7 +131,7 @@ def draw_some(
     width = ones.shape[0]
     room = width + max(width // 2, 8)
     sizes, log_prior, blocks, gammas = _lay_out(labels, side, ones, entries, prior, room, tables)
-    (pointers, indices, own_links, directed), sizes_across, labels_across, is_network = side
+    (pointers, indices, own_links, directed, _, _), sizes_across, labels_across, is_network = side
     if is_network:
         sizes_across, labels_across = sizes, labels
     n_across = blocks.ones.shape[2]

@@ -1,4 +1,4 @@
-"""Hyper-parameters of the IRM: the concentrations of the stick-breaking priors and the Beta prior of the blocks."""
+"""Hyper-parameters of the IRM: the concentrations of the stick-breaking priors and the prior of the blocks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numba as nb
 import numpy as np
 
-from acvb_core.core.special import OPTIONS, digamma, lbeta, trigamma
-from acvb_core.models.irm.kernels import TWO_DOMAINS, Floats
+from acvb_core.core.special import OPTIONS, digamma, lbeta, log, trigamma
+from acvb_core.models.irm.kernels import TWO_DOMAINS, Floats, block_term
 
 #: Fixed points run towards 0 or infinity if the data say nothing; they are kept between these.
 _LOW, _HIGH = 1e-4, 1e6
@@ -25,16 +25,25 @@ class Hyper:
     """Values of the hyper-parameters."""
 
     alpha: Mapping[str, float]  #: concentration of the stick-breaking prior of each domain
-    #: `a`, `b`: shape (1, 1) or (K1, K2); Beta prior of the strengths, of all blocks or of each block.
+    #: `a`, `b`: shape (1, 1) or (K1, K2); prior of the strengths, of all blocks or of each block: Beta(a, b), or for
+    #: rates of counts Gamma(a, b), by shape and rate.
     a: Floats
     b: Floats
+    is_gamma: bool = False  #: the strengths are rates of counts
 
     @classmethod
     def single_prior(
-        cls, alpha: float, a: float, b: float, domains: Iterable[str] = TWO_DOMAINS.domains
+        cls,
+        alpha: float,
+        a: float,
+        b: float,
+        domains: Iterable[str] = TWO_DOMAINS.domains,
+        *,
+        is_gamma: bool = False,
     ) -> Hyper:
-        """One Beta prior for all blocks, one concentration to start every domain from."""
-        return cls(dict.fromkeys(domains, alpha), np.full((1, 1), float(a)), np.full((1, 1), float(b)))
+        """One prior for all blocks, one concentration to start every domain from."""
+        prior = np.full((1, 1), float(a)), np.full((1, 1), float(b))
+        return cls(dict.fromkeys(domains, alpha), *prior, is_gamma)
 
     @property
     def per_block(self) -> bool:
@@ -47,6 +56,12 @@ class Hyper:
         a, b = np.empty((2, *shape))
         a[:], b[:] = self.a, self.b
         return a, b
+
+    def strengths(self, ones: Floats, entries: Floats) -> Floats:
+        """Return the posterior mean of each block's strength, shape (K1, K2)."""
+        if self.is_gamma:
+            return (self.a + ones) / (self.b + (entries - ones))
+        return (self.a + ones) / (self.a + self.b + entries)
 
 
 def update_hyper(
@@ -78,7 +93,7 @@ def update_hyper(
         return hyper
     printed = rule == "paper"
     if rule == "tied":
-        a, b = update_tied(hyper.a, hyper.b, ones, entries, distinct, steps=_CLIMB if climb else 0)
+        a, b = update_tied(hyper, ones, entries, distinct, steps=_CLIMB if climb else 0)
     else:
         a, b = update_per_block(hyper.a, hyper.b, ones, entries, explicit=printed and explicit)
     alpha = {
@@ -132,15 +147,19 @@ def update_per_block(
 
 
 def update_tied(
-    a: Floats, b: Floats, ones: Floats, entries: Floats, distinct: Floats | None = None, steps: int = 0
+    hyper: Hyper, ones: Floats, entries: Floats, distinct: Floats | None = None, steps: int = 0
 ) -> tuple[Floats, Floats]:
-    """Return tied a and b after one step of Minka's fixed point and up to `steps` of Newton's method."""
+    """Return tied a and b after one step of a fixed point and up to `steps` of Newton's method.
+
+    The fixed point is Minka's, and for counts that of the rates' means and logarithms.
+    """
     # Other blocks say nothing about their prior.
     counted = entries > 0.0 if distinct is None else (entries > 0.0) & (distinct > 0.0)
     n = np.maximum(ones[counted], 0.0)
     zeros = np.maximum(entries[counted] - n, 0.0)
-    one, zero = _step_beta(n, zeros, a.item(), b.item())
-    one, zero = climb_beta(n, zeros, one, zero, steps)
+    step = _step_gamma if hyper.is_gamma else _step_beta
+    one, zero = step(n, zeros, hyper.a.item(), hyper.b.item())
+    one, zero = climb_prior(n, zeros, one, zero, steps, hyper.is_gamma)
     return np.full((1, 1), one), np.full((1, 1), zero)
 
 
@@ -161,11 +180,32 @@ def _step_beta(ones: Floats, zeros: Floats, a: float, b: float) -> tuple[float, 
 
 
 @nb.njit(**OPTIONS)
-def climb_beta(ones: Floats, zeros: Floats, a: float, b: float, steps: int) -> tuple[float, float]:
+def _step_gamma(counts: Floats, exposures: Floats, a: float, b: float) -> tuple[float, float]:
+    """Return tied a and b after one step of expectation and maximisation: the rates are what is not observed."""
+    n_blocks = counts.shape[0]
+    mean = log_mean = 0.0
+    for e in range(n_blocks):
+        mean += (a + counts[e]) / (b + exposures[e])
+        log_mean += digamma(a + counts[e]) - log(b + exposures[e])
+    if n_blocks == 0 or not mean > 0.0:
+        return a, b
+    mean /= n_blocks
+    gap = log(mean) - log_mean / n_blocks
+    for _ in range(_CLIMB):  # Minka 2002: log a - psi(a) = gap
+        rest = log(a) - digamma(a) - gap
+        a = 1.0 / (1.0 / a + rest / (a * a * (1.0 / a - trigamma(a))))
+        a = min(max(a, _LOW), _HIGH) if a > 0.0 else _HIGH
+    return a, min(max(a / mean, _LOW), _HIGH)
+
+
+@nb.njit(**OPTIONS)
+def climb_prior(
+    ones: Floats, zeros: Floats, a: float, b: float, steps: int, is_gamma: bool
+) -> tuple[float, float]:
     """Return tied a and b after some Newton steps in their logarithms on `log_evidence`; none of them lowers it."""
-    height = log_evidence(ones, zeros, a, b)
+    height = log_evidence(ones, zeros, a, b, is_gamma)
     for _ in range(steps):
-        slope_a, slope_b, bend_a, bend_b, bend = _slopes(ones, zeros, a, b)
+        slope_a, slope_b, bend_a, bend_b, bend = _slopes(ones, zeros, a, b, is_gamma)
         determinant = bend_a * bend_b - bend**2
         if not (bend_a < 0 and determinant > 0):
             break  # no maximum near: the fixed point continues in the next sweep
@@ -173,7 +213,7 @@ def climb_beta(ones: Floats, zeros: Floats, a: float, b: float, steps: int) -> t
         shrink = max(1.0, abs(step_a / determinant), abs(step_b / determinant)) * determinant
         next_a = min(max(a * math.exp(step_a / shrink), _LOW), _HIGH)
         next_b = min(max(b * math.exp(step_b / shrink), _LOW), _HIGH)
-        higher = log_evidence(ones, zeros, next_a, next_b)
+        higher = log_evidence(ones, zeros, next_a, next_b, is_gamma)
         if not higher > height:
             break
         a, b, height = next_a, next_b, higher
@@ -181,17 +221,46 @@ def climb_beta(ones: Floats, zeros: Floats, a: float, b: float, steps: int) -> t
 
 
 @nb.njit(**OPTIONS)
-def log_evidence(ones: Floats, zeros: Floats, a: float, b: float) -> float:
-    """Return sum_kl [lbeta(a + n_kl, b + N_kl) - lbeta(a, b)] over blocks with n ones and N zeros."""
+def log_evidence(ones: Floats, zeros: Floats, a: float, b: float, is_gamma: bool) -> float:
+    """Return the sum of `block_term` with and less without the entries, over blocks with n ones and N zeros."""
     total = 0.0
-    for e in range(ones.shape[0]):
-        total += lbeta(a + ones[e], b + zeros[e])
-    return total - ones.shape[0] * lbeta(a, b)
+    if is_gamma:
+        for e in range(ones.shape[0]):
+            total += block_term(a + ones[e], b + zeros[e], True)
+    else:
+        for e in range(ones.shape[0]):
+            total += lbeta(a + ones[e], b + zeros[e])
+    return total - ones.shape[0] * block_term(a, b, is_gamma)
 
 
 @nb.njit(**OPTIONS)
-def _slopes(ones: Floats, zeros: Floats, a: float, b: float) -> tuple[float, float, float, float, float]:
+def _slopes_gamma(
+    counts: Floats, exposures: Floats, a: float, b: float
+) -> tuple[float, float, float, float, float]:
+    """Return the derivatives of `log_evidence` of counts, as `_slopes` does."""
+    n_blocks = counts.shape[0]
+    slope_a = bend_a = rate = spread = shared = 0.0
+    for e in range(n_blocks):
+        total = b + exposures[e]
+        slope_a += digamma(a + counts[e]) - log(total)
+        bend_a += trigamma(a + counts[e])
+        rate += (a + counts[e]) / total
+        spread += (a + counts[e]) / (total * total)
+        shared += 1.0 / total
+    slope_a = a * (slope_a - n_blocks * (digamma(a) - log(b)))
+    slope_b = n_blocks * a - b * rate
+    bend_a = slope_a + a * a * (bend_a - n_blocks * trigamma(a))
+    bend_b = slope_b + b * b * spread - n_blocks * a
+    return slope_a, slope_b, bend_a, bend_b, a * (n_blocks - b * shared)
+
+
+@nb.njit(**OPTIONS)
+def _slopes(
+    ones: Floats, zeros: Floats, a: float, b: float, is_gamma: bool
+) -> tuple[float, float, float, float, float]:
     """Return the first derivatives of `log_evidence` in log a and log b, the second ones, and the mixed one."""
+    if is_gamma:
+        return _slopes_gamma(ones, zeros, a, b)
     slope_a = slope_b = shared = 0.0
     bend_a = bend_b = bent = 0.0
     for e in range(ones.shape[0]):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numba as nb
@@ -14,7 +14,7 @@ from scipy import sparse
 
 from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import Poll, no_poll
-from acvb_core.core.special import OPTIONS, lbeta, lbeta_large, lgamma_two, log
+from acvb_core.core.special import INLINE, OPTIONS, lbeta, lbeta_large, lgamma, lgamma_two, log
 from acvb_core.data.relation import Relation
 
 Floats = NDArray[np.float64]
@@ -153,11 +153,19 @@ class ObjectSums(NamedTuple):
 
 
 class BlockCounts(NamedTuple):
-    """a + n and b + N of every block, shape (K, L), and the cluster sizes, shape (K,); kept up to date."""
+    """a + n and b + N of every block, shape (K, L), and the cluster sizes, shape (K,); kept up to date.
+
+    Of counts, n is their sum and N the exposure: the sum of what the activity of the objects lets expect.
+    """
 
     ones: Floats
     zeros: Floats
     mass: Floats
+    is_gamma: bool  #: a strength is a rate of counts with a Gamma prior, no probability with a Beta prior
+
+    def with_counts(self, ones: Floats, zeros: Floats, mass: Floats) -> BlockCounts:
+        """Return blocks of the same kind with other counts."""
+        return BlockCounts(ones, zeros, mass, self.is_gamma)
 
 
 class Limits(NamedTuple):
@@ -245,9 +253,22 @@ def normalise(log_weights: Floats) -> float:
     return top + math.log(total)
 
 
+@nb.njit(**INLINE)
+def block_term(x: float, y: float, is_gamma: bool) -> float:
+    """Return the log evidence of a block with x = a + n and y = b + N, up to a constant.
+
+    It is log B(x, y), and for counts log Gamma(x) - x log y.
+    """
+    return lgamma(x) - x * log(y) if is_gamma else lbeta(x, y)
+
+
 @nb.njit(**OPTIONS)
-def block_terms(x: Floats, y: Floats, length: int, out: Floats) -> None:
-    """Write log B(x, y) for the first `length` elements."""
+def block_terms(x: Floats, y: Floats, length: int, is_gamma: bool, out: Floats) -> None:
+    """Write the `block_term` of the first `length` elements."""
+    if is_gamma:
+        for t in range(length):
+            out[t] = lgamma(x[t]) - x[t] * log(y[t])
+        return
     n_small = 0
     for t in range(length):
         n_small += 1 if y[t] < 7.0 else 0
@@ -296,7 +317,7 @@ def zeroth_order(
     `update`: False only evaluates the normalisers.
     """
     links, zeros = sums
-    beta_ones, beta_zeros, mass = blocks
+    beta_ones, beta_zeros, mass, is_gamma = blocks
     x, y, terms, log_weights, prior, shares, choices, tops, bases, known = scratch
     least, negligible, out_of_reach, tolerance = limits
     n_own, n_other = beta_ones.shape
@@ -357,7 +378,7 @@ def zeroth_order(
                     add_share(beta_ones[k], plus, -share, x[n_rows])
                     add_share(beta_zeros[k], minus, -share, y[n_rows])
                     n_rows += 1
-            block_terms(flat_x, flat_y, n_rows * n_other, terms)
+            block_terms(flat_x, flat_y, n_rows * n_other, is_gamma, terms)
             n_rows = 0
             for at in range(n_weighed, n_choices):
                 k = choices[at]
@@ -433,31 +454,108 @@ def network_layout(relation: Relation) -> Layout:
     return _UNDIRECTED if undirected else _DIRECTED
 
 
+@dataclass(frozen=True, eq=False)
+class CountRelation(Relation):
+    """A relation whose links are counted, in `weights`, and whose objects differ in activity.
+
+    The exposure of an entry, by which the rate of its block is multiplied, is `row_activity` x `column_activity`.
+    """
+
+    row_activity: Floats = field(default_factory=lambda: np.empty(0))  #: shape (n_rows,)
+    column_activity: Floats = field(default_factory=lambda: np.empty(0))  #: shape (n_cols,)
+
+    @property
+    def counts(self) -> Floats:
+        """The counts of the links, in the order of `ones`."""
+        return np.ones(self.n_ones) if self.weights is None else self.weights
+
+    @property
+    def activity(self) -> Floats:
+        """The activity of the objects of a network as rows and as columns, shape (2, N)."""
+        return np.stack([self.row_activity, self.column_activity])
+
+    @property
+    def link_exposures(self) -> Floats:
+        """The exposures of the links, in the order of `ones`."""
+        return (
+            np.repeat(self.row_activity, np.diff(self.ones.indptr)) * self.column_activity[self.ones.indices]
+        )
+
+    @cached_property
+    def transposed(self) -> CountRelation:
+        """The same relation with the two sides swapped."""
+        turned = super().transposed
+        if turned is self:
+            return self
+        swapped = self.of(turned, turned.weights, self.column_activity, self.row_activity)
+        swapped.__dict__["transposed"] = self
+        return swapped
+
+    @cached_property
+    def self_links(self) -> Floats:
+        """Each object's entry with itself, shape (n, 2): its count and its exposure, 0 if it is missing."""
+        counts = sparse.csr_array((self.counts, self.ones.indices, self.ones.indptr), shape=self.shape)
+        exposure = ~self.missing.diagonal() * self.row_activity * self.column_activity
+        return np.ascontiguousarray(np.stack([counts.diagonal(), exposure], axis=1))
+
+    @classmethod
+    def of(
+        cls, relation: Relation, counts: Floats | None, row_activity: Floats, column_activity: Floats
+    ) -> CountRelation:
+        """Return a relation with counts of its links and activities of its objects."""
+        given = {each.name: getattr(relation, each.name) for each in fields(Relation)} | {"weights": counts}
+        return cls(**given, row_activity=row_activity, column_activity=column_activity)
+
+    @cached_property
+    def squared(self) -> CountRelation:
+        """The relation with the squares of its counts and activities."""
+        return self.of(self, self.counts**2, self.row_activity**2, self.column_activity**2)
+
+    @cached_property
+    def multiplied(self) -> CountRelation:
+        """The relation with each count times its exposure, and without activity."""
+        nothing = np.zeros_like(self.row_activity), np.zeros_like(self.column_activity)
+        return self.of(self, self.counts * self.link_exposures, *nothing)
+
+
 #: Additions of a kernel call: some 10 ms.
 _ADDITIONS = 2_000_000
 #: Rows that a kernel call adds up at least.
 _ROWS = 10_000
 #: Below this share of non-negligible responsibilities the compressed form is the faster one.
 _COMPRESS_BELOW = 0.4
+#: The weights of entries that all count as 1.
+EQUAL = np.zeros(0)
 
 
-def neighbour_sums(pattern: sparse.csr_array, responsibilities: Floats, poll: Poll = no_poll) -> Floats:
-    """Return pattern @ responsibilities, shape (N, K), for values in [0, 1]; those below 1e-12 may count as zero."""
+def neighbour_sums(
+    pattern: sparse.csr_array, responsibilities: Floats, poll: Poll = no_poll, weights: Floats = EQUAL
+) -> Floats:
+    """Return pattern @ responsibilities, shape (N, K); responsibilities below 1e-12 may count as zero.
+
+    `weights`: of the stored entries; none if all are 1.
+    """
     responsibilities = np.ascontiguousarray(responsibilities, dtype=np.float64)
     even, n_counted = count_apart(responsibilities)
     if pattern.nnz == 0 or n_counted > _COMPRESS_BELOW * responsibilities.size:
-        return pattern_product(pattern, responsibilities, poll)
+        return pattern_product(pattern, responsibilities, poll, weights)
     out = np.zeros((pattern.shape[0], responsibilities.shape[1]))
     pairs, shares, starts, clusters, values = compress(responsibilities, n_counted, even)
     per_link = max(n_counted / len(responsibilities), 1.0)
 
-    add = partial(
-        _add_compressed, pattern.indptr, pattern.indices, pairs, shares, starts, clusters, values, out
-    )
+    compressed = pairs, shares, starts, clusters, values
+    add = partial(_add_compressed, pattern.indptr, pattern.indices, weights, compressed, out)
     map_together(add, _runs_of_rows(pattern.indptr, int(_ADDITIONS / per_link)), poll)
     if even:
-        out += even * np.diff(pattern.indptr)[:, None]
+        out += even * sum_weights(pattern, weights)[:, None]
     return out
+
+
+def sum_weights(pattern: sparse.csr_array, weights: Floats) -> NDArray[np.float64]:
+    """Return the sum of the weights of each row's stored entries; how many there are if all count as 1."""
+    if not len(weights):
+        return np.diff(pattern.indptr)
+    return np.diff(np.concatenate([[0.0], np.cumsum(weights)])[pattern.indptr])
 
 
 def cluster_sums(responsibilities: Floats, values: Floats) -> Floats:
@@ -477,14 +575,16 @@ def cluster_sums(responsibilities: Floats, values: Floats) -> Floats:
     return np.asarray(sums + even * values.sum(axis=0) if even else sums)
 
 
-def pattern_product(pattern: sparse.csr_array, values: Floats, poll: Poll = no_poll) -> Floats:
-    """Return pattern @ values for any values, shape (N, K)."""
+def pattern_product(
+    pattern: sparse.csr_array, values: Floats, poll: Poll = no_poll, weights: Floats = EQUAL
+) -> Floats:
+    """Return pattern @ values for any values, shape (N, K); `weights` as in `neighbour_sums`."""
     values = np.ascontiguousarray(values, dtype=np.float64)
     out = np.zeros((pattern.shape[0], values.shape[1]))
     if pattern.nnz == 0:
         return out
 
-    add = partial(_add_dense, pattern.indptr, pattern.indices, values, out)
+    add = partial(_add_dense, pattern.indptr, pattern.indices, weights, values, out)
     map_together(add, _runs_of_rows(pattern.indptr, _ADDITIONS // values.shape[1]), poll)
     return out
 
@@ -566,29 +666,45 @@ def _add_to_clusters(responsibilities: Floats, values: Floats, even: float, out:
 
 @nb.njit(**OPTIONS)
 def _add_dense(
-    indptr: NDArray[np.int32], indices: NDArray[np.int32], values: Floats, out: Floats, rows: tuple[int, int]
+    indptr: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    weights: Floats,
+    values: Floats,
+    out: Floats,
+    rows: tuple[int, int],
 ) -> None:
     n_columns = values.shape[1]
     for i in range(rows[0], rows[1]):
         row = out[i]
         for p in range(indptr[i], indptr[i + 1]):
             other = values[indices[p]]
-            for k in range(n_columns):
-                row[k] += other[k]
+            if weights.shape[0]:
+                for k in range(n_columns):
+                    row[k] += weights[p] * other[k]
+            else:
+                for k in range(n_columns):
+                    row[k] += other[k]
 
 
 @nb.njit(**OPTIONS)
 def _add_compressed(
     indptr: NDArray[np.int32],
     indices: NDArray[np.int32],
-    pairs: NDArray[np.int32],
-    shares: Floats,
-    starts: NDArray[np.int32],
-    clusters: NDArray[np.int32],
-    values: Floats,
+    weights: Floats,
+    compressed: tuple[NDArray[np.int32], Floats, NDArray[np.int32], NDArray[np.int32], Floats],
     out: Floats,
     rows: tuple[int, int],
 ) -> None:
+    pairs, shares, starts, clusters, values = compressed
+    if weights.shape[0]:
+        for i in range(rows[0], rows[1]):
+            for p in range(indptr[i], indptr[i + 1]):
+                j, weight = indices[p], weights[p]
+                out[i, pairs[j, 0]] += weight * shares[j, 0]
+                out[i, pairs[j, 1]] += weight * shares[j, 1]
+                for e in range(starts[j], starts[j + 1]):
+                    out[i, clusters[e]] += weight * values[e]
+        return
     for i in range(rows[0], rows[1]):
         for p in range(indptr[i], indptr[i + 1]):
             j = indices[p]

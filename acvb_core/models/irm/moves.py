@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Poll, no_poll
-from acvb_core.core.special import INLINE, OPTIONS, lbeta, x_log_x
+from acvb_core.core.special import INLINE, OPTIONS, x_log_x
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.kernels import Floats, block_terms
+from acvb_core.models.irm.kernels import Floats, block_term, block_terms
 from acvb_core.models.irm.spec import MOVES_EVERY, MOVES_FROM, MOVES_UNTIL
 from acvb_core.models.irm.split import RejectedMoves, TriedSplits, promising_splits, split_clusters
 from acvb_core.models.irm.state import ACTIVE_CHANGE, IrmState, lower_bound, stick_log_evidence, tidy
@@ -104,9 +104,10 @@ def _gains_without_entropy(state: IrmState, domain: str, largest_first: bool, po
     """
     a, b = state.hyper.blocks(state.ones.shape)
     n, zeros = np.maximum(state.ones, 0.0), np.maximum(state.entries - state.ones, 0.0)
-    heights = _log_beta(a + n, b + zeros)
-    blocks = _Blocks(n, zeros, a, b, heights, heights - _log_beta(a, b))
-    turned = _Blocks(*(np.ascontiguousarray(array.T) for array in blocks))
+    is_gamma = state.hyper.is_gamma
+    heights = _list_terms(a + n, b + zeros, is_gamma)
+    blocks = _Blocks(n, zeros, a, b, heights, heights - _list_terms(a, b, is_gamma), is_gamma)
+    turned = blocks.turn()
     layout = state.layout
     if domain != layout.axes[0]:
         blocks, turned = turned, blocks
@@ -124,29 +125,36 @@ def _gains_without_entropy(state: IrmState, domain: str, largest_first: bool, po
     return gains
 
 
-def _log_beta(x: Floats, y: Floats) -> Floats:
+def _list_terms(x: Floats, y: Floats, is_gamma: bool) -> Floats:
     out = np.empty(x.shape)
-    block_terms(x.ravel(), y.ravel(), x.size, out.reshape(-1))
+    block_terms(x.ravel(), y.ravel(), x.size, is_gamma, out.reshape(-1))
     return out
 
 
 class _Blocks(NamedTuple):
     """Blocks of the clusters of a domain, its own clusters being the rows, shape (K, L)."""
 
-    #: `ones`, `zeros`: expected counts. `a`, `b`: their Beta prior.
+    #: `ones`, `zeros`: expected counts. `a`, `b`: the prior of their strengths.
     ones: Floats
     zeros: Floats
     a: Floats
     b: Floats
-    heights: Floats  #: log B(a + ones, b + zeros)
-    terms: Floats  #: the same less log B(a, b): what the block adds to the bound
+    heights: Floats  #: `block_term` with the entries
+    terms: Floats  #: the same less that without them: what the block adds to the bound
+    is_gamma: bool
+
+    def turn(self) -> _Blocks:
+        """Return the blocks with rows and columns swapped."""
+        n, zeros, a, b, heights, terms = (np.ascontiguousarray(array.T) for array in self[:6])
+        return _Blocks(n, zeros, a, b, heights, terms, self.is_gamma)
 
 
 @nb.njit(**INLINE)
 def _gain(k: int, other: int, m: int, blocks: _Blocks) -> float:
     """Return what block (other, m) gains when it is put into block (k, m)."""
-    ones, zeros, a, b, heights, terms = blocks
-    both = lbeta(a[k, m] + ones[k, m] + ones[other, m], b[k, m] + zeros[k, m] + zeros[other, m])
+    ones, zeros, a, b, heights, terms, is_gamma = blocks
+    x, y = a[k, m] + ones[k, m] + ones[other, m], b[k, m] + zeros[k, m] + zeros[other, m]
+    both = block_term(x, y, is_gamma)
     return both - heights[k, m] - terms[other, m]
 
 
@@ -182,7 +190,7 @@ def _gains_across(k: int, blocks: _Blocks, out: Floats) -> None:
 @nb.njit(**OPTIONS)
 def _gains_within(k: int, blocks: _Blocks, turned: _Blocks, directed: bool, out: Floats) -> None:
     """Write what the blocks gain when each later cluster is put into cluster k, rows and columns being the same."""
-    n, zeros, a, b, heights, terms = blocks
+    n, zeros, a, b, heights, terms, is_gamma = blocks
     _gains_across(k, blocks, out)
     backward = np.zeros(out.shape[0])
     if directed:
@@ -198,7 +206,7 @@ def _gains_within(k: int, blocks: _Blocks, turned: _Blocks, directed: bool, out:
             ones += n[other, k]
             nothing += zeros[other, k]
             gain -= terms[other, k]
-        out[other] = gain + lbeta(a[k, k] + ones, b[k, k] + nothing)
+        out[other] = gain + block_term(a[k, k] + ones, b[k, k] + nothing, is_gamma)
 
 
 @nb.njit(**OPTIONS)

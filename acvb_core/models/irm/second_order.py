@@ -21,6 +21,7 @@ from acvb_core.models.irm.kernels import (
     Floats,
     ObjectSums,
     add_share,
+    block_term,
     log_prior,
     neighbour_sums,
     normalise,
@@ -28,7 +29,8 @@ from acvb_core.models.irm.kernels import (
 )
 
 Indices = NDArray[np.int32]
-# Position of the three variances in arrays whose first axis has length 3.
+# Position of the three variances in arrays whose first axis has length 3. Counts have exposures in place of zeros, and
+# the covariance of the two in place of the total's variance.
 ONES, ZEROS, TOTAL = 0, 1, 2
 
 
@@ -41,6 +43,7 @@ class CountVariances(NamedTuple):
     other: Floats  #: shape (N', L); u_jl of the other domain
     #: Shape (3, K, L); variances of the ones, zeros and totals with every object counted; kept up to date.
     blocks: Floats
+    counted: Floats  #: shape (3, N, L); of counts: what an object that is in a cluster for certain adds to `blocks`
 
 
 class Neighbours(NamedTuple):
@@ -80,11 +83,16 @@ def find_neighbours(
 
 
 @nb.njit(**OPTIONS)
-def _second_terms(x: Floats, y: Floats, variance: Floats, out: Floats) -> None:
-    """Write the second-order E log B(x, y) for variances of x, y and x + y of shape (3, n)."""
+def _second_terms(x: Floats, y: Floats, variance: Floats, is_gamma: bool, out: Floats) -> None:
+    """Write the second-order expectation of `block_term` for variances of shape (3, n)."""
     var_x = variance[ONES]
     var_y = variance[ZEROS]
     var_total = variance[TOTAL]
+    if is_gamma:
+        for t in range(x.shape[0]):
+            correction = trigamma(x[t]) * var_x[t] + (x[t] / y[t] * var_y[t] - 2.0 * var_total[t]) / y[t]
+            out[t] = block_term(x[t], y[t], True) + 0.5 * correction
+        return
     for t in range(x.shape[0]):
         correction = trigamma(x[t]) * var_x[t] + trigamma(y[t]) * var_y[t]
         correction -= trigamma(x[t] + y[t]) * var_total[t]
@@ -118,7 +126,7 @@ def _covariances(
     ones: sum over links of u_jl c_jk; totals: sum over observed j of u_jl (m_k - h_jk); zeros: totals' and ones'
     sums rearranged so that only links and unknown entries are visited. `without` is m_k, `total_variance` sum_j u_jl.
     """
-    links_variance, unknown_variance, variance, _ = variances
+    links_variance, unknown_variance, variance, _, _ = variances
     pointers, indices, soft, linked, unknown, all_linked, all_unknown = neighbours
     n_own, n_other = out.shape[1], out.shape[2]
     for k in range(n_own):
@@ -179,8 +187,8 @@ def second_order(
     The other parameters are those of `kernels.zeroth_order`.
     """
     links, zeros = sums
-    beta_ones, beta_zeros, mass = blocks
-    links_variance, unknown_variance, _, block_variance = variances
+    beta_ones, beta_zeros, mass, is_gamma = blocks
+    links_variance, unknown_variance, _, block_variance, counted_variance = variances
     n_own, n_other = beta_ones.shape
     total_variance = variances.other.sum(axis=0)
     x = np.empty((2 * n_own, n_other))
@@ -201,6 +209,10 @@ def second_order(
             plus[ONES, m] = links[i, m]
             plus[ZEROS, m] = zeros[i, m]
             plus[TOTAL, m] = links[i, m] + zeros[i, m]
+            if is_gamma:
+                for what in range(3):
+                    plus_variance[what, m] = counted_variance[what, i, m]
+                continue
             plus_variance[ONES, m] = links_variance[i, m]
             plus_variance[TOTAL, m] = max(total_variance[m] - unknown_variance[i, m], 0.0)
             plus_variance[ZEROS, m] = max(plus_variance[TOTAL, m] - links_variance[i, m], 0.0)
@@ -226,7 +238,7 @@ def second_order(
                     if exact:
                         inside += 2.0 * covariance[what, k, m]
                     cluster_variance[what, k, m] = max(inside, 0.0)
-        _second_terms(x.reshape(-1), y.reshape(-1), around, terms)
+        _second_terms(x.reshape(-1), y.reshape(-1), around, is_gamma, terms)
         log_prior(without, alpha, log_weights)
         for k in range(n_own):
             row = n_own + k

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numba as nb
@@ -15,7 +16,7 @@ from scipy import sparse
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.special import OPTIONS, x_log_x
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.kernels import Floats, cluster_sums
+from acvb_core.models.irm.kernels import CountRelation, Floats, cluster_sums
 from acvb_core.models.irm.network import Indices, NetworkPass
 from acvb_core.models.irm.start import leading_vectors
 from acvb_core.models.irm.state import (
@@ -99,11 +100,10 @@ class SplitCounts:
         `moved`: shape (N,); what each object gives of cluster k to the new one.
         """
         symmetric, (going, coming) = state.layout.symmetric, self._sums_of(state, poll)
-        patterns, self_links = (self.relation.ones, self.relation.missing), self.relation.self_links
+        self_links = self.relation.self_links
         moved = np.ascontiguousarray(moved)
-        linked, unknown = (sum_pairs(pattern.indptr, pattern.indices, moved) for pattern in patterns)
+        among = np.array(_sum_among(self.relation, moved)) - moved**2 @ self_links
         poll()
-        among = np.array([linked, moved.sum() ** 2 - linked - unknown]) - moved**2 @ self_links
         counts = []
         for which, before in enumerate((state.ones, state.entries - state.ones)):
             row, column = moved @ going[which], moved @ coming[which]
@@ -129,6 +129,17 @@ class SplitCounts:
                 coming = _sum_between(self.relation.transposed, q, poll)
             self._known = q, going, coming
         return self._known[1:]
+
+
+def _sum_among(relation: Relation, shares: Floats) -> tuple[float, float]:
+    """Return the ones and the zeros among objects of which there are these shares, or their counts and exposures."""
+    ones, missing = relation.ones, relation.missing
+    if isinstance(relation, CountRelation):
+        counts = sparse.csr_array((relation.counts, ones.indices, ones.indptr), shape=relation.shape)
+        out, into = shares * relation.row_activity, shares * relation.column_activity
+        return float(shares @ (counts @ shares)), float(out.sum() * into.sum() - out @ (missing @ into))
+    linked, unknown = (sum_pairs(pattern.indptr, pattern.indices, shares) for pattern in (ones, missing))
+    return linked, shares.sum() ** 2 - linked - unknown
 
 
 @nb.njit(**OPTIONS)
@@ -177,29 +188,46 @@ class Residuals:
     ) -> None:
         self.members, self.layout = members, state.layout
         hyper, (first, second) = state.hyper, state.layout.axes
-        strengths = (hyper.a + state.ones) / (hyper.a + hyper.b + state.entries)
+        strengths = hyper.strengths(state.ones, state.entries)
         if domain != first:
             strengths, second = strengths.T, first
         self.sides = [(relation, strengths[k], state.q[second])]
         if self.layout.one_domain and not self.layout.symmetric:
             self.sides.append((relation.transposed, strengths[:, k], state.q[second]))
         self.known = [
-            (_take_rows(one.ones, members), _take_rows(one.missing, members)) for one, _, _ in self.sides
+            (
+                _take_rows(one.ones, members, one.counts if isinstance(one, CountRelation) else None),
+                _take_rows(one.missing, members),
+            )
+            for one, _, _ in self.sides
+        ]
+        # Roots of the members' activities on each side.
+        self.is_counted = isinstance(relation, CountRelation)
+        self.roots = [
+            np.sqrt(one.row_activity[members]) if isinstance(one, CountRelation) else np.ones(len(members))
+            for one, _, _ in self.sides
         ]
         self.given = None if links is None or zeros is None else (links[members], zeros[members])
 
     def directions(self, rng: np.random.Generator, poll: Poll) -> Iterator[Floats]:
         """Give vectors over the members, shape (n_members,): of whole rows, of block profiles, of their own block."""
-        yield from self._of_rows(rng, poll)
-        yield from self._of_profiles(poll)
+        directions = [self._of_rows(rng, poll), self._of_profiles(poll)]
         if self.layout.one_domain:
-            yield from self._of_own_block(rng, poll)
+            directions.append(self._of_own_block(rng, poll))
+        for direction in chain.from_iterable(directions):
+            # Of counts, active members are far from 0 on either side: what is cut is the direction without activity.
+            yield direction / sum(self.roots) if self.is_counted else direction
 
     def _of_rows(self, rng: np.random.Generator, poll: Poll) -> Iterator[Floats]:
         """Members' rows against the other objects one by one, scaled to unit variance."""
         known, expected = [], []
-        for (ones, missing), (_, strength, other) in zip(self.known, self.sides, strict=True):
+        for (ones, missing), (relation, strength, other), root in zip(
+            self.known, self.sides, self.roots, strict=True
+        ):
             p = np.clip(other @ strength, 1e-9, 1.0)
+            if isinstance(relation, CountRelation):
+                p = np.maximum(other @ strength, 1e-9) * relation.column_activity
+                ones, missing = _scale_rows(ones, 1.0 / root), _scale_rows(missing, root)
             scale = 1.0 / np.sqrt(p)
             # An unknown entry is taken to be what is expected of it.
             known.append(_scale_columns(ones, scale) + _scale_columns(missing, p * scale))
@@ -208,13 +236,21 @@ class Residuals:
         is_dense, mean = isinstance(known[0], np.ndarray), np.concatenate(expected)
         matrix: Any = np.hstack(known) if is_dense else sparse.hstack(known, format="csr")
         turned = matrix.T if is_dense else matrix.T.tocsr()
+        # Of counts, what is expected of a member grows with the root of its activity on each side.
+        roots = np.stack(self.roots, axis=1)
+        means = np.zeros((len(expected), len(mean))) if self.is_counted else mean
+        for at, part in enumerate(expected if self.is_counted else ()):
+            means[at, at * len(part) : (at + 1) * len(part)] = part
 
         def forward(vectors: Floats) -> Floats:
             poll()
-            return np.asarray(matrix @ vectors - mean @ vectors)
+            expected = means @ vectors
+            return np.asarray(matrix @ vectors - (roots @ expected if self.is_counted else expected))
 
         def backward(vectors: Floats) -> Floats:
             poll()
+            if self.is_counted:
+                return np.asarray(turned @ vectors - means.T @ (roots.T @ vectors))
             return np.asarray(turned @ vectors - np.outer(mean, vectors.sum(axis=0)))
 
         yield from self._leading(forward, backward, matrix.shape, rng)
@@ -222,12 +258,14 @@ class Residuals:
     def _of_profiles(self, poll: Poll) -> Iterator[Floats]:
         """Members' links by cluster of the other objects, scaled to unit variance."""
         parts = []
-        for (ones, missing), (_, strength, other) in zip(self.known, self.sides, strict=True):
+        for (ones, missing), (relation, strength, other) in zip(self.known, self.sides, strict=True):
             if self.given is not None:
                 links, zeros = self.given
+            elif isinstance(relation, CountRelation):
+                links, zeros = (each[self.members] for each in observed_sums(relation, other, poll))
             else:
                 links, zeros = _sums_of(ones, missing, other, poll)
-            expected = (links + zeros) * strength
+            expected = (zeros if self.is_counted else links + zeros) * strength
             parts.append((links - expected) / np.sqrt(np.maximum(expected, 1e-9)))
         profiles = np.hstack(parts)
         profiles -= profiles.mean(axis=0)
@@ -239,6 +277,9 @@ class Residuals:
         ones, missing = (rows[:, self.members].astype(np.float64) for rows in self.known[0])
         n_links, n_members = ones.sum(), len(self.members)
         if not n_links:
+            return
+        if self.is_counted:
+            yield from self._of_own_counts(ones, rng, poll)
             return
         density = n_links / max(n_members**2 - missing.sum(), 1)
         matrix = ones + density * missing
@@ -252,6 +293,26 @@ class Residuals:
 
         yield from self._leading(product, product, matrix.shape, rng)
 
+    def _of_own_counts(self, counts: Any, rng: np.random.Generator, poll: Poll) -> Iterator[Floats]:
+        """Members' counts among each other, less the expected ones, both scaled by the roots of their activities.
+
+        Missing pairs count as 0: with so few objects they change the directions little.
+        """
+        out, into = self.roots[0], self.roots[-1]
+        matrix = _scale_columns(_scale_rows(counts, 1.0 / out), 1.0 / into)
+        rate = counts.sum() / ((out**2).sum() * (into**2).sum())
+        if not self.layout.symmetric:
+            matrix = matrix + matrix.T
+
+        def product(vectors: Floats) -> Floats:
+            poll()
+            expected = np.outer(out, into @ vectors)
+            if not self.layout.symmetric:
+                expected += np.outer(into, out @ vectors)
+            return np.asarray(matrix @ vectors - rate * expected)
+
+        yield from self._leading(product, product, matrix.shape, rng)
+
     def _leading(self, forward, backward, shape, rng: np.random.Generator) -> Iterator[Floats]:  # type: ignore[no-untyped-def]
         n_members = shape[0]
         if n_members <= _FEW:
@@ -261,21 +322,32 @@ class Residuals:
         yield from left[:, :_DIRECTIONS].T
 
 
-def _take_rows(pattern: sparse.csr_array, members: NDArray[np.int64]) -> Any:
+def _take_rows(pattern: sparse.csr_array, members: NDArray[np.int64], counts: Floats | None = None) -> Any:
     """Return some rows of a pattern, as an array of numbers if they are few: sparse ones take longer to handle."""
     if len(members) > _FEW:
+        if counts is not None:
+            pattern = sparse.csr_array((counts, pattern.indices, pattern.indptr), shape=pattern.shape)
         return pattern[members]
     rows = np.zeros((len(members), pattern.shape[1]))
     for row, i in zip(rows, members, strict=True):
-        row[pattern.indices[pattern.indptr[i] : pattern.indptr[i + 1]]] = 1.0
+        stored = slice(pattern.indptr[i], pattern.indptr[i + 1])
+        row[pattern.indices[stored]] = 1.0 if counts is None else counts[stored]
     return rows
+
+
+def _scale_rows(rows: Any, scale: Floats) -> Any:
+    """Return rows with each row multiplied by its scale."""
+    if isinstance(rows, np.ndarray):
+        return rows * scale[:, None]
+    return sparse.csr_array(sparse.diags_array(scale) @ rows.astype(np.float64))
 
 
 def _scale_columns(rows: Any, scale: Floats) -> Any:
     """Return rows of a pattern with each stored entry at its column's scale."""
     if isinstance(rows, np.ndarray):
         return rows * scale
-    return sparse.csr_array((scale[rows.indices], rows.indices, rows.indptr), shape=rows.shape)
+    values = scale[rows.indices] * rows.data
+    return sparse.csr_array((values, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _sums_of(ones: Any, missing: Any, other: Floats, poll: Poll) -> tuple[Floats, Floats]:
@@ -398,7 +470,7 @@ class _Side:
         before = block_log_evidence(state)
         cuts: list[SplitTrial] = []
         for direction in self._directions(state, k, members, rng, poll):
-            share = np.where(cut_in_two(direction), _SHARE, 1.0 - _SHARE)
+            share = np.where(cut_in_two(direction, self._weigh(members)), _SHARE, 1.0 - _SHARE)
             cut = self._recount(state, _split_state(state, self.domain, k, members, share), k, poll)
             cuts.append(SplitTrial(block_log_evidence(cut), cut))
             cuts = heapq.nlargest(_FOLLOWED, cuts, key=lambda trial: trial.gain)
@@ -427,6 +499,14 @@ class _Side:
             residuals = Residuals(state, self.relation, self.domain, k, members, self.links, self.zeros)
             yield from residuals.directions(rng, poll)
 
+    def _weigh(self, members: NDArray[np.int64]) -> Floats | None:
+        """Return how sure the places of the members along a direction are; None if they are all alike."""
+        relation = self.relation
+        if not isinstance(relation, CountRelation):
+            return None
+        active = relation.row_activity[members]
+        return active + relation.column_activity[members] if self.layout.one_domain else active
+
     def rebuild_counts(self, state: IrmState, poll: Poll) -> IrmState:
         """Return a network's state with its counts rebuilt: they were kept up by adding and subtracting."""
         if not self.layout.one_domain:
@@ -454,7 +534,8 @@ class _Side:
         share = q[members, k] / held
         halves, alpha = np.stack([share, 1.0 - share], axis=1), cut.hyper.alpha[self.domain]
         sums = self.links[members], self.zeros[members]
-        pair = CoordinateSweep.of_sums(halves, *sums, a[[k, k]], b[[k, k]], alpha)
+        is_gamma = cut.hyper.is_gamma
+        pair = CoordinateSweep.of_sums(halves, *sums, a[[k, k]], b[[k, k]], alpha, is_gamma)
         for _ in range(_SWEEPS):
             pair.run("zeroth", np.arange(len(members)), poll)
         q = q.copy()
@@ -515,12 +596,12 @@ def _split_state(state: IrmState, domain: str, k: int, members: NDArray[np.int64
     return replace(state, q={**state.q, domain: wider}, hyper=hyper)
 
 
-def cut_in_two(values: Floats) -> NDArray[np.bool_]:
+def cut_in_two(values: Floats, weights: Floats | None = None) -> NDArray[np.bool_]:
     """Return which values belong to the upper of two groups with the least squared distance to their means (exact)."""
     order = np.argsort(values, kind="stable")
-    sums = np.cumsum(values[order])
-    below = np.arange(1, len(values))
-    between = sums[:-1] ** 2 / below + (sums[-1] - sums[:-1]) ** 2 / (len(values) - below)
+    weights = np.ones(len(values)) if weights is None else weights[order]
+    sums, below = np.cumsum(weights * values[order]), np.cumsum(weights)
+    between = sums[:-1] ** 2 / below[:-1] + (sums[-1] - sums[:-1]) ** 2 / (below[-1] - below[:-1])
     upper = np.zeros(len(values), dtype=np.bool_)
     upper[order[int(np.argmax(between)) + 1 :]] = True
     return upper

@@ -13,7 +13,16 @@ from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.spec import Values
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.kernels import TWO_DOMAINS, Floats, Layout, network_layout, pattern_product
+from acvb_core.models.irm.kernels import (
+    EQUAL,
+    TWO_DOMAINS,
+    CountRelation,
+    Floats,
+    Layout,
+    network_layout,
+    pattern_product,
+    sum_weights,
+)
 
 Product = Callable[[Floats], Floats]
 
@@ -103,17 +112,27 @@ def embedding(
     Reference: Dhillon, KDD 2001; the regularised degrees: Qin and Rohe, NIPS 2013.
     """
     rank = min(n_clusters, min(relation.shape) - 1)
-    row_scale = _inverse_root_degree(np.diff(relation.ones.indptr))[:, None]
-    col_scale = _inverse_root_degree(np.diff(relation.transposed.ones.indptr))[:, None]
+    turned = relation.transposed
+    weights = [each.counts if isinstance(each, CountRelation) else EQUAL for each in (relation, turned)]
+    row_scale, col_scale = (
+        _inverse_root_degree(sum_weights(each.ones, values))[:, None]
+        for each, values in zip((relation, turned), weights, strict=True)
+    )
 
     def forward(vectors: Floats) -> Floats:
-        return row_scale * pattern_product(relation.ones, col_scale * vectors, poll)
+        return row_scale * pattern_product(relation.ones, col_scale * vectors, poll, weights[0])
 
     def backward(vectors: Floats) -> Floats:
-        return col_scale * pattern_product(relation.transposed.ones, row_scale * vectors, poll)
+        return col_scale * pattern_product(turned.ones, row_scale * vectors, poll, weights[1])
 
     left, values, right = leading_vectors(forward, backward, relation.shape, rank + _EXTRA, _ITERATIONS, rng)
     left, values, right = left[:, :rank], values[:rank], right[:, :rank]
+    if isinstance(relation, CountRelation) and np.ptp(relation.row_activity) > 0.0:
+        # Objects of one cluster lie in one direction, the further out the more active they are.
+        left, right = (
+            each / np.maximum(np.linalg.norm(each, axis=1, keepdims=True), 1e-12) for each in (left, right)
+        )
+        return left, right
     return left * values, right * values
 
 
@@ -179,7 +198,13 @@ def read_settings(data: Any, values: Values) -> Values:
     return {
         "relation": data,
         "start": Start(values["k_rows"], k_cols, values["init"], values["smoothing"]),
-        "hyper": Hyper.single_prior(values["alpha"], values["a"], values["b"], layout.domains),
+        "hyper": Hyper.single_prior(
+            values["alpha"],
+            values["a"],
+            values["b"],
+            layout.domains,
+            is_gamma=isinstance(data, CountRelation),
+        ),
         "hyper_rule": values["hyper"],
         "layout": layout,
     }

@@ -16,7 +16,15 @@ from acvb_core.core.protocols import Array, Poll, Posterior, no_poll
 from acvb_core.core.special import OPTIONS, lbeta, x_log_x
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.kernels import TWO_DOMAINS, Floats, Layout, cluster_sums, neighbour_sums
+from acvb_core.models.irm.kernels import (
+    TWO_DOMAINS,
+    CountRelation,
+    Floats,
+    Layout,
+    block_term,
+    cluster_sums,
+    neighbour_sums,
+)
 
 #: An object stays active while its last update changed its responsibilities by this much (L1).
 ACTIVE_CHANGE = 1e-4
@@ -85,7 +93,8 @@ class IrmState:
     """Responsibilities of every domain, the block counts that follow from them, and the hyper-parameters."""
 
     q: Mapping[str, Floats]  #: shape (N, K); responsibilities of each domain; rows sum to one
-    #: `ones`, `entries`: shape (K1, K2); expected ones and observed entries of each block.
+    #: `ones`, `entries`: shape (K1, K2); expected ones and observed entries of each block. Of counts: their expected
+    #: sum, and this plus the exposure.
     ones: Floats
     entries: Floats
     hyper: Hyper
@@ -107,7 +116,18 @@ class IrmState:
 def observed_sums(
     relation: Relation, responsibilities: Floats, poll: Poll = no_poll
 ) -> tuple[Floats, Floats]:
-    """Return n+ and N+ of every row object, shapes (N1, K2): its ones and its zeros by cluster of the columns."""
+    """Return n+ and N+ of every row object, shapes (N1, K2): its ones and its zeros by cluster of the columns.
+
+    Of counts: their sums, and the exposures.
+    """
+    if isinstance(relation, CountRelation):
+        counts = neighbour_sums(relation.ones, responsibilities, poll, relation.counts)
+        reached = relation.column_activity[:, None] * responsibilities
+        exposure = np.tile(reached.sum(axis=0), (len(counts), 1))
+        if relation.n_missing:
+            exposure -= neighbour_sums(relation.missing, reached, poll)
+        exposure *= relation.row_activity[:, None]
+        return counts, np.maximum(exposure, 0.0, out=exposure)
     links = neighbour_sums(relation.ones, responsibilities, poll)
     zeros = responsibilities.sum(axis=0) - links
     if relation.n_missing:
@@ -205,19 +225,28 @@ def posterior_of(state: IrmState) -> Posterior:
     )
 
 
-def hyper_of(posterior: Posterior) -> Hyper:
+def hyper_of(posterior: Posterior, is_gamma: bool = False) -> Hyper:
     """Return the hyper-parameters a posterior carries."""
     values = posterior.hyper
     a, b = (
         posterior[name] if name in posterior.arrays else np.full((1, 1), values[name]) for name in ("a", "b")
     )
-    return Hyper({domain: values[f"alpha_{domain}"] for domain in posterior.averaged}, a, b)
+    return Hyper({domain: values[f"alpha_{domain}"] for domain in posterior.averaged}, a, b, is_gamma)
 
 
 @nb.njit(**OPTIONS)
-def sum_evidence(ones: Floats, entries: Floats, a: Floats, b: Floats, symmetric: bool) -> float:
-    """Return sum_kl [lbeta(a + n_kl, b + N_kl) - lbeta(a, b)] over distinct blocks, their part of the lower bound."""
+def sum_evidence(
+    ones: Floats, entries: Floats, a: Floats, b: Floats, symmetric: bool, is_gamma: bool
+) -> float:
+    """Return the sum of `block_term` with and less without the entries of distinct blocks: the bound's part of them."""
     total = 0.0
+    if is_gamma:  # with one prior for all blocks
+        before = block_term(a[0, 0], b[0, 0], True)
+        for k in range(ones.shape[0]):
+            for m in range(k if symmetric else 0, ones.shape[1]):
+                n, exposure = max(ones[k, m], 0.0), max(entries[k, m] - ones[k, m], 0.0)
+                total += block_term(a[0, 0] + n, b[0, 0] + exposure, True) - before
+        return total
     tied = a.shape[0] * a.shape[1] == 1
     before = lbeta(a[0, 0], b[0, 0])
     for k in range(ones.shape[0]):
@@ -230,7 +259,8 @@ def sum_evidence(ones: Floats, entries: Floats, a: Floats, b: Floats, symmetric:
 
 def block_log_evidence(state: IrmState) -> float:
     """Return `sum_evidence` of a state."""
-    return sum_evidence(state.ones, state.entries, state.hyper.a, state.hyper.b, state.layout.symmetric)
+    hyper = state.hyper
+    return sum_evidence(state.ones, state.entries, hyper.a, hyper.b, state.layout.symmetric, hyper.is_gamma)
 
 
 def lower_bound(state: IrmState) -> float:

@@ -16,6 +16,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.models.irm.kernels import (
     NO_LIMITS,
     BlockCounts,
+    CountRelation,
     Floats,
     Limits,
     ObjectSums,
@@ -55,10 +56,12 @@ class CoordinateSweep:
         b: Floats,
         alpha: float,
         poll: Poll = no_poll,
+        *,
+        is_gamma: bool = False,
     ) -> None:
         self.relation = relation
         self.other = np.ascontiguousarray(other)
-        self._set_counts(own, *observed_sums(relation, other, poll), a, b, alpha)
+        self._set_counts(own, *observed_sums(relation, other, poll), a, b, alpha, is_gamma)
         self.sizes, self.is_large = self.other.sum(axis=0), relation.n_ones >= LARGE
 
     @classmethod
@@ -82,27 +85,28 @@ class CoordinateSweep:
         if clusters is not None and len(clusters) < fixed.shape[1]:
             fixed, a, b = (np.take(array, clusters, axis=1) for array in (fixed, a, b))
         a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
-        return cls(relation, state.q[domain].copy(), fixed, a, b, state.hyper.alpha[domain], poll)
+        alpha, is_gamma = state.hyper.alpha[domain], state.hyper.is_gamma
+        return cls(relation, state.q[domain].copy(), fixed, a, b, alpha, poll, is_gamma=is_gamma)
 
     @classmethod
     def of_sums(
-        cls, own: Floats, links: Floats, zeros: Floats, a: Floats, b: Floats, alpha: float
+        cls, own: Floats, links: Floats, zeros: Floats, a: Floats, b: Floats, alpha: float, is_gamma: bool
     ) -> CoordinateSweep:
         """Return a sweep over objects whose ones and zeros by cluster of the columns are known (zeroth order only)."""
         sweep = cls.__new__(cls)
-        sweep._set_counts(own, links, zeros, a, b, alpha)
+        sweep._set_counts(own, links, zeros, a, b, alpha, is_gamma)
         sweep.sizes, sweep.is_large = (links + zeros).max(axis=0, initial=0.0), False
         return sweep
 
     def _set_counts(
-        self, own: Floats, links: Floats, zeros: Floats, a: Floats, b: Floats, alpha: float
+        self, own: Floats, links: Floats, zeros: Floats, a: Floats, b: Floats, alpha: float, is_gamma: bool
     ) -> None:
         self.own = np.ascontiguousarray(own)
         self.a, self.b, self.alpha = a, b, alpha
         self.sums = ObjectSums(links, zeros)
         # The counts are rebuilt here in every sweep, so that rounding errors of adding and subtracting cannot pile up.
         ones, zeros = cluster_sums(self.own, links), cluster_sums(self.own, zeros)
-        self.blocks = BlockCounts(a + ones, b + zeros, self.own.sum(axis=0))
+        self.blocks = BlockCounts(a + ones, b + zeros, self.own.sum(axis=0), is_gamma)
 
     def counts(self) -> tuple[Floats, Floats]:
         """Return the ones and the observed entries of every block, shape (K, L)."""
@@ -123,7 +127,10 @@ class CoordinateSweep:
             return visit_in_chunks(self._second(order == "exact", update, poll), objects, length, poll)
         before = self.blocks
         n_parts = PARTS if self.is_large and len(objects) >= _PARTS_FROM else 1
-        blocks = [before] if n_parts == 1 else [BlockCounts(*map(np.copy, before)) for _ in range(n_parts)]
+        arrays = before[:3]
+        blocks = [before]
+        if n_parts > 1:
+            blocks = [before.with_counts(*map(np.copy, arrays)) for _ in range(n_parts)]
         loo = [0.0] * n_parts
 
         def visit(part: int, some: NDArray[np.int64]) -> Iterator[bool]:
@@ -135,14 +142,14 @@ class CoordinateSweep:
         visits = [visit(part, some) for part, some in enumerate(np.array_split(objects, n_parts))]
         run_together([partial(next, each, False) for each in visits], poll)
         if n_parts > 1:
-            changes = ([each[at] - counts for each in blocks] for at, counts in enumerate(before))
-            after = (counts + sum(change) for counts, change in zip(before, changes, strict=True))
-            self.blocks = BlockCounts(*after)
+            changes = ([each[at] - counts for each in blocks] for at, counts in enumerate(arrays))
+            after = (counts + sum(change) for counts, change in zip(arrays, changes, strict=True))
+            self.blocks = before.with_counts(*after)
         return sum(loo)
 
     def _zeroth(self, blocks: BlockCounts, n_objects: int, update: bool, limits: Limits) -> Step:
         scratch = make_scratch(*blocks.ones.shape)
-        n_bounded = 0 if limits.least >= 0.0 else n_objects
+        n_bounded = 0 if limits.least >= 0.0 or blocks.is_gamma else n_objects
         bounds = make_bounds(blocks.ones, blocks.zeros, self.sums.links, self.sizes, n_bounded)
         return lambda objects: zeroth_order(
             objects, self.own, self.sums, blocks, bounds, scratch, self.alpha, update, limits
@@ -150,11 +157,25 @@ class CoordinateSweep:
 
     def _second(self, exact: bool, update: bool, poll: Poll) -> Step:
         relation, own, variance = self.relation, self.own, self.other * (1.0 - self.other)
+        counted = np.empty((3, 0, 0))
+        if isinstance(relation, CountRelation):
+            exact = False
+            counted = np.stack(
+                [
+                    *observed_sums(relation.squared, variance, poll),
+                    observed_sums(relation.multiplied, variance, poll)[0],
+                ]
+            )
+            spread = own * (1.0 - own)
+            of_blocks = np.stack([cluster_sums(spread, each) for each in counted])
+        else:
+            of_blocks = count_variances(relation, own, self.other, exact=exact, poll=poll)
         variances = CountVariances(
             links=neighbour_sums(relation.ones, variance, poll),
             unknown=neighbour_sums(relation.missing, variance, poll),
             other=variance,
-            blocks=count_variances(relation, own, self.other, exact=exact, poll=poll),
+            blocks=of_blocks,
+            counted=counted,
         )
         neighbours = find_neighbours(relation, own, variance, exact, poll)
         return lambda objects: second_order(
@@ -208,12 +229,13 @@ class _Side:
             self.links_variance[i] = other_variance[linked].sum(axis=0)
             self.unknown_variance[i] = other_variance[unknown].sum(axis=0)
         ones, zeros = counts
-        sums, blocks = ObjectSums(self.links, self.zeros), BlockCounts(ones, zeros, self.mass)
+        sums, blocks = ObjectSums(self.links, self.zeros), BlockCounts(ones, zeros, self.mass, False)
         if variance is None:
             bounds, scratch = make_bounds(ones, zeros, self.links, other.mass, 0), make_scratch(*ones.shape)
             args = (objects, self.q, sums, blocks, bounds, scratch, self.alpha, True, NO_LIMITS)
             return float(zeroth_order(*args))
-        variances = CountVariances(self.links_variance, self.unknown_variance, other_variance, variance)
+        none = np.empty((3, 0, 0))
+        variances = CountVariances(self.links_variance, self.unknown_variance, other_variance, variance, none)
         neighbours = find_neighbours(self.relation, self.q, other_variance, exact=False)
         return float(
             second_order(objects, self.q, sums, blocks, variances, neighbours, self.alpha, False, True)

@@ -41,11 +41,14 @@ class VariationalIrm(VariationalMethod):
         rows, cols = (state.q[domain] for domain in self.layout.axes)
         links, zeros = observed_sums(self.relation, cols, poll)
         n, n_zero = cluster_sums(rows, links), cluster_sums(rows, zeros)
-        rows = update_domain(rows.sum(axis=0), links, zeros, a + n, b + n_zero, hyper.alpha["rows"])
+        logs = expected_logs(a + n, b + n_zero, hyper.is_gamma)
+        rows = update_domain(rows.sum(axis=0), links, zeros, *logs, hyper.alpha["rows"])
         if self.schedule == "domains":  # the paper updates q(theta) after both
             n, n_zero = cluster_sums(rows, links), cluster_sums(rows, zeros)
+            logs = expected_logs(a + n, b + n_zero, hyper.is_gamma)
         links, zeros = observed_sums(self.relation.transposed, rows, poll)
-        cols = update_domain(cols.sum(axis=0), links, zeros, (a + n).T, (b + n_zero).T, hyper.alpha["cols"])
+        log_one, log_zero = logs
+        cols = update_domain(cols.sum(axis=0), links, zeros, log_one.T, log_zero.T, hyper.alpha["cols"])
         ones = np.ascontiguousarray(cluster_sums(cols, links).T)
         entries = ones + cluster_sums(cols, zeros).T
         return replace(state, q={"rows": rows, "cols": cols}, ones=ones, entries=entries), None
@@ -53,36 +56,40 @@ class VariationalIrm(VariationalMethod):
     def _update_network(self, state: IrmState, rng: np.random.Generator, poll: Poll) -> IrmState:
         """Update every object in a fresh random order, under q(v) and q(theta) as they were before the sweep."""
         objects = NetworkPass(self.relation, state)
-        log_one, log_zero = expected_logs(objects.blocks.ones, objects.blocks.zeros)
+        log_one, log_zero = expected_logs(*objects.blocks[:2], objects.blocks.is_gamma)
         mass = objects.blocks.mass
         shares = expected_log_shares(mass, objects.alpha)
         order, length = rng.permutation(len(objects.q)), objects.chunk_length(len(shares), _NS)
         for begin in range(0, len(order), length):
             chunk = order[begin : begin + length]
-            coordinate_ascent(chunk, objects.q, objects.links, log_one, log_zero, shares, mass)
+            coordinate_ascent(chunk, objects.q, objects.links, log_one, log_zero, shares, mass, objects.reach)
             poll()
         q = {self.layout.axes[0]: objects.q}
         ones, entries = block_counts(self.relation, q, self.layout, poll)
         return replace(state, q=q, ones=ones, entries=entries)
 
 
-def expected_logs(beta_ones: Floats, beta_zeros: Floats) -> tuple[Floats, Floats]:
-    """Return E log theta and E log(1 - theta) under Beta(beta_ones, beta_zeros)."""
+def expected_logs(beta_ones: Floats, beta_zeros: Floats, is_gamma: bool) -> tuple[Floats, Floats]:
+    """Return E log theta and E log(1 - theta) under Beta(beta_ones, beta_zeros).
+
+    Of a rate under Gamma(beta_ones, beta_zeros): E log lambda and -E lambda, which a count and its exposure multiply.
+    """
     from scipy.special import psi  # slow to import
 
+    if is_gamma:
+        return psi(beta_ones) - np.log(beta_zeros), -beta_ones / beta_zeros
     log_total = psi(beta_ones + beta_zeros)
     return psi(beta_ones) - log_total, psi(beta_zeros) - log_total
 
 
 def update_domain(
-    mass: Floats, links: Floats, zeros: Floats, beta_ones: Floats, beta_zeros: Floats, alpha: float
+    mass: Floats, links: Floats, zeros: Floats, log_one: Floats, log_zero: Floats, alpha: float
 ) -> Floats:
     """Return new responsibilities of a domain, shape (N, K), given everything else.
 
-    log q_ik = E log pi_k + sum_l n+_il E log theta_kl + N+_il E log(1 - theta_kl) + const, with
-    q(theta_kl) = Beta(beta_ones, beta_zeros), shape (K, L), and q(v) the conjugate factor of clusters of sizes `mass`.
+    log q_ik = E log pi_k + sum_l n+_il E log theta_kl + N+_il E log(1 - theta_kl) + const, with the expectations from
+    `expected_logs`, shape (K, L), and q(v) the conjugate factor of clusters of sizes `mass`.
     """
-    log_one, log_zero = expected_logs(beta_ones, beta_zeros)
     weights = links @ log_one.T
     weights += zeros @ log_zero.T
     weights += expected_log_shares(mass, alpha)
