@@ -12,7 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.relation import Network, Relation, as_pattern, check_attributes, intersect, subtract
+from acvb_core.data.relation import (
+    Network,
+    Relation,
+    add_directions,
+    as_pattern,
+    canonical,
+    check_attributes,
+    intersect,
+    subtract,
+)
 from acvb_core.data.relation_build import Entries, check_missing, links_fact, missing_facts
 from acvb_core.data.relation_schema import ASK_DIRECTION, GRAPH_FORMATS, ReadOptions
 from acvb_core.data.report import Fact, LoadedData, ReadReport, plural, take_apart, tell_count
@@ -36,7 +45,8 @@ def as_network(
     """Return a relation as a network, and what making it found: every name of either side is a node.
 
     A pair of an undirected network is linked if it is linked either way; else it is known not to be if either way
-    says so; else it is missing. Links of a node to itself are left out if they do not count.
+    says so; else it is missing. Its weight is the sum of both directions, or that of either if all weights are the
+    same both ways. Links of a node to itself are left out if they do not count.
 
     Parameters
     ----------
@@ -61,31 +71,32 @@ def as_network(
         Too many pairs would be missing.
     """
     relation = take_apart(relation)[0]
-    labels, ones, missing, given = spread_over_all(relation, zeros, unlisted)
+    labels, links, missing, given = spread_over_all(relation, zeros, unlisted)
     facts: list[Fact] = []
     if not directed:
-        directed, ones, missing, facts = _compare_ways(ones, missing, given, directed, direction)
-    own = int(ones.diagonal().sum())
+        directed, links, missing, facts = _compare_ways(links, missing, given, directed, direction)
+    own = int(np.count_nonzero(links.diagonal()))
     if self_links is None:
         self_links = own > 0
     if self_links:
         told = "{object is linked to itself|objects are linked to themselves}: self-links count."
         facts += tell_count("self_links", own, told)
     elif own:
-        ones = as_pattern(sparse.triu(ones, 1) + sparse.tril(ones, -1))
+        links = canonical(sparse.triu(links, 1) + sparse.tril(links, -1))
         who = "{link of an object to itself was|links of objects to themselves were}"
         facts += tell_count("self_links_left_out", own, f"{who} left out: self-links do not count.")
     nothing = np.full(len(labels) - relation.shape[0], "", dtype=object)  # is known of the other objects
     network = Relation.build(
-        ones,
+        links,
         missing,
+        threshold=0.0,
         row_labels=labels,
         name=relation.name,
         row_kind="node" if relation.row_kind.lower() in _NO_KIND else relation.row_kind,
         network=Network(directed, self_links),
         attributes={name: np.append(known, nothing) for name, known in relation.attributes.items()},
     )
-    network = replace(network, numbered=(all(relation.numbered),) * 2)
+    network = replace(network, numbered=(all(relation.numbered),) * 2, negative=relation.negative)
     return LoadedData(network, ReadReport(network.name, tuple(facts)))
 
 
@@ -119,12 +130,13 @@ def _count_ways(ones: Pattern) -> tuple[int, int]:
 
 
 def _compare_ways(
-    ones: Pattern, missing: Pattern, zeros: Pattern | None, directed: bool | None, direction: str | None
+    links: Pattern, missing: Pattern, zeros: Pattern | None, directed: bool | None, direction: str | None
 ) -> tuple[bool, Pattern, Pattern, list[Fact]]:
     """Return whether links have a direction, the links and the missing entries then, and why; guessed for None.
 
     Both entries of a pair decide; without `zeros`, an entry that is not given counts as 0.
     """
+    ones = as_pattern(links)
     zeros = None if zeros is None else subtract(zeros, ones)
     unsure = intersect(ones, missing.T).nnz  # links whose other direction is missing
     both, one_way = _count_ways(ones)
@@ -153,10 +165,16 @@ def _compare_ways(
         told = f"The network is {'directed' if directed else 'undirected'}: {why}."
         facts.append(Fact("direction", int(directed), told, {"directed": directed}))
     if directed:
-        return True, ones, missing, facts
+        return True, links, missing, facts
     if one_way and (both or not guessed):  # else the guess has said that every pair is listed once
         told = f"{one_way:,} of {linked} {'is' if one_way == 1 else 'are'} linked one way only: either way counts."
         facts.append(Fact("one_way", one_way, told, {"both_ways": both}))
+    added = add_directions(links)
+    if both and links.dtype != np.bool_:
+        told = "{pair is|pairs are} linked both ways: the weight is the sum of both directions."
+        if added is links:
+            told = "{pair is|pairs are} linked both ways with the same weight: it is the weight of the pair."
+        facts += tell_count("weights_both_ways", both, told, added=added is not links)
     told = "{pair is a link|pairs are links} one way and given as no link the other way: linked."
     facts += tell_count("denied_one_way", denied, told)
     if zeros is None:
@@ -168,13 +186,16 @@ def _compare_ways(
         known = intersect(missing, said.T).nnz
     told = "{pair is|pairs are} missing one way and known the other way: what is known counts."
     facts += tell_count("known_one_way", known, told)
-    return False, as_pattern(ones + ones.T), left, facts
+    return False, added, left, facts
 
 
 def spread_over_all(
     relation: Relation, zeros: Pattern | None = None, unlisted: Literal["zero", "missing"] = "zero"
 ) -> tuple[NDArray[Any], Pattern, Pattern, Pattern | None]:
-    """Return all objects, the rows first, and over them the links, the missing entries and the given zeros."""
+    """Return all objects, the rows first, and over them the links, the missing entries and the given zeros.
+
+    The links have their weights as values, if they have any.
+    """
     n_rows, n_cols = relation.shape
     place = {label: i for i, label in enumerate(relation.row_labels)}
     found = [place.setdefault(label, len(place)) for label in relation.column_labels]
@@ -184,7 +205,7 @@ def spread_over_all(
         if n == n_rows == n_cols and (columns == np.arange(n)).all():
             return pattern
         ends = np.append(pattern.indptr, np.full(n - n_rows, pattern.nnz, dtype=pattern.indptr.dtype))
-        return as_pattern(Pattern((pattern.data, columns[pattern.indices], ends), shape=(n, n)))
+        return canonical(Pattern((pattern.data, columns[pattern.indices], ends), shape=(n, n)))
 
     missing = spread(relation.missing)
     if unlisted == "missing" and n * n > n_rows * n_cols:
@@ -196,7 +217,7 @@ def spread_over_all(
         of_others = Pattern(np.ones((n - n_rows, n), dtype=np.bool_))
         missing = as_pattern(missing + sparse.vstack([of_rows, of_others]))
     given = None if zeros is None else spread(as_pattern(to_sparse(zeros, relation.name)))
-    return np.array(list(place), dtype=object), spread(relation.ones), missing, given
+    return np.array(list(place), dtype=object), spread(relation.links), missing, given
 
 
 _SAME, _TWO = "Rows and columns are the same objects", "Rows and columns are two kinds of objects"
@@ -348,8 +369,8 @@ def _guess_sides(relation: Relation, entries: Entries, *, is_table: bool) -> Sid
 
 def _is_symmetric(relation: Relation) -> bool:
     """Return whether every link between different objects goes both ways."""
-    _, ones, *_ = spread_over_all(relation)
-    both, one_way = _count_ways(ones)
+    _, links, *_ = spread_over_all(relation)
+    both, one_way = _count_ways(as_pattern(links))
     return both >= _MIN_PAIRS and one_way == 0
 
 

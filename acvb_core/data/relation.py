@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -25,8 +25,12 @@ _BLOCK = 1 << 20
 def as_pattern(array: Any) -> sparse.csr_array:
     """Return the non-zero pattern as a canonical bool CSR array with int32 indices if they fit."""
     matrix = sparse.csr_array(array)
-    if matrix.dtype != np.bool_:
-        matrix = matrix.astype(np.bool_)
+    return canonical(matrix if matrix.dtype == np.bool_ else matrix.astype(np.bool_))
+
+
+def canonical(array: Any) -> sparse.csr_array:
+    """Return a CSR array with sorted indices, of int32 if they fit, and without stored zeros or duplicates."""
+    matrix = sparse.csr_array(array)
     if matrix.nnz and not matrix.data.all():
         matrix = matrix.copy()
         matrix.eliminate_zeros()
@@ -51,16 +55,36 @@ def subtract(a: sparse.csr_array, b: sparse.csr_array) -> sparse.csr_array:
     return as_pattern(a.astype(np.int8) - shared.astype(np.int8)) if shared.nnz else a
 
 
-def read_links(given: Any, threshold: float | None, name: str) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Return the patterns of the links and of the missing entries (NaN or masked) of a matrix in memory.
+def add_directions(links: sparse.csr_array) -> sparse.csr_array:
+    """Return the links of an undirected network, both ways round, from those of one direction or of both.
 
-    A value above the threshold is a link; without one, every value must be 0 or 1. Entries that a sparse matrix
-    stores twice are added up if there is a threshold; otherwise a link given twice is one link.
+    The weight of a pair is the sum of both directions, or that of either if all weights are the same both ways.
+    """
+    turned = canonical(links.T)
+    if links.dtype == np.bool_:
+        return as_pattern(links + turned)
+    if links.nnz == turned.nnz and not (links != turned).nnz:
+        return links
+    return canonical(links + sparse.triu(turned, 1) + sparse.tril(turned, -1))
+
+
+def split_weights(links: sparse.csr_array) -> tuple[sparse.csr_array, NDArray[np.float64] | None]:
+    """Return the pattern of links and their weights, None if each is 1."""
+    return as_pattern(links), None if (links.data == 1).all() else links.data
+
+
+def read_links(
+    given: Any, threshold: float | None, name: str
+) -> tuple[sparse.csr_array, sparse.csr_array, int]:
+    """Return the links and the missing entries (NaN or masked) of a matrix in memory, and how many are negative.
+
+    A value above the threshold is a link, and its weight; without one, every value must be 0 or 1. Entries that a
+    sparse matrix stores twice are added up if there is a threshold; otherwise a link given twice is one link.
     """
     limit = None if threshold is None else checked_threshold(threshold)
     matrix = to_sparse(given, name)
     if matrix.dtype == np.bool_:
-        return as_pattern(matrix), sparse.csr_array(matrix.shape, dtype=np.bool_)
+        return as_pattern(matrix), sparse.csr_array(matrix.shape, dtype=np.bool_), 0
     entries = sparse.coo_array(matrix)  # in this form SciPy has not added up repeated entries yet
     check_links(entries, limit, name)
     unknown = np.isnan(entries.data)
@@ -68,10 +92,14 @@ def read_links(given: Any, threshold: float | None, name: str) -> tuple[sparse.c
         sparse.csr_array((entries.data[kind], (entries.row[kind], entries.col[kind])), shape=entries.shape)
         for kind in (~unknown, unknown)
     )
-    if limit is not None:
-        links.sum_duplicates()
-        links.data = links.data > limit
-    return as_pattern(links), as_pattern(missing)
+    if limit is None:
+        return as_pattern(links), as_pattern(missing), 0
+    links = links.astype(np.float64)
+    links.sum_duplicates()
+    negative = int((links.data < 0).sum())
+    links.data[links.data <= limit] = 0.0
+    links = canonical(links)
+    return links if (links.data != 1).any() else as_pattern(links), as_pattern(missing), negative
 
 
 def check_links(entries: sparse.coo_array, threshold: float | None, name: str) -> None:
@@ -91,34 +119,39 @@ def check_links(entries: sparse.coo_array, threshold: float | None, name: str) -
 
 
 class Pairs:
-    """A growing list of pairs: 8 bytes each."""
+    """A growing list of pairs: 8 bytes each, and 8 more for numbers other than 1."""
 
     def __init__(self) -> None:
-        self._parts: list[Codes] = []
+        self._parts: list[tuple[Codes, NDArray[np.float64] | None]] = []
         self.n = 0
 
-    def add(self, rows: Codes, columns: Codes) -> None:
-        """Append pairs; both arrays have shape (n,) and are copied."""
-        self._parts.append(np.array([rows, columns], dtype=np.int32))
+    def add(self, rows: Codes, columns: Codes, numbers: NDArray[np.float64] | None = None) -> None:
+        """Append pairs, each with a number above 0 (default: 1); the arrays have shape (n,), codes are copied."""
+        given = None if numbers is None or (numbers == 1).all() else numbers
+        self._parts.append((np.array([rows, columns], dtype=np.int32), given))
         self.n += len(rows)
 
     def to_csr(self, row_map: Codes, column_map: Codes, shape: tuple[int, int]) -> sparse.csr_array:
-        """Return the distinct pairs as a canonical bool CSR array, and forget the list.
+        """Return the distinct pairs as a canonical CSR array, and forget the list.
 
+        The array is of bool if all numbers are 1; otherwise it holds the sum of each pair's numbers, as float64.
         `row_map` and `column_map` hold the final index of each code. Parts are sorted, added and let go block by block,
         so that the whole list and the whole array are never in memory together.
         """
-        matrix = sparse.csr_array(shape, dtype=np.bool_)
+        kind = np.bool_ if all(numbers is None for _, numbers in self._parts) else np.float64
+        matrix = sparse.csr_array(shape, dtype=kind)
         while self._parts:
-            parts, n = [], 0
+            parts, values, n = [], [], 0
             while self._parts and n < _BLOCK:
-                parts.append(self._parts.pop())
-                n += parts[-1].shape[1]
+                pairs, numbers = self._parts.pop()
+                parts.append(pairs)
+                values.append(np.ones(pairs.shape[1], dtype=kind) if numbers is None else numbers)
+                n += pairs.shape[1]
             rows, columns = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
             place = row_map[rows], column_map[columns]
-            matrix = matrix + sparse.coo_array((np.ones(n, dtype=np.bool_), place), shape=shape).tocsr()
+            matrix = matrix + sparse.coo_array((np.concatenate(values), place), shape=shape).tocsr()
         self.n = 0
-        return as_pattern(matrix)
+        return canonical(matrix)
 
 
 @dataclass(frozen=True)
@@ -211,12 +244,14 @@ class Relation:
         missing : sparse or dense array of the same shape, optional
             1 is a missing entry, 0 is none.
         threshold : float, optional
-            A value of `ones` above it is a link; never negative, as what a sparse matrix does not store is 0.
+            A value of `ones` above it is a link, and its weight; never negative, as what a sparse matrix does not
+            store is 0.
         row_labels, column_labels : sequences of str, optional
             Default: those of a data frame, else "0", "1", …
         network : Network, optional
-            Both sides are the same objects. Of an undirected network either triangle will do, or both; the diagonal
-            of a network whose self-links do not count is made missing.
+            Both sides are the same objects. Of an undirected network either triangle will do, or both: the weights
+            of the two are added up unless they are all the same. The diagonal of a network whose self-links do not
+            count is made missing.
         attributes : mapping of str to sequence of str, optional
             One label for each row object.
 
@@ -235,7 +270,7 @@ class Relation:
         >>> Relation.build(ratings, threshold=3).size_text
         '2 × 3 · 2 links'
         """
-        links, unknown = read_links(ones, threshold, name)
+        links, unknown, negative = read_links(ones, threshold, name)
         if hasattr(ones, "iloc") and getattr(ones, "ndim", 0) == 2:  # a frame of pandas
             row_labels = list(map(text_of, ones.index)) if row_labels is None else row_labels
             column_labels = list(map(text_of, ones.columns)) if column_labels is None else column_labels
@@ -255,8 +290,14 @@ class Relation:
         rows = unique_names(row_labels, links.shape[0], "row", name)
         columns = unique_names(column_labels, links.shape[1], "column", name)
         known = check_attributes(attributes or {}, links.shape[0], name)
-        kinds = mend_text(row_kind), mend_text(column_kind)
-        return cls(links, unknown, rows, columns, mend_text(name), *kinds, network, known)
+        texts = mend_text(name), mend_text(row_kind), mend_text(column_kind)
+        pattern, weights = split_weights(links)
+        if weights is not None and not np.isfinite(weights).all():
+            what = "the values of a pair add up to more than any number"
+            raise DataError(what, source=name, remedy="Give smaller values.")
+        return cls(
+            pattern, unknown, rows, columns, *texts, network, known, weights=weights, negative=negative
+        )
 
     @property
     def ids(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -267,6 +308,13 @@ class Relation:
             for names, whole in zip(labels, self.numbered, strict=True)
         )
         return rows, columns
+
+    @property
+    def links(self) -> sparse.csr_array:
+        """The links with their weights as values, as float64; `ones` itself if every link counts as 1."""
+        if self.weights is None:
+            return self.ones
+        return sparse.csr_array((self.weights, self.ones.indices, self.ones.indptr), shape=self.shape)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -324,10 +372,13 @@ class Relation:
 
     @property
     def size_text(self) -> str:
-        """Size in words: objects of both sides, links."""
+        """Size in words: objects of both sides, links, the range of their weights."""
+        known = f"{self.n_links:,} links"
+        if self.weights is not None and len(self.weights):
+            known += f" · weights {self.weights.min():g} to {self.weights.max():g}"
         if self.network is not None:
-            return f"{self.shape[0]:,} nodes · {self.n_links:,} links · {self.network.text}"
-        return f"{self.shape[0]:,} × {self.shape[1]:,} · {self.n_ones:,} links"
+            return f"{self.shape[0]:,} nodes · {known} · {self.network.text}"
+        return f"{self.shape[0]:,} × {self.shape[1]:,} · {known}"
 
     def identity(self) -> dict[str, Any]:
         """Return name, size and fingerprint as plain values: what tells these data from others."""
@@ -343,10 +394,17 @@ class Relation:
         patterns = as_pattern(self.ones.T), as_pattern(self.missing.T)
         labels, kinds = (self.column_labels, self.row_labels), (self.column_kind, self.row_kind)
         numbered = self.numbered[1], self.numbered[0]
-        turned = Relation(*patterns, *labels, self.name, *kinds, self.network, numbered=numbered)
-        if self.weights is not None:
-            weights = sparse.csr_array((self.weights, self.ones.indices, self.ones.indptr), shape=self.shape)
-            turned = replace(turned, weights=sparse.csr_array(weights.T).data)
+        weights = None if self.weights is None else canonical(self.links.T).data
+        turned = Relation(
+            *patterns,
+            *labels,
+            self.name,
+            *kinds,
+            self.network,
+            numbered=numbered,
+            weights=weights,
+            negative=self.negative,
+        )
         turned.__dict__["transposed"] = self
         return turned
 
@@ -359,12 +417,14 @@ class Relation:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of shape, ones, missing entries and kind of network: equal data, equal fingerprint."""
+        """SHA-256 (hex) of shape, links, missing entries and kind of network: equal data, equal fingerprint."""
         kind = "" if self.network is None else self.network.text
         digest = hashlib.sha256((repr(self.shape) + kind).encode())
         for pattern in (self.ones, self.missing):
             digest.update(pattern.indptr.astype("<i8").tobytes())
             digest.update(pattern.indices.astype("<i4", copy=False).tobytes())
+        if self.weights is not None:
+            digest.update(self.weights.astype("<f8", copy=False).tobytes())
         return digest.hexdigest()
 
 
@@ -374,7 +434,7 @@ def _size(pattern: sparse.csr_array) -> str:
 
 def _add_marks(unknown: sparse.csr_array, missing: Any, name: str) -> sparse.csr_array:
     """Return the missing entries with those that a second matrix marks."""
-    marks, holes = read_links(missing, None, name)
+    marks, holes, _ = read_links(missing, None, name)
     if holes.nnz:
         what = "the array that marks missing entries holds NaN"
         remedy = "Give 1 (or True) for a missing entry and 0 for the others."
@@ -388,14 +448,14 @@ def _add_marks(unknown: sparse.csr_array, missing: Any, name: str) -> sparse.csr
 def _as_network(
     links: sparse.csr_array, unknown: sparse.csr_array, network: Network, name: str
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Return the patterns of a network: both ways round if undirected, the diagonal missing if it does not count."""
+    """Return links and missing entries of a network: both ways if undirected, the diagonal missing if not counted."""
     if links.shape[0] != links.shape[1]:
         what = f"a network has the same objects on both sides, but this relation is {_size(links)}"
         raise DataError(what, source=name, remedy="Give a square relation, or no network.")
     if not network.directed:
-        links, unknown = as_pattern(links + links.T), as_pattern(unknown + unknown.T)
+        links, unknown = add_directions(links), as_pattern(unknown + unknown.T)
     if not network.self_links:
-        own = int(links.diagonal().sum())
+        own = int(np.count_nonzero(links.diagonal()))
         if own:
             what = f"{own:,} objects are linked to themselves, but self-links are not to count"
             raise DataError(what, source=name, remedy="Remove these links, or let self-links count.")

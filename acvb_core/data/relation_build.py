@@ -14,7 +14,7 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError, shorten
 from acvb_core.data.names import plain_ids, text_of
-from acvb_core.data.relation import Codes, Pairs, Relation, as_pattern, intersect, subtract
+from acvb_core.data.relation import Codes, Pairs, Relation, as_pattern, canonical, intersect, subtract
 from acvb_core.data.relation_schema import (
     ASK_DIRECTION,
     Heading,
@@ -144,7 +144,8 @@ class Entries:
         for verdict, pairs in ((LINK, self.links), (ZERO, self.zeros), (MISSING, self.missing)):
             chosen = verdicts == verdict
             if (keep_zeros or verdict != ZERO) and chosen.any():
-                pairs.add(rows[chosen], columns[chosen])
+                own = np.where(np.isnan(numbers[chosen]), 1.0, numbers[chosen]) if verdict == LINK else None
+                pairs.add(rows[chosen], columns[chosen], own)
         small = (verdicts == ZERO) & (numbers > 0)
         if small.any():
             self.small.append((rows[small], columns[small], numbers[small]))
@@ -158,24 +159,22 @@ class Entries:
         self.n_negative += int((numbers < 0).sum())
 
     def sum_small(self, row_map: Codes, column_map: Codes, shape: tuple[int, int]) -> sparse.csr_array:
-        """Return the pairs whose small numbers add up to more than the threshold."""
+        """Return the sum of each pair's small numbers."""
         rows, columns, numbers = (np.concatenate(part) for part in zip(*self.small, strict=True))
-        total = sparse.csr_array((numbers, (row_map[rows], column_map[columns])), shape=shape)
-        total.sum_duplicates()
-        total.data = total.data > self.threshold
-        return as_pattern(total)
+        return canonical(sparse.csr_array((numbers, (row_map[rows], column_map[columns])), shape=shape))
 
     def tell_values(self) -> list[Fact]:
-        """Return what is given up of numbers that are not all 0 and 1, and how many are negative."""
+        """Return how numbers that are not all 0 and 1 are used, and how many are negative."""
         low, high, threshold = float(self.lowest), float(self.highest), self.threshold
         if self.whole and low >= 0 and high <= 1:
             return []
-        told = f"Values from {low:g} to {high:g} are used as linked or not linked only: "
-        told += f"{self.n_above:,} above {threshold:g} as linked"
+        told = f"Values from {low:g} to {high:g} are read by the threshold {threshold:g}: "
+        told += f"{self.n_above:,} above it as linked"
         told += f", {self.n_below:,} other than 0 as not linked." if self.n_below else "."
+        told += " Models of counts use the values of links as weights; others use linked or not linked only."
         n, known = self.n_above + self.n_below, {"lowest": low, "highest": high, "threshold": threshold}
         facts = tell_count("values", n, told, **known)
-        told = "{value is|values are} negative: taken as no link."
+        told = "{value is|values are} negative: taken as no link. Models of counts refuse such data."
         return facts + tell_count("negative", self.n_negative, told)
 
 
@@ -242,6 +241,7 @@ def assemble(
 
     * counts (whole numbers, none negative, one above 1) are added up, then compared with the threshold;
     * otherwise every line is judged by itself: lines that agree are merged, a link and a 0 are the `fault` of a pair;
+    * the weight of a link is the sum of its values, 1 for each word; without values other than 1 there are no weights;
     * a known value prevails over a missing one.
 
     A pair that is not given is an observed 0, or missing when `unlisted_missing`.
@@ -251,32 +251,38 @@ def assemble(
     all_pairs, n_missing = (entries.links, entries.zeros, entries.missing), entries.missing.n
     given = sum(pairs.n for pairs in all_pairs)
     links, zeros, missing = (pairs.to_csr(*place) for pairs in all_pairs)
+    ones = as_pattern(links)
     if counts and entries.small:
         # Counts of one pair that are each below the threshold may exceed it together.
-        links = as_pattern(links + entries.sum_small(*place))
-    clash = intersect(links, zeros)
+        small = entries.sum_small(*place)
+        ones = as_pattern(ones + (small > entries.threshold))
+        links = (links + small).multiply(ones)
+    clash = intersect(ones, zeros)
     if clash.nnz and not counts:
         raise fault(*(int(indices[0]) for indices in clash.nonzero()))
-    known = intersect(missing, links) + intersect(missing, zeros)
+    known = intersect(missing, ones) + intersect(missing, zeros)
     missing = subtract(missing, known)
-    n_given = links.nnz + zeros.nnz - clash.nnz + missing.nnz
+    n_given = ones.nnz + zeros.nnz - clash.nnz + missing.nnz
     n_unlisted = rows.n * columns.n - n_given
     taken = "as no link (choose unlisted pairs as missing if they are unknown)"
     if unlisted_missing and n_unlisted:
-        taken, missing = "as missing", _find_unlisted(links, zeros, n_unlisted, name)
+        taken, missing = "as missing", _find_unlisted(ones, zeros, n_unlisted, name)
     relation = Relation.build(
         links,
         missing,
+        threshold=0.0,
         row_labels=rows.labels,
         column_labels=columns.labels,
         name=name,
         row_kind=kinds[0],
         column_kind=kinds[1],
     )
+    relation = replace(relation, negative=entries.n_negative)
     told = f"The data give zeros one by one, but {{pair is|pairs are}} not listed: taken {taken}."
     facts = [*entries.facts, links_fact(relation)]
     facts += tell_count("unlisted", n_unlisted if zeros.nnz else 0, told) + entries.tell_values()
     how = "their counts were added" if counts else "they agree and were merged"
+    how += "; the weight of a link is the sum of its values" if links.dtype != np.bool_ and not counts else ""
     told = f"{{entry repeats|entries repeat}} a pair that was already given; {how}."
     facts += tell_count("duplicates", given - n_given - known.nnz, told)
     told = "{pair is|pairs are} missing in one place and known in another; the known value was kept."
@@ -334,13 +340,13 @@ def check_missing(n: int, name: str) -> None:
         raise DataError(what, source=name, remedy="Take unlisted pairs as no link, or load fewer objects.")
 
 
-def _find_unlisted(links: sparse.csr_array, zeros: sparse.csr_array, n: int, name: str) -> sparse.csr_array:
+def _find_unlisted(ones: sparse.csr_array, zeros: sparse.csr_array, n: int, name: str) -> sparse.csr_array:
     """Return the pattern of all pairs that are neither a link nor an observed 0."""
     check_missing(n, name)
-    unknown = ~(links + zeros).toarray()
+    unknown = ~(ones + zeros).toarray()
     pointers = np.concatenate([[0], np.cumsum(unknown.sum(axis=1))]).astype(np.int32)
-    indices = np.broadcast_to(np.arange(links.shape[1], dtype=np.int32), links.shape)[unknown]
-    return sparse.csr_array((np.ones(len(indices), dtype=np.bool_), indices, pointers), shape=links.shape)
+    indices = np.broadcast_to(np.arange(ones.shape[1], dtype=np.int32), ones.shape)[unknown]
+    return sparse.csr_array((np.ones(len(indices), dtype=np.bool_), indices, pointers), shape=ones.shape)
 
 
 def read_edge_list(

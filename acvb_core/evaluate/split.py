@@ -14,7 +14,7 @@ from scipy import sparse
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import check_share
 from acvb_core.data.corpus import Corpus
-from acvb_core.data.relation import Relation, as_pattern
+from acvb_core.data.relation import Relation, add_directions, as_pattern, canonical
 from acvb_core.data.report import plural
 from acvb_core.data.table import Table, same_valued
 
@@ -32,6 +32,7 @@ class HeldOut:
     rows: NDArray[np.int32]
     columns: NDArray[np.int32]
     values: NDArray[Any]  # of a relation bool: there is a link; of a table float64, in the user's units
+    weights: NDArray[np.float64] | None = None  # of a relation whose links have weights: 0.0 for no link
 
     @property
     def n(self) -> int:
@@ -65,9 +66,9 @@ def hold_out(relation: Relation, share: float, seed: int, *, max_entries: int = 
     gives the same entries. A ParameterError refuses a share outside that, and a negative seed or number.
     """
     undirected = relation.network is not None and not relation.network.directed
-    ones, missing = relation.ones, relation.missing
+    links, missing = relation.links, relation.missing
     if undirected:
-        ones, missing = as_pattern(sparse.triu(ones)), as_pattern(sparse.triu(missing))
+        links, missing = canonical(sparse.triu(links)), as_pattern(sparse.triu(missing))
     starts = _row_starts(relation.shape, upper=undirected)
     n_observed = int(starts[-1]) - int(missing.nnz)
     number, note = _number_to_hold_out(n_observed, share, seed, max_entries, ("an entry", "entries"))
@@ -75,13 +76,19 @@ def hold_out(relation: Relation, share: float, seed: int, *, max_entries: int = 
     rows, columns = _find_cells(missing, starts, ranks)
     # Each entry taken carries its number from 1, so that those that are links are found by number.
     taken = sparse.csr_array((np.arange(1, number + 1), (rows, columns)), shape=relation.shape)
-    values = np.zeros(number, dtype=np.bool_)
-    values[taken.multiply(ones).data - 1] = True
-    pattern = as_pattern(taken)
-    ones, missing = as_pattern(ones > pattern), as_pattern(missing + pattern)
+    ones, pattern = as_pattern(links), as_pattern(taken)
+    linked = taken.multiply(ones).data - 1
+    values, weights = np.zeros(number, dtype=np.bool_), None
+    values[linked] = True
+    if relation.weights is not None:
+        weights = np.zeros(number)
+        weights[linked] = links.multiply(pattern).data
+    links, missing = canonical(links.multiply(ones > pattern)), as_pattern(missing + pattern)
     if undirected:
-        ones, missing = as_pattern(ones + ones.T), as_pattern(missing + missing.T)
-    return Split(replace(relation, ones=ones, missing=missing), HeldOut(rows, columns, values), note)
+        links, missing = add_directions(links), as_pattern(missing + missing.T)
+    left = None if relation.weights is None else links.data
+    train = replace(relation, ones=as_pattern(links), missing=missing, weights=left)
+    return Split(train, HeldOut(rows, columns, values, weights), note)
 
 
 def hold_out_cells(table: Table, share: float, seed: int, *, max_entries: int = MAX_ENTRIES) -> Split:

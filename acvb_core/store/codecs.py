@@ -17,7 +17,7 @@ from acvb_core.core.protocols import Posterior
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.names import kind_of, string_values, typed_values
-from acvb_core.data.relation import Network, Relation, as_pattern
+from acvb_core.data.relation import Network, Relation, canonical
 from acvb_core.data.table import Image, Table
 from acvb_core.store.files import (
     DAMAGE,
@@ -120,29 +120,40 @@ def _encode_relation(relation: Relation) -> dict[str, Any]:
         "column_labels": labels_bytes(relation.column_labels),
     }
     # Left out where there is nothing to say: such relations have the key and the file they always had.
-    if network is None and not relation.attributes and not any(relation.numbered):
-        arrays["version"] = 1
-    else:
+    bare = network is None and not (relation.attributes or any(relation.numbered) or relation.negative)
+    arrays["version"] = 3 if relation.weights is not None else 1 if bare else 2
+    if not bare:
         attributes = {name: list(values) for name, values in relation.attributes.items()}
         about: dict[str, Any] = {
             "network": None if network is None else asdict(network),
             "attributes": attributes,
         }
         about |= {"numbered": list(relation.numbered)} if any(relation.numbered) else {}
+        about |= {"negative": relation.negative} if relation.negative else {}
         arrays["about"] = text_bytes(about)
-    for name, pattern in (("ones", relation.ones), ("missing", relation.missing)):
+    for name, entries in (("ones", relation.links), ("missing", relation.missing)):
         undirected = network is not None and not network.directed
-        stored = as_pattern(sparse.triu(pattern)) if undirected else pattern
+        stored = canonical(sparse.triu(entries)) if undirected else entries
         arrays |= {f"{name}_indptr": stored.indptr, f"{name}_indices": stored.indices}
+        if stored.dtype != np.bool_:
+            arrays["weights"] = stored.data
     return arrays
 
 
 def _decode_relation(arrays: Arrays) -> Relation:
     name, row_kind, column_kind = from_text_bytes(arrays["names"])
     network, attributes = _decode_network(arrays)
+    links = _decode_pattern("ones", arrays)
+    if "weights" in arrays:
+        weights = arrays["weights"]
+        known = weights.dtype == np.float64 and weights.shape == links.data.shape
+        if not (known and (weights > 0).all() and np.isfinite(weights).all()):
+            raise ValueError(f"no weights: {weights.dtype} of {weights.shape}")
+        links.data = weights
     relation = Relation.build(
-        _decode_pattern("ones", arrays),
+        links,
         _decode_pattern("missing", arrays),
+        threshold=0.0,
         row_labels=from_labels_bytes(arrays["row_labels"]),
         column_labels=from_labels_bytes(arrays["column_labels"]),
         name=name,
@@ -153,7 +164,10 @@ def _decode_relation(arrays: Arrays) -> Relation:
     )
     about = from_text_bytes(arrays["about"]) if "about" in arrays else {}
     rows, columns = (bool(whole) for whole in about.get("numbered", (False, False)))
-    relation = replace(relation, numbered=(rows, columns))
+    negative = about.get("negative", 0)
+    if type(negative) is not int or negative < 0:
+        raise ValueError(f"no number of values: {negative!r}")
+    relation = replace(relation, numbered=(rows, columns), negative=negative)
     _ = relation.ids  # a ValueError if they are no numbers
     return relation
 
@@ -288,8 +302,8 @@ def _decode_table(arrays: Arrays) -> Table:
     )
 
 
-#: Version 2 may say what kind of network a relation is, and what is known of its objects.
-RELATIONS = DataKind("relation", Relation, "relations", 2, _IN_RELATION, _encode_relation, _decode_relation)
+#: Version 2 may say what kind of network a relation is, and what is known of its objects; version 3 has weights.
+RELATIONS = DataKind("relation", Relation, "relations", 3, _IN_RELATION, _encode_relation, _decode_relation)
 CORPORA = DataKind("corpus", Corpus, "corpora", 1, _IN_CORPUS, _encode_corpus, _decode_corpus)
 TABLES = DataKind("table", Table, "tables", 1, _IN_TABLE, _encode_table, _decode_table)
 

@@ -82,7 +82,8 @@ def test_a_weight_of_zero_is_no_link(format):
     found = loaded(written(drawn, format))
     assert found.data.n_links == 2
     assert found.report.lines()[0] == (
-        "Values from 0 to 3 are used as linked or not linked only: 2 above 0 as linked."
+        "Values from 0 to 3 are read by the threshold 0: 2 above it as linked. "
+        "Models of counts use the values of links as weights; others use linked or not linked only."
     )
     assert loaded(written(drawn, format), threshold=1).data.n_links == 1
     assert loaded(written(drawn, format), value_column=False).data.n_links == 3

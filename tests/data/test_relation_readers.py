@@ -86,7 +86,8 @@ def test_threshold_is_exclusive_and_reported():
     found = loaded("row,col,rating\na,x,3\nb,x,4\nc,x,4.5\n", threshold=4)
     assert found.data.ones.toarray().ravel().tolist() == [False, False, True]
     assert found.report.lines()[0] == (
-        "Values from 3 to 4.5 are used as linked or not linked only: 1 above 4 as linked, 2 other than 0 as not linked."
+        "Values from 3 to 4.5 are read by the threshold 4: 1 above it as linked, 2 other than 0 as not linked. "
+        "Models of counts use the values of links as weights; others use linked or not linked only."
     )
 
 
@@ -281,12 +282,16 @@ AMOUNTS = "buyer,goods,amount\nann,tea,1\nann,jam,167\nbob,tea,40\nbob,jam,-3\nc
 
 def test_what_is_given_up_of_amounts_is_said_first() -> None:
     told = (
-        "Values from -3 to 167 are used as linked or not linked only: 3 above 0 as linked, "
-        "1 other than 0 as not linked."
+        "Values from -3 to 167 are read by the threshold 0: 3 above it as linked, 1 other than 0 as not linked. "
+        "Models of counts use the values of links as weights; others use linked or not linked only."
     )
     stored = sparse.coo_array(([1.0, 167, 40, -3, 0], ([0, 0, 1, 1, 2], [0, 1, 0, 1, 0])))
     for form in (AMOUNTS.encode(), np.array([[1, 167], [40, -3], [0, np.nan]]), stored):
         found = load_relation(form, threshold=0)
         assert found.report.lines()[0] == told
-        assert "1 value is negative: taken as no link." in found.report.lines()
+        assert (
+            "1 value is negative: taken as no link. Models of counts refuse such data."
+            in found.report.lines()
+        )
+        assert found.data.negative == 1
     assert loaded("buyer,goods,amount\nann,tea,1\nbob,tea,0\n").report.count("values") == 0

@@ -44,6 +44,13 @@ def plain_table() -> Table:
     return Table.build([[1.0, 2.0], [0.0, 5.0], [np.nan, 2.5]])
 
 
+def weighted(directed: bool, self_links: bool) -> Relation:
+    """A network whose links have weights, the same both ways if it is undirected."""
+    plain = network(directed, self_links)
+    places = plain.ones.tocoo()
+    return replace(plain, weights=1.5 + places.row + places.col + directed * places.row, negative=3)
+
+
 def with_odd_labels(relation: Relation) -> Relation:
     values = [mend_text(ODD_LABELS[i % len(ODD_LABELS)]) for i in range(relation.shape[0])]
     labels = {"日 =a": np.array(values, dtype=object), "": np.array(values[::-1], dtype=object)}
@@ -66,6 +73,8 @@ def assert_comes_back(store: RunStore, workspace: str, data: Any) -> None:
     {
         "odd relation": odd_relation(),
         **{f"network {kind}": network(*kind) for kind in NETWORKS},
+        **{f"weights {kind}": weighted(*kind) for kind in NETWORKS},
+        "weights of a relation": Relation.build([[2.0, -1.0], [0.5, 1.0]], threshold=0),
         "labels of a relation": with_odd_labels(WOMEN),
         "labels of a network": with_odd_labels(network(True, False)),
         "odd corpus": odd_corpus(),
@@ -90,6 +99,8 @@ assert TABLE.image is not None
 assert TABLE.labels is not None
 CHANGES: list[tuple[Any, dict[str, Any]]] = [
     (odd_relation(), {"row_labels": odd_relation("other").row_labels}),
+    (odd_relation(), {"weights": np.full(odd_relation().n_ones, 2.0)}),
+    (odd_relation(), {"negative": 1}),
     *((odd_corpus(), change) for change in (
         {"counts": Corpus.build(np.eye(15, 4, dtype=int)).counts},
         {"vocabulary": np.array(["", "=a", "日本", "other"], dtype=object)},
@@ -156,6 +167,10 @@ def about_network(**changes: Any) -> dict[str, Any]:
 FAULTS: list[tuple[Any, Any, dict[str, Any]]] = [
     *((RELATIONS, WOMEN, {"shape": np.array(shape)}) for shape in ([3 + 1j, 2], [3.0, 2], [3, 2, 1])),
     (RELATIONS, WOMEN, {"names": text_bytes([{}, "row", "column"])}),
+    *((RELATIONS, Relation.build([[2, 3]], threshold=0), {"weights": np.array(value)}) for value in (
+        [2, 3], [2.0], [2.0, 0.0], [2.0, np.nan], [2.0, np.inf], [[2.0, 3.0]],
+    )),
+    *((RELATIONS, network(True, False), about_network(negative=value)) for value in (-1, 0.5, True, "3")),
     *((RELATIONS, network(True, False), about_network(network=value)) for value in (
         ..., {"directed": "yes", "self_links": False}, {"directed": True}, "directed",
         {"directed": True, "self_links": False, "weighted": True},
