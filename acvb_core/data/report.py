@@ -43,7 +43,7 @@ _Reader = TypeVar("_Reader", bound=Callable[..., Any])
 
 
 class DataChangedWarning(UserWarning):
-    """Reading changed the data: weights became links, equal lines were merged, columns were left out, or the like.
+    """Reading changed the data: values became links, equal lines were merged, columns were left out, or the like.
 
     The report of the data (`Result.report`, or `report` of what was loaded) has all of it. An option that asks for a
     change, such as threshold=0, is not warned of.

@@ -54,7 +54,7 @@ class RelationReader(Reader):
             )
             st.caption(
                 f"The values are amounts, {amounts}. Above the threshold, {of}, two objects are linked; up to it they "
-                "are not. The amounts themselves are given up."
+                "are not. Models of counts use the amounts as weights; others use linked or not linked only."
             )
         if schema.container != "text" and loading.get("value_column") is not False:
             # The 0 that is shown counts: typed columns of other values than 0 and 1 are not read without it.
