@@ -9,7 +9,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.spec import MethodSpec, ModelSpec
 
 #: Folders of `acvb_core/models`, in the order in which their models are shown. A new model is one more name.
-FOLDERS = ("irm", "lda", "lfm")
+FOLDERS = ("poisson", "irm", "lda", "lfm")
 
 _ROWS = [import_module(f"acvb_core.models.{folder}.spec") for folder in FOLDERS]
 MODELS: tuple[ModelSpec, ...] = tuple(row for rows in _ROWS for row in rows.MODELS)

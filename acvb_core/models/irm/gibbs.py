@@ -264,6 +264,8 @@ _LEVEL = 10
 #: Samples in a posterior: the cluster of each object, shape (S, N); the blocks' link probabilities, (S, K, L); and
 #: a and b of their Beta prior, (S, 2), and the lower bound, (S,), which posteriors of earlier versions do not have.
 LABELS, STRENGTHS, PRIORS, BOUNDS = "sampled_{}", "sampled_strengths", "sampled_priors", "sampled_bounds"
+#: Samples of counts also have b + N of each block, (S, K, L): its rate is Gamma distributed, with that as its rate.
+RATES = "sampled_rates"
 
 
 class ChainStart(NamedTuple):
@@ -338,10 +340,14 @@ def pack_samples(samples: list[tuple[GibbsState, float]]) -> dict[str, Array]:
     """Return samples and their bounds as arrays of a posterior; blocks that a sample does not have are zero."""
     states = [state for state, _ in samples]
     shape = np.max([state.ones.shape for state in states], axis=0)
-    strengths = np.zeros((len(states), *shape), dtype=np.float32)
-    for out, state in zip(strengths, states, strict=True):
+    strengths, rates = np.zeros((len(states), *shape), dtype=np.float32), np.ones((0, *shape), np.float32)
+    if states[0].hyper.is_gamma:
+        rates = np.ones_like(strengths)
+    for at, state in enumerate(states):
         rows, columns = state.ones.shape
-        out[:rows, :columns] = state.hyper.strengths(state.ones, state.entries)
+        strengths[at, :rows, :columns] = state.hyper.strengths(state.ones, state.entries)
+        if len(rates):
+            rates[at, :rows, :columns] = state.hyper.b + state.entries - state.ones
     kind = np.int16 if shape.max() <= np.iinfo(np.int16).max else np.int32
     labels = {
         LABELS.format(domain): np.stack(
@@ -350,7 +356,13 @@ def pack_samples(samples: list[tuple[GibbsState, float]]) -> dict[str, Array]:
         for domain in states[0].labels
     }
     priors = np.array([(state.hyper.a.item(), state.hyper.b.item()) for state in states])
-    return {**labels, STRENGTHS: strengths, PRIORS: priors, BOUNDS: np.array([bound for _, bound in samples])}
+    packed = {
+        **labels,
+        STRENGTHS: strengths,
+        PRIORS: priors,
+        BOUNDS: np.array([bound for _, bound in samples]),
+    }
+    return packed | ({RATES: rates} if len(rates) else {})
 
 
 def keep_clusters(q: Floats, limit: int) -> Floats:

@@ -163,7 +163,7 @@ def draw_some(
             _count_entries(i, skip, missing_back, missing_back_of, labels_across, n_across, brought[3])
         _find_special(old if is_network else -1, n_across, sizes_across, brought, special)
         _weigh(old, n_choices, (n_across, is_network), brought, special, own, blocks, gammas, log_weights)
-        new = _choose(uniforms[drawn], n_choices, log_prior, log_weights)
+        new = choose_cluster(uniforms[drawn], n_choices, log_prior, log_weights)
         sizes[new] += 1
         log_prior[new] = log(float(sizes[new]))
         drawn += 1
@@ -314,7 +314,7 @@ def _weigh(
 
 
 @nb.njit(**OPTIONS)
-def _choose(uniform: float, n_choices: int, log_prior: Floats, log_weights: Floats) -> int:
+def choose_cluster(uniform: float, n_choices: int, log_prior: Floats, log_weights: Floats) -> int:
     """Return the choice that a uniform random number draws."""
     top = -np.inf
     for k in range(n_choices):
@@ -367,10 +367,10 @@ def _move(
             sizes[old], sizes[width] = sizes[width], sizes[old]
             log_prior[old], log_prior[width] = log_prior[width], log_prior[old]
             base[old], base[width] = base[width], base[old]
-            _swap(old, width, is_network, blocks.ones)
-            _swap(old, width, is_network, blocks.zeros)
-            _swap(old, width, is_network, blocks.terms)
-            _swap(old, width, is_network, blocks.unlinked)
+            swap_clusters(old, width, is_network, blocks.ones)
+            swap_clusters(old, width, is_network, blocks.zeros)
+            swap_clusters(old, width, is_network, blocks.terms)
+            swap_clusters(old, width, is_network, blocks.unlinked)
     return width
 
 
@@ -426,7 +426,7 @@ def _refresh(
 
 
 @nb.njit(**OPTIONS)
-def _swap(one: int, other: int, is_network: bool, table: Counts | Floats) -> None:
+def swap_clusters(one: int, other: int, is_network: bool, table: Counts | Floats) -> None:
     """Swap two rows of a table of blocks, and the columns too if they are the same clusters."""
     for half in range(table.shape[0]):
         for m in range(table.shape[2]):

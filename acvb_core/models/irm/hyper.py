@@ -63,6 +63,11 @@ class Hyper:
             return (self.a + ones) / (self.b + (entries - ones))
         return (self.a + ones) / (self.a + self.b + entries)
 
+    def draw_strengths(self, ones: Floats, entries: Floats, rng: np.random.Generator) -> Floats:
+        """Draw each block's strength from its posterior, shape (K1, K2)."""
+        x, y = self.a + ones, self.b + np.maximum(entries - ones, 0.0)
+        return rng.gamma(x) / y if self.is_gamma else rng.beta(x, y)
+
 
 def update_hyper(
     hyper: Hyper,

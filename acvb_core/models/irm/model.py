@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -151,6 +151,7 @@ class IrmModel:
 
     relation: Relation
     layout: Layout = TWO_DOMAINS  #: which clusterings there are
+    is_gamma: ClassVar[bool] = False  #: the strengths of blocks are rates of counts
 
     @property
     def domains(self) -> tuple[str, ...]:
@@ -163,8 +164,12 @@ class IrmModel:
         if "ones" in posterior.arrays:
             counts = posterior["ones"], posterior["entries"]
         else:
-            counts = block_counts(self.relation, q, self.layout)
-        return IrmState(q, *counts, hyper_of(posterior), self.layout)
+            counts = block_counts(self.observations(posterior), q, self.layout)
+        return IrmState(q, *counts, hyper_of(posterior, self.is_gamma), self.layout)
+
+    def observations(self, posterior: Posterior) -> Relation:
+        """Return the data as the posterior's method saw them."""
+        return self.relation
 
     def lower_bound(self, posterior: Posterior, responsibilities: Responsibilities | None = None) -> float:
         """Return the variational lower bound of log p(X) in nats, at the best q(v), q(theta) for given q(Z).
@@ -183,11 +188,11 @@ class IrmModel:
 
         With one domain the first sum alone.
         """
-        state = self._state(posterior)
+        state, relation = self._state(posterior), self.observations(posterior)
         if self.layout.one_domain:
             every = np.arange(self.relation.shape[0])
-            return NetworkPass(self.relation, state).run("zeroth", every, poll, update=False)
-        sweeps = (CoordinateSweep.of_state(self.relation, state, side, poll) for side in (0, 1))
+            return NetworkPass(relation, state).run("zeroth", every, poll, update=False)
+        sweeps = (CoordinateSweep.of_state(relation, state, side, poll) for side in (0, 1))
         return sum(sweep.run("zeroth", np.arange(len(sweep.own)), poll, update=False) for sweep in sweeps)
 
     def predict(self, posterior: Posterior, heldout: HeldOut) -> Floats:
@@ -204,9 +209,9 @@ class IrmModel:
         return clip_probability(probability)
 
     def strengths(self, posterior: Posterior) -> Floats:
-        """Return the posterior mean of every block's link probability, shape (K1, K2)."""
+        """Return the posterior mean of every block's strength, its link probability, shape (K1, K2)."""
         state = self._state(posterior)
-        return (state.hyper.a + state.ones) / (state.hyper.a + state.hyper.b + state.entries)
+        return state.hyper.strengths(state.ones, state.entries)
 
     def extras(
         self,
@@ -240,6 +245,16 @@ class IrmModel:
         """Return the posterior, which is complete."""
         return posterior
 
+    def block_table(self, state: IrmState, sampled: SampledStrengths | None) -> pd.DataFrame:
+        """Return one line for each block: strength over the samples, if any, and its posterior Beta(a + n, b + N)."""
+        from scipy.special import betaincinv
+
+        n = np.maximum(state.ones, 0.0)
+        alpha, beta = state.hyper.a + n, state.hyper.b + np.maximum(state.entries - n, 0.0)
+        sums = {"ones": n, "entries": np.maximum(state.entries, n)}
+        low, high = (betaincinv(alpha, beta, share) for share in (0.025, 0.975))
+        return block_frame(sums, (alpha / (alpha + beta), low, high), sampled)
+
     def tables(self, posterior: Posterior) -> dict[str, Any]:
         """Return the result frames; clusters are numbered from 1, the same number everywhere.
 
@@ -261,11 +276,41 @@ class IrmModel:
             frames["columns"] = assignments(ids[1], posterior, self.layout.axes[1])
         state, sampled = self._state(posterior), None
         if count_samples(posterior):
-            sampled = SampledStrengths.of(self.relation, posterior, state.hyper, self.layout)
-        table = block_table(state, sampled)
+            relation = self.observations(posterior)
+            sampled = SampledStrengths.of(relation, posterior, state.hyper, self.layout)
+        table = self.block_table(state, sampled)
         if self.layout.symmetric:
             table = table[table["row_cluster"] <= table["column_cluster"]].reset_index(drop=True)
         return frames | {"blocks": table}
+
+
+def block_frame(
+    sums: dict[str, Floats],
+    given_clusters: tuple[Floats, Floats, Floats],
+    sampled: SampledStrengths | None,
+) -> pd.DataFrame:
+    """Return one line for each block.
+
+    `sums`: columns with what is known of the blocks. `given_clusters`: mean and 95 % interval of their strengths by
+    the clusters alone; `sampled`: those over the samples, if there are any.
+    """
+    import pandas as pd
+
+    mean, low_given, high_given = given_clusters
+    row, column = np.indices(mean.shape)
+    low, high = np.full((2, *mean.shape), np.nan)
+    if sampled is not None:
+        mean, low, high = sampled.mean, sampled.low, sampled.high
+    columns = {
+        "row_cluster": row + 1,
+        "column_cluster": column + 1,
+        **sums,
+        "mean": mean,
+        "low": low,
+        "high": high,
+    }
+    columns |= {"low_given_clusters": low_given, "high_given_clusters": high_given}
+    return pd.DataFrame({name: values.ravel() for name, values in columns.items()})
 
 
 def assignments(labels: np.ndarray, posterior: Posterior, domain: str) -> pd.DataFrame:
@@ -283,31 +328,6 @@ def assignments(labels: np.ndarray, posterior: Posterior, domain: str) -> pd.Dat
             "entropy": np.maximum(-x_log_x(responsibilities).sum(axis=1), 0.0),
         }
     )
-
-
-def block_table(state: IrmState, sampled: SampledStrengths | None) -> pd.DataFrame:
-    """Return one line for each block: its strength over the samples, if any, and its posterior Beta(a + n, b + N)."""
-    import pandas as pd
-    from scipy.special import betaincinv
-
-    n = np.maximum(state.ones, 0.0)
-    alpha, beta = state.hyper.a + n, state.hyper.b + np.maximum(state.entries - n, 0.0)
-    row, column = np.indices(n.shape)
-    mean, low, high = (alpha / (alpha + beta), *np.full((2, *n.shape), np.nan))
-    if sampled is not None:
-        mean, low, high = sampled.mean, sampled.low, sampled.high
-    columns = {
-        "row_cluster": row + 1,
-        "column_cluster": column + 1,
-        "ones": n,
-        "entries": np.maximum(state.entries, n),
-        "mean": mean,
-        "low": low,
-        "high": high,
-        "low_given_clusters": betaincinv(alpha, beta, 0.025),
-        "high_given_clusters": betaincinv(alpha, beta, 0.975),
-    }
-    return pd.DataFrame({name: values.ravel() for name, values in columns.items()})
 
 
 def build_network_model(network: Relation) -> IrmModel:

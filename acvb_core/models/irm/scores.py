@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numba as nb
@@ -16,7 +16,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.evaluate.heldout import pair_products
 from acvb_core.models.irm.gibbs import BOUNDS, LABELS, PRIORS, STRENGTHS, count_blocks
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.kernels import Floats, Layout
+from acvb_core.models.irm.kernels import CountRelation, Floats, Layout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -231,8 +231,8 @@ class SampledStrengths:
         """
         rng = np.random.default_rng(0)
         n_samples = count_samples(posterior)
-        prior = [float(np.median(hyper.a)), float(np.median(hyper.b))]
-        priors = posterior.arrays.get(PRIORS, np.tile(prior, (n_samples, 1)))
+        ours = [float(np.median(hyper.a)), float(np.median(hyper.b))]
+        priors = posterior.arrays.get(PRIORS, np.tile(ours, (n_samples, 1)))
         own = {domain: posterior.labels(domain) for domain in layout.domains}
         widths = {domain: posterior[domain].shape[1] for domain in layout.domains}
         shape = tuple(widths[domain] for domain in layout.axes)
@@ -246,10 +246,11 @@ class SampledStrengths:
             }
             ones, entries = count_blocks(relation, labels, layout)
             a, b = priors[at]
+            prior = replace(hyper, a=a, b=b)
             average = _BlockAverage(relation, own, labels, widths, layout)
-            mean += average((a + ones) / (a + b + entries)) / len(chosen)
+            mean += average(prior.strengths(ones, entries)) / len(chosen)
             for repeat in range(repeats):
-                strengths = rng.beta(a + ones, b + np.maximum(entries - ones, 0.0))
+                strengths = prior.draw_strengths(ones, entries, rng)
                 if layout.symmetric:
                     strengths = np.triu(strengths) + np.triu(strengths, 1).T
                 draws[place * repeats + repeat] = average(strengths)
@@ -270,24 +271,45 @@ class _BlockAverage:
         layout: Layout,
     ) -> None:
         # Objects of each cluster in each cluster of the sample, shapes (K1, S1), (K2, S2), and the pairs of each block.
-        self.rows, self.columns = (_cross_tabulate(own[one], labels[one], widths[one]) for one in layout.axes)
+        # Where links are counted, an object counts as much as it is active, and a pair as much as its exposure.
+        active: tuple[Floats | None, ...] = (None, None, None)
+        if isinstance(relation, CountRelation):
+            active = relation.row_activity, relation.column_activity, None
+            if layout.one_domain:
+                active = *active[:2], relation.row_activity * relation.column_activity
+        tables = [
+            _cross_tabulate(own[one], labels[one], widths[one], by)
+            for one, by in zip(layout.axes, active, strict=False)
+        ]
+        self.rows, self.columns = tables
         self.pairs = np.outer(self.rows.sum(axis=1), self.columns.sum(axis=1))
         self.without_own = layout.one_domain and without_diagonal(relation)
         if self.without_own:
-            self.pairs[np.diag_indices_from(self.pairs)] -= self.rows.sum(axis=1)
+            one = layout.axes[0]
+            self.alone = np.bincount(own[one], minlength=widths[one]) < 2
+            self.inner = (
+                self.rows
+                if active[2] is None
+                else _cross_tabulate(own[one], labels[one], widths[one], active[2])
+            )
+            self.pairs[np.diag_indices_from(self.pairs)] -= self.inner.sum(axis=1)
 
     def __call__(self, strengths: Floats) -> Floats:
-        sums = self.rows @ strengths @ self.columns.T
+        sums, pairs = self.rows @ strengths @ self.columns.T, self.pairs
         if self.without_own:
-            diagonal, inner = np.diag_indices_from(sums), self.rows @ strengths.diagonal()
+            diagonal, inner = np.diag_indices_from(sums), self.inner @ strengths.diagonal()
             # A cluster of one object has no pair inside: the block of its own cluster in the sample replaces it.
-            sums[diagonal] = np.where(self.pairs[diagonal] > 0, sums[diagonal] - inner, inner)
-        return sums / np.maximum(self.pairs, 1.0)
+            pairs = pairs.copy()
+            pairs[diagonal] = np.where(self.alone, self.inner.sum(axis=1), pairs[diagonal])
+            sums[diagonal] = np.where(self.alone, inner, sums[diagonal] - inner)
+        return sums / np.where(pairs > 0.0, pairs, 1.0)
 
 
-def _cross_tabulate(one: NDArray[np.int64], other: NDArray[np.int64], width: int) -> Floats:
+def _cross_tabulate(
+    one: NDArray[np.int64], other: NDArray[np.int64], width: int, weights: Floats | None = None
+) -> Floats:
     n = int(other.max()) + 1
-    return np.bincount(one * n + other, minlength=width * n).reshape(width, n).astype(np.float64)
+    return np.bincount(one * n + other, weights, width * n).reshape(width, n).astype(np.float64)
 
 
 @nb.njit(**OPTIONS)

@@ -2,95 +2,96 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Relation
+from acvb_core.models.irm.kernels import CountRelation, Floats
 
-Floats = NDArray[np.float64]
 Degree = Literal["corrected", "none"]
 
-
-@dataclass(frozen=True, eq=False)
-class CountRelation(Relation):
-    """A relation whose links have whole numbers as weights, and whose objects differ in activity.
-
-    An entry is Poisson distributed, with mean `row_activity` x `column_activity` x the rate of its block.
-
-    Attributes
-    ----------
-    row_activity, column_activity : ndarray of float, shapes (n_rows,), (n_cols,)
-        How active an object is, 1 on average. In an undirected network both are the same.
-    """
-
-    row_activity: Floats = field(default_factory=lambda: np.ones(0))
-    column_activity: Floats = field(default_factory=lambda: np.ones(0))
-
-    @cached_property
-    def transposed(self) -> CountRelation:
-        """The same relation with the two sides swapped."""
-        turned = super().transposed
-        if isinstance(turned, CountRelation):  # an undirected network
-            return turned
-        swapped = _extend(turned, self.column_activity, self.row_activity)
-        swapped.__dict__["transposed"] = self
-        return swapped
-
-    @cached_property
-    def self_links(self) -> Floats:
-        """Each object's entry with itself, shape (n, 2): its count and its exposure, 0 if it is missing."""
-        counts = sparse.csr_array((self.weights, self.ones.indices, self.ones.indptr), shape=self.shape)
-        known = ~self.missing.diagonal()
-        exposure = known * self.row_activity * self.column_activity
-        return np.ascontiguousarray(np.stack([counts.diagonal(), exposure], axis=1))
-
-
-def _extend(relation: Relation, row_activity: Floats, column_activity: Floats) -> CountRelation:
-    values = {each.name: getattr(relation, each.name) for each in fields(Relation)}
-    return CountRelation(**values, row_activity=row_activity, column_activity=column_activity)
+#: Counts of relations that are in use: methods that are compared share them.
+_COUNTED: WeakKeyDictionary[Relation, dict[Degree, CountRelation]] = WeakKeyDictionary()
 
 
 def count_links(relation: Relation, degree: Degree) -> CountRelation:
-    """Return a relation's links as counts, with the activity of its objects.
+    """Return a relation's links as counts, with the activity of its objects; the same object at every call.
 
-    `degree`: "corrected": an object is as active as its entries add up to, plus 1; "none": all are alike.
+    The exposures of the known entries add up to the counts. So an exposure is the count that an entry would have if
+    clusters made no difference, and a block's rate is relative to that.
+
+    `degree`: "corrected": an object is as active as its counts add up to, plus 1; "none": all objects are alike.
 
     Raises
     ------
     DataError
         The data have values below 0.
     """
+    known = _COUNTED.setdefault(relation, {})
+    if degree not in known:
+        known[degree] = _count_links(relation, degree)
+    return known[degree]
+
+
+def _count_links(relation: Relation, degree: Degree) -> CountRelation:
+    check_counts(relation)
+    unit = find_unit(relation)
+    counts = np.ones(relation.n_ones) if relation.weights is None else round_weights(relation.weights, unit)
+    matrix = sparse.csr_array((counts, relation.ones.indices, relation.ones.indptr), shape=relation.shape)
+    rows, columns = (np.asarray(matrix.sum(axis=axis), dtype=np.float64).ravel() + 1.0 for axis in (1, 0))
+    if degree == "none":
+        rows, columns = np.ones(len(rows)), np.ones(len(columns))
+    exposure = rows.sum() * columns.sum() - rows @ (relation.missing.astype(np.float64) @ columns)
+    scale = np.sqrt(max(counts.sum(), 1.0) / max(exposure, 1e-300))
+    return CountRelation.of(relation, counts, scale * rows, scale * columns)
+
+
+def check_counts(relation: Relation) -> None:
+    """Raise DataError for data with values below 0, which cannot be counts."""
     if relation.negative:
         what = f"{relation.negative:,} values are below 0, and counts cannot be"
         remedy = "Choose a model of links, which takes them as no link, or remove them from the data."
         raise DataError(what, source=relation.name, remedy=remedy)
-    counts = np.ones(relation.n_ones) if relation.weights is None else round_weights(relation.weights)
-    matrix = sparse.csr_array((counts, relation.ones.indices, relation.ones.indptr), shape=relation.shape)
-    activity = (_measure_activity(np.asarray(matrix.sum(axis=axis)).ravel(), degree) for axis in (1, 0))
-    counted = _extend(relation, *activity)
-    object.__setattr__(counted, "weights", counts)
-    return counted
 
 
-def _measure_activity(totals: Floats, degree: Degree) -> Floats:
-    if degree == "none":
-        return np.ones(len(totals))
-    return (totals + 1.0) / (totals + 1.0).mean()
+def find_unit(relation: Relation) -> float:
+    """Return the unit in which the weights are counted: 1 for whole numbers.
 
-
-def round_weights(weights: Floats) -> Floats:
-    """Return weights as whole numbers, at least 1: themselves, or in units in which their variance is their mean.
-
-    Amounts have no unit in which they are counts. In this one they are as uncertain as a Poisson count.
+    Amounts have no unit in which they are counts. They get one in which their variance over the links is their mean,
+    as that of a Poisson count is.
     """
-    if (weights == np.floor(weights)).all():
-        return weights
+    weights = relation.weights
+    if weights is None or (weights == np.floor(weights)).all():
+        return 1.0
     mean, variance = float(weights.mean()), float(weights.var())
-    unit = variance / mean if variance > 0.0 else mean
-    return np.maximum(np.rint(weights / unit), 1.0)
+    return variance / mean if variance > 0.0 else mean
+
+
+def round_weights(weights: Floats, unit: float) -> Floats:
+    """Return weights in a unit, as whole numbers; one above 0 is at least 1."""
+    return np.where(weights > 0.0, np.maximum(np.rint(weights / unit), 1.0), 0.0)
+
+
+def list_exposures(relation: CountRelation, rows: np.ndarray, columns: np.ndarray) -> Floats:
+    """Return the exposures of some pairs, shape (n,)."""
+    return relation.row_activity[rows] * relation.column_activity[columns]
+
+
+def log_base(relation: CountRelation) -> float:
+    """Return the part of log p(X) that does not depend on the clusters: the sum of x log(exposure) - log x! (nats).
+
+    Pairs of an undirected network count once.
+    """
+    from scipy.special import gammaln  # slow to import
+
+    counts = relation.counts
+    terms = counts * np.log(relation.link_exposures) - gammaln(counts + 1.0)
+    total = float(terms.sum())
+    if relation.network is None or relation.network.directed:
+        return total
+    own = np.repeat(np.arange(relation.shape[0]), np.diff(relation.ones.indptr)) == relation.ones.indices
+    return (total + float(terms[own].sum())) / 2.0
