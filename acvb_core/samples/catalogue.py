@@ -181,13 +181,16 @@ _ORIGINS = {
         "Which tag describes which game in the Debian archive; made from its package lists by make_debtag.py."
     ),
     "karate": "Friendships among 34 members of a karate club that split in two; Zachary 1977.",
-    "les_miserables": "Who appears with whom in the chapters of the novel; Knuth, The Stanford GraphBase, 1993.",
+    "les_miserables": (
+        "Who appears with whom in the chapters of the novel, and in how many; Knuth, The Stanford GraphBase, 1993."
+    ),
     "florentine_families": (
         "Marriages between 15 leading families of Florence about 1430; Padgett, by way of Breiger and Pattison 1986."
     ),
     "network_groups": (
         "Undirected: four communities, buyers and sellers who only meet each other, a centre and its circle, a rest."
     ),
+    "planted_hubs": "Weighted, undirected: five groups whose nodes differ much in activity, so that each has hubs.",
     "network_directed": "Directed: three groups in a circle, senders, and receivers of everything.",
     "survey": "Synthetic: yes / no answers of 150 made-up respondents to 40 questions, one in twelve missing.",
     "synth1": "Drawn from the model as the papers' first synthetic relation: 100 x 200 objects.",
@@ -227,6 +230,13 @@ _ALL = (
         _draw(synthetic.flow_of_messages),
         "network",
     ),
+    Sample(
+        "planted_hubs",
+        "Synthetic network with weights and hubs",
+        (300, 300),
+        _draw(synthetic.planted_hubs),
+        "network",
+    ),
     Sample("survey", "Survey with missing answers (made up)", (150, 40), _read_relation),
     Sample("synth1", "Synthetic, 4 x 5 clusters", (100, 200), _draw(synthetic.synth1)),
     Sample("synth2", "Synthetic, 7 x 6 clusters", (1_000, 1_500), _draw(synthetic.synth2)),
@@ -245,6 +255,7 @@ _GENERATORS: dict[str, Callable[..., Truth]] = {
     "block_images": mixtures.block_images,
     "large_relation": synthetic.large_relation,
     "planted_features": mixtures.planted_features,
+    "planted_hubs": synthetic.planted_hubs,
 }
 
 

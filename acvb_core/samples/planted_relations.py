@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,7 @@ from acvb_core.data.relation import Network, Relation
 from acvb_core.data.relation_build import object_facts
 from acvb_core.data.report import Fact, ReadReport, plural
 
+_Both = tuple[Sequence[Any], Sequence[Any]]  # what each cluster of rows, and of columns, has
 _MAX_STRENGTH = 0.9  # of a block in the sparse relations: a block of ones only would tell everything
 
 
@@ -24,7 +26,12 @@ class PlantedRelation:
     relation: Relation
     row_clusters: NDArray[np.int64]  # shape (n_rows,)
     column_clusters: NDArray[np.int64]  # shape (n_cols,)
-    strengths: NDArray[np.float64]  # probability of a link in each block, shape (k_rows, k_cols)
+    strengths: NDArray[
+        np.float64
+    ]  # probability of a link in each block, shape (k_rows, k_cols); of counts, their mean
+    activity: NDArray[np.float64] | None = (
+        None  # of each node of a network with hubs, 1 on average in each cluster
+    )
 
     def with_report(self) -> tuple[Relation, ReadReport]:
         """Return the relation and what there is to tell of it."""
@@ -118,14 +125,9 @@ def large_relation(
     for _ in range(50):  # cutting lowers the sum, scaling up cuts more: settles geometrically
         strengths = np.minimum(strengths * (n_ones / (strengths * cells).sum()), _MAX_STRENGTH)
     marks = rng.poisson(-np.log1p(-strengths) * cells)
-    # The arrays that are joined here hold the marks of one block each.
-    rows, columns = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
     row_shares = [_draw_shares(rng, len(members), skew) for members in rows_of]
     column_shares = [_draw_shares(rng, len(members), skew) for members in columns_of]
-    for k, j in np.argwhere(marks):
-        rows.append(rng.choice(rows_of[k], marks[k, j], p=row_shares[k]))
-        columns.append(rng.choice(columns_of[j], marks[k, j], p=column_shares[j]))
-    at = np.concatenate(rows), np.concatenate(columns)
+    at = _drop_marks(rng, marks, (rows_of, columns_of), (row_shares, column_shares))
     links = sparse.csr_array((np.ones(len(at[0]), np.bool_), at), shape=(n_rows, n_cols))
     return PlantedRelation(
         Relation.build(links, name="large planted"), row_clusters, column_clusters, strengths
@@ -138,6 +140,18 @@ def _draw_shares(rng: np.random.Generator, n: int, skew: float) -> NDArray[np.fl
         return None
     weights = rng.lognormal(sigma=skew, size=n)
     return np.asarray(weights / weights.sum())
+
+
+def _drop_marks(
+    rng: np.random.Generator, marks: NDArray[np.int64], members: _Both, shares: _Both
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the rows and the columns that the marks of each block fall on, by the shares of the block's objects."""
+    # The arrays that are joined here hold the marks of one block each.
+    rows, columns = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
+    for k, j in np.argwhere(marks):
+        rows.append(rng.choice(members[0][k], marks[k, j], p=shares[0][k]))
+        columns.append(rng.choice(members[1][j], marks[k, j], p=shares[1][j]))
+    return np.concatenate(rows), np.concatenate(columns)
 
 
 def planted_network(
@@ -166,7 +180,7 @@ def planted_network(
     np.fill_diagonal(links, False)
     relation = Relation.build(
         links if directed else np.triu(links),
-        row_labels=[f"node {i + 1:0{len(str(n))}d}" for i in range(n)],
+        row_labels=_name_nodes(n),
         name=name,
         row_kind="node",
         network=Network(directed),
@@ -200,6 +214,67 @@ def flow_of_messages(seed: int = 0) -> PlantedRelation:
         chances[one, other] = chance
     chances[:4, 4] = 0.15
     return planted_network(sizes, chances, seed, directed=True, name="network_directed")
+
+
+def planted_hubs(
+    n_nodes: int = 300,
+    n_groups: int = 5,
+    seed: int = 0,
+    *,
+    skew: float = 1.0,
+    contrast: float = 8.0,
+    mean_weight: float = 20.0,
+    name: str = "planted_hubs",
+) -> PlantedRelation:
+    """Draw an undirected network of counts whose groups have hubs, as the degree-corrected block model does.
+
+    A count is Poisson distributed; its mean is the product of the activities of both nodes and the rate of the block.
+    Groups are of one size. The attribute "group" names them. Time and memory grow with the counts, not with the pairs.
+
+    Parameters
+    ----------
+    skew : float
+        Standard deviation of the logarithm of an activity; 0: all nodes of a group are equally active.
+    contrast : float
+        Rate inside a group, divided by that between two groups.
+    mean_weight : float
+        Sum of a node's counts, on average, if nodes could be linked to themselves.
+    """
+    _check_sizes(n_nodes, n_groups)
+    if n_groups > n_nodes or not (skew >= 0 and contrast > 0 and mean_weight >= 0):
+        raise ParameterError(
+            f"Give at least one node to each group, a contrast above 0, and nothing below 0, not {n_nodes} nodes, "
+            f"{n_groups} groups, {skew=}, {contrast=} and {mean_weight=}."
+        )
+    rng = np.random.default_rng(seed)
+    clusters = rng.permutation(np.arange(n_nodes) % n_groups)
+    members = [np.flatnonzero(clusters == k) for k in range(n_groups)]
+    shares = [_draw_shares(rng, len(nodes), skew) for nodes in members]
+    activity = np.ones(n_nodes)
+    for nodes, share in zip(members, shares, strict=True):
+        if share is not None:
+            activity[nodes] = share * len(nodes)
+    pairs = np.outer([len(nodes) for nodes in members], [len(nodes) for nodes in members])
+    rates = np.where(np.eye(n_groups, dtype=bool), contrast, 1.0)
+    rates *= n_nodes * mean_weight / (rates * pairs).sum()
+    # Each pair of two groups once; inside a group in either order, so at half the rate.
+    totals = rng.poisson(np.triu(rates * pairs, 1) + np.diag(np.diag(rates * pairs) / 2))
+    ends = np.sort(_drop_marks(rng, totals, (members, members), (shares, shares)), axis=0)
+    ends = ends[:, ends[0] < ends[1]]
+    relation = Relation.build(
+        sparse.coo_array((np.ones(ends.shape[1]), tuple(ends)), shape=(n_nodes, n_nodes)),
+        threshold=0,
+        row_labels=_name_nodes(n_nodes),
+        name=name,
+        row_kind="node",
+        network=Network(directed=False),
+        attributes={"group": [f"group {k + 1}" for k in clusters]},
+    )
+    return PlantedRelation(relation, clusters, clusters, rates, activity)
+
+
+def _name_nodes(n: int) -> list[str]:
+    return [f"node {i + 1:0{len(str(n))}d}" for i in range(n)]
 
 
 def _check_sizes(*sizes: int) -> None:

@@ -18,6 +18,7 @@ from acvb_core.samples.planted_mixtures import (
 )
 from acvb_core.samples.planted_relations import (
     large_relation,
+    planted_hubs,
     planted_network,
     planted_relation,
     sparse_relation,
@@ -85,11 +86,35 @@ def test_a_large_relation_has_about_the_links_asked_for_and_its_blocks():
         lambda: planted_relation(5, 5, 1, 1, 0, missing_share=1.0),
         lambda: large_relation(10, 10, 60, 2, 2, 0),
         lambda: sparse_relation(n=0),
+        lambda: planted_hubs(3, 4),
+        lambda: planted_hubs(contrast=0.0),
     ],
 )
 def test_sizes_that_make_no_sense(call):
     with pytest.raises(ParameterError):
         call()
+
+
+@for_each("skew", [0.0, 1.0])
+def test_counts_with_hubs_are_poisson_given_activities_and_rates(skew):
+    drawn = planted_hubs(600, 3, 1, skew=skew, mean_weight=60.0)
+    groups, active = drawn.row_clusters, drawn.activity
+    for k in range(3):
+        assert active[groups == k].mean() == pytest.approx(1.0)
+    assert np.log(active).std() == pytest.approx(skew, abs=0.08)
+    means = np.outer(active, active) * drawn.strengths[np.ix_(groups, groups)]
+    np.fill_diagonal(means, 0.0)
+    counts = drawn.relation.links.toarray()
+    # Sums over nodes, and over blocks, are Poisson distributed too: standardised, they have variance 1.
+    scores = (counts.sum(1) - means.sum(1)) / np.sqrt(means.sum(1))
+    assert 0.85 < scores.var() < 1.15
+    for k, j in ((0, 0), (0, 1), (1, 2)):
+        block = np.ix_(groups == k, groups == j)
+        # Each pair of a group is in the block twice.
+        spread = np.sqrt(means[block].sum() * (2 if k == j else 1))
+        assert abs(counts[block].sum() - means[block].sum()) < 4 * spread
+    assert ((counts - means) ** 2).sum() == pytest.approx(means.sum(), rel=0.05)
+    assert drawn.strengths[0, 0] == pytest.approx(8 * drawn.strengths[0, 1])
 
 
 @for_each("directed", [False, True])
