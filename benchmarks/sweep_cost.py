@@ -1,6 +1,6 @@
 """Cost of a CVB0 sweep compared with the two SciPy products that every sweep must at least do, and the peak memory.
 
-    python -m benchmarks.sweep_cost [--rows 10681 --cols 69878 --ones 10000000 --clusters 20 --sweeps 12]
+    python -m benchmarks.sweep_cost [--rows 10681 --cols 69878 --ones 10000000 --clusters 20 --sweeps 12 --model irm]
 
 Prints one JSON object. Times are processor seconds of this thread, sweeps and products in turn (A B A B …), so
 that a noisy machine slows both; the ratio is the median over the later sweeps, and that of the first stands beside
@@ -24,7 +24,15 @@ from benchmarks.harness import MemoryWatch, make_parser, print_figures
 
 def main() -> None:
     options = make_parser(
-        __doc__, rows=10681, cols=69878, ones=10000000, clusters=20, sweeps=12, method="cvb0", init="spectral"
+        __doc__,
+        rows=10681,
+        cols=69878,
+        ones=10000000,
+        clusters=20,
+        sweeps=12,
+        method="cvb0",
+        init="spectral",
+        model="irm",
     ).parse_args()
 
     planted = large_relation(options.rows, options.cols, options.ones, 15, 20, 1)
@@ -37,9 +45,12 @@ def main() -> None:
     right = rng.random((options.cols, options.clusters))
     left = rng.random((options.rows, options.clusters))
     values = {"k_rows": options.clusters, "k_cols": options.clusters, "init": options.init}
-    prepared = prepare_run(relation, options.method, values)
+    if options.model != "irm":
+        values["degree"] = "corrected"
+    prepared = prepare_run(relation, options.method, values, model=options.model)
     with one_thread(), use_threads(1):
-        warm = prepare_run(large_relation(200, 300, 5000, 3, 3, 0).relation, options.method)
+        small = large_relation(200, 300, 5000, 3, 3, 0).relation
+        warm = prepare_run(small, options.method, model=options.model)
         state = warm.algorithm.init(rng)
         warm.algorithm.sweep(state, rng)
         products, sweeps = [], []
@@ -61,6 +72,7 @@ def main() -> None:
             "shape": list(relation.shape),
             "ones": relation.n_ones,
             "clusters": options.clusters,
+            "model": options.model,
             "method": options.method,
             "ratio_first_sweep": ratios[0],
             "ratio_median": statistics.median(ratios),

@@ -28,6 +28,10 @@ _STEP = 4.0
 _FEWEST_OBJECTS, _FEWEST_CLUSTERS = 24, 5
 
 
+#: The weights of entries that all count as 1.
+EQUAL = np.zeros(0)
+
+
 class Bounds(NamedTuple):
     """Tables of g for the blocks as they are; clusters of the swept domain are the last axis."""
 
@@ -464,10 +468,15 @@ class CountRelation(Relation):
     row_activity: Floats = field(default_factory=lambda: np.empty(0))  #: shape (n_rows,)
     column_activity: Floats = field(default_factory=lambda: np.empty(0))  #: shape (n_cols,)
 
-    @property
+    @cached_property
     def counts(self) -> Floats:
         """The counts of the links, in the order of `ones`."""
         return np.ones(self.n_ones) if self.weights is None else self.weights
+
+    @property
+    def factors(self) -> Floats:
+        """What `neighbour_sums` multiplies the links by: their counts, or nothing if all are 1."""
+        return EQUAL if self.weights is None else self.weights
 
     @property
     def activity(self) -> Floats:
@@ -524,8 +533,6 @@ _ADDITIONS = 2_000_000
 _ROWS = 10_000
 #: Below this share of non-negligible responsibilities the compressed form is the faster one.
 _COMPRESS_BELOW = 0.4
-#: The weights of entries that all count as 1.
-EQUAL = np.zeros(0)
 
 
 def neighbour_sums(

@@ -113,7 +113,7 @@ def embedding(
     """
     rank = min(n_clusters, min(relation.shape) - 1)
     turned = relation.transposed
-    weights = [each.counts if isinstance(each, CountRelation) else EQUAL for each in (relation, turned)]
+    weights = [each.factors if isinstance(each, CountRelation) else EQUAL for each in (relation, turned)]
     row_scale, col_scale = (
         _inverse_root_degree(sum_weights(each.ones, values))[:, None]
         for each, values in zip((relation, turned), weights, strict=True)

@@ -121,7 +121,7 @@ def observed_sums(
     Of counts: their sums, and the exposures.
     """
     if isinstance(relation, CountRelation):
-        counts = neighbour_sums(relation.ones, responsibilities, poll, relation.counts)
+        counts = neighbour_sums(relation.ones, responsibilities, poll, relation.factors)
         reached = relation.column_activity[:, None] * responsibilities
         exposure = np.tile(reached.sum(axis=0), (len(counts), 1))
         if relation.n_missing:

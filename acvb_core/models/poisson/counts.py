@@ -40,13 +40,14 @@ def count_links(relation: Relation, degree: Degree) -> CountRelation:
 def _count_links(relation: Relation, degree: Degree) -> CountRelation:
     check_counts(relation)
     unit = find_unit(relation)
-    counts = np.ones(relation.n_ones) if relation.weights is None else round_weights(relation.weights, unit)
-    matrix = sparse.csr_array((counts, relation.ones.indices, relation.ones.indptr), shape=relation.shape)
+    counts = None if relation.weights is None else round_weights(relation.weights, unit)
+    values = np.ones(relation.n_ones) if counts is None else counts
+    matrix = sparse.csr_array((values, relation.ones.indices, relation.ones.indptr), shape=relation.shape)
     rows, columns = (np.asarray(matrix.sum(axis=axis), dtype=np.float64).ravel() + 1.0 for axis in (1, 0))
     if degree == "none":
         rows, columns = np.ones(len(rows)), np.ones(len(columns))
     exposure = rows.sum() * columns.sum() - rows @ (relation.missing.astype(np.float64) @ columns)
-    scale = np.sqrt(max(counts.sum(), 1.0) / max(exposure, 1e-300))
+    scale = np.sqrt(max(values.sum(), 1.0) / max(exposure, 1e-300))
     return CountRelation.of(relation, counts, scale * rows, scale * columns)
 
 
