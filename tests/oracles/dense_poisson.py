@@ -312,19 +312,6 @@ def _vb_domain(
     return new
 
 
-def gibbs_conditional(
-    data: CountData, z: Labels, i: int, a: float, b: float, alpha: float
-) -> tuple[Array, Array]:
-    """p(z_i | the other labels, X) of a network under the Chinese restaurant process: clusters, probabilities.
-
-    The clusters are those of the other objects, then one that is new, named one more than the largest of them.
-    """
-    others = np.delete(z, i)
-    clusters = np.append(np.unique(others), others.max(initial=-1) + 1)
-    tried = [np.where(np.arange(len(z)) == i, k, z) for k in clusters]
-    return clusters, normalise(np.array([log_joint(data, (one,), a, b, (alpha,)) for one in tried]))[0]
-
-
 def pair_weights(data: CountData, q: Parts) -> Array:
     """q(z_i = k, z_j = l) of every pair, as (N1, N2, K1, K2); an object and itself are in the same cluster."""
     weights = np.einsum("ik,jl->ijkl", q[0], q[-1])

@@ -42,7 +42,11 @@ class CountCase(NamedTuple):
 
 
 def random_counts(
-    rng: np.random.Generator, shape: tuple[int, int], kind: str, missing: float = 0.2, mean: float = 1.0
+    rng: np.random.Generator,
+    shape: tuple[int, int],
+    kind: str,
+    missing: float = 0.2,
+    mean: float | Array = 1.0,
 ) -> CountData:
     """Independent counts of objects that differ in activity; of an undirected network both sides are the same."""
     directed, self_links = KINDS[kind]
