@@ -1,0 +1,460 @@
+"""Compiled Gibbs draws of the clusters of all objects of a domain, for blocks of counts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.core.protocols import Poll, no_poll
+from acvb_core.core.special import INLINE, OPTIONS, lgamma, log
+from acvb_core.models.irm.gibbs import BlockPair
+from acvb_core.models.irm.gibbs_kernels import TABLE_LENGTH, Labels, Side, choose_cluster, swap_clusters
+from acvb_core.models.irm.kernels import CountRelation, Floats, chunk_length
+
+Indices = NDArray[np.int64]
+#: Rows of tables of blocks are as long as a multiple of this: a compiled loop takes so many entries at a time.
+_LANES = 8
+_IN, _OUT = 1.0, -1.0
+
+
+class Counts(NamedTuple):
+    """The counts of the objects that are drawn, as rows, and their activity.
+
+    Both halves of a directed network have entries: links from an object, then links to it.
+    """
+
+    links: tuple[Floats, Floats]  #: the counts of the links, by row, then by column
+    own: Floats  #: shape (H, N); activity of the objects that are drawn, by the direction of the link
+    across: Floats  #: shape (H, N2); activity of the objects across
+
+    @classmethod
+    def of(cls, relation: CountRelation, side: Side) -> Counts:
+        """Return the counts of a side."""
+        links = relation.transposed.counts if side.links.directed else relation.counts
+        activity = np.stack([relation.row_activity]), np.stack([relation.column_activity])
+        if side.links.directed:
+            activity = relation.activity, relation.activity[::-1].copy()
+        return cls((relation.counts, links), *activity)
+
+
+class BlockTable(NamedTuple):
+    """The sums of all blocks, shape (H, R, L), and logarithms of them that many objects share.
+
+    Rows are clusters of the objects that are drawn, the first empty one is the cluster that may be born next. A
+    directed network has a second half, H = 2, the transpose of the first.
+    """
+
+    counts: Floats
+    exposures: Floats
+    terms: Floats  #: (a + count) log(b + exposure) of each block
+    base: Floats  #: shape (R,); sum of the `terms` of each row
+    reach: Floats  #: shape (H, L); activity of all objects in a cluster across
+
+
+class Prior(NamedTuple):
+    """The Gamma prior (shape a, rate b) of all blocks, and log Gamma at a plus 0, 1, 2, …"""
+
+    a: float
+    b: float
+    gammas: Floats
+
+
+def draw_side(
+    relation: CountRelation,
+    others: Labels | None,
+    labels: Labels,
+    counts: BlockPair,
+    prior: tuple[float, float],
+    alpha: float,
+    rng: np.random.Generator,
+    poll: Poll = no_poll,
+    *,
+    directed: bool,
+) -> tuple[Labels, BlockPair, int]:
+    """Draw the cluster of every row object in turn, in a fresh random order.
+
+    `others` are the clusters of the columns, None for a network. `labels` have no gaps; `counts`: shape (K, L) each,
+    the counts of their blocks, and these plus the exposures.
+    Returns new labels without gaps, the counts of their blocks, and how many objects changed company.
+    """
+    side = Side.of(relation, others, directed=directed)
+    data = Counts.of(relation, side)
+    objects, uniforms = rng.permutation(len(labels)), rng.random(len(labels))
+    labels, (sums, entries) = labels.copy(), counts
+    exposures = np.maximum(entries - sums, 0.0)
+    # Room for the blocks to grow.
+    gammas = tabulate(prior[0], min(int(1.25 * sums.max()) + 65, TABLE_LENGTH))
+    per_object = sum(pointers[-1] for pointers in side.links.pointers) // len(labels)
+    at = moved = 0
+    while at < len(objects):
+        length = chunk_length(len(sums), len(data.own) * sums.shape[1] + per_object // len(sums), 3.0)
+        some = objects[at : at + length], uniforms[at : at + length]
+        drawn, sums, exposures, changed = draw_some(
+            *some, labels, side, data, sums, exposures, Prior(*prior, gammas), alpha
+        )
+        at, moved = at + drawn, moved + changed
+        poll()
+    sums, exposures = sum_blocks(labels, side, data)
+    return labels, (sums, sums + exposures), moved
+
+
+@nb.njit(**OPTIONS)
+def tabulate(a: float, length: int) -> Floats:
+    """Return log Gamma of a plus 0, 1, 2, …; for larger counts it is computed when they occur."""
+    table = np.empty(length)
+    for n in range(length):
+        table[n] = lgamma(a + n)
+    return table
+
+
+@nb.njit(**INLINE)
+def _log_gamma(prior: Prior, count: float) -> float:
+    """Return log Gamma(a + count)."""
+    # Unsigned: signed indices would be tested for negative values.
+    n = np.uint64(count)
+    return prior.gammas[n] if n < prior.gammas.shape[0] else lgamma(prior.a + count)
+
+
+@nb.njit(**OPTIONS)
+def draw_some(
+    objects: Labels,
+    uniforms: Floats,
+    labels: Labels,
+    side: Side,
+    data: Counts,
+    counts: Floats,
+    exposures: Floats,
+    prior: Prior,
+    alpha: float,
+) -> tuple[int, Floats, Floats, int]:
+    """Draw the clusters of objects in turn, until all are drawn or there is no room for another cluster.
+
+    `labels` have no gaps, and have none afterwards; they are changed in place. `counts`, `exposures`: shape (K, L).
+    Returns how many objects were drawn, the new sums of the blocks, and how many objects changed company.
+    """
+    # Arrays are taken out of tuples before the loop: Numba counts references whenever it takes one out.
+    width = counts.shape[0]
+    room = _round_up(width + max(width // 2, 8))
+    (pointers, indices, own_links, _, _, _), _, labels_across, is_network = side
+    if is_network:
+        labels_across = labels
+    weights, own, across = data
+    halves = own.shape[0]
+    links_at, missing_at, links_back_at, missing_back_at = pointers
+    linked, missing, linked_back, missing_back = indices
+    weights_of, weights_back = weights
+    blocks = _lay_out(room, labels_across, across, is_network, counts, exposures, prior)
+    table, reach = blocks.counts, blocks.reach
+    sizes, log_prior = np.zeros(room, np.int64), np.full(room, log(alpha))
+    for label in labels:
+        sizes[label] += 1
+    for k in range(width):
+        log_prior[k] = log(float(sizes[k]))
+    s, x = np.zeros(reach.shape), np.zeros(reach.shape)
+    special = np.zeros((halves, reach.shape[1] + 1), np.int64)
+    log_weights = np.empty(room)
+    n_across = counts.shape[1]
+    drawn = moved = 0
+    while drawn < objects.shape[0] and width < room:
+        i = objects[drawn]
+        old = labels[i]
+        sizes[old] -= 1
+        alone = sizes[old] == 0
+        log_prior[old] = log(alpha) if alone else log(float(sizes[old]))
+        # An object that is alone may stay alone in its own cluster.
+        n_choices = width if alone else width + 1
+        skip, own_count, own_exposure = -1, 0.0, 0.0
+        if is_network:
+            n_across, skip = width + 1, i
+            own_count, own_exposure = own_links[i, 0], own_links[i, 1]
+            for half in range(halves):
+                reach[half, old] = 0.0 if alone else reach[half, old] - across[half, i]
+        _add_links(i, skip, links_at, linked, weights_of, labels_across, s[0])
+        _add_exposures(i, skip, missing_at, missing, own[0], across[0], labels_across, reach[0], x[0])
+        if halves == 2:
+            _add_links(i, skip, links_back_at, linked_back, weights_back, labels_across, s[1])
+            _add_exposures(
+                i, skip, missing_back_at, missing_back, own[1], across[1], labels_across, reach[1], x[1]
+            )
+        _find_special(n_across, s, special)
+        item = (s, x, own_count, own_exposure)
+        _shift(_OUT, old, n_across, is_network, alone, item, blocks, prior)
+        _weigh(
+            n_choices,
+            min(_round_up(n_across), table.shape[2]),
+            is_network,
+            item,
+            special,
+            blocks,
+            prior,
+            log_weights,
+        )
+        new = choose_cluster(uniforms[drawn], n_choices, log_prior, log_weights)
+        _shift(_IN, new, n_across, is_network, False, item, blocks, prior)
+        sizes[new] += 1
+        log_prior[new] = log(float(sizes[new]))
+        if is_network:
+            for half in range(halves):
+                reach[half, new] += across[half, i]
+        drawn += 1
+        labels[i] = new
+        if new != old:
+            moved += 1
+            width += new == width
+            if alone:
+                width -= 1
+                _rename(width, old, is_network, labels, sizes, log_prior, blocks)
+    n_across = width if is_network else counts.shape[1]
+    return drawn, table[0, :width, :n_across].copy(), blocks.exposures[0, :width, :n_across].copy(), moved
+
+
+@nb.njit(**INLINE)
+def _round_up(n: int) -> int:
+    return (n + _LANES - 1) // _LANES * _LANES
+
+
+@nb.njit(**OPTIONS)
+def _lay_out(
+    room: int,
+    labels_across: Labels,
+    across: Floats,
+    is_network: bool,
+    counts: Floats,
+    exposures: Floats,
+    prior: Prior,
+) -> BlockTable:
+    """Return the tables of blocks, with empty rows for more clusters and a multiple of `_LANES` columns."""
+    halves, n_across = across.shape[0], room if is_network else _round_up(counts.shape[1])
+    shape = (halves, room, n_across)
+    reach = np.zeros((halves, n_across))
+    for half in range(halves):
+        for j in range(labels_across.shape[0]):
+            reach[half, labels_across[j]] += across[half, j]
+    blocks = BlockTable(np.zeros(shape), np.zeros(shape), np.empty(shape), np.zeros(room), reach)
+    for k in range(counts.shape[0]):
+        for m in range(counts.shape[1]):
+            blocks.counts[0, k, m], blocks.exposures[0, k, m] = counts[k, m], exposures[k, m]
+            if halves == 2:
+                blocks.counts[1, m, k], blocks.exposures[1, m, k] = counts[k, m], exposures[k, m]
+    for half in range(halves):
+        for k in range(room):
+            for m in range(n_across):
+                blocks.terms[half, k, m] = (prior.a + blocks.counts[half, k, m]) * log(
+                    prior.b + blocks.exposures[half, k, m]
+                )
+                blocks.base[k] += blocks.terms[half, k, m]
+    return blocks
+
+
+@nb.njit(**OPTIONS)
+def _add_links(
+    i: int,
+    skip: int,
+    first: NDArray[np.int32],
+    neighbours: NDArray[np.int32],
+    weights: Floats,
+    labels: Labels,
+    out: Floats,
+) -> None:
+    """Add up the counts of row i by cluster across, that of object `skip` left out."""
+    for m in range(out.shape[0]):
+        out[m] = 0.0
+    for p in range(first[i], first[i + 1]):
+        j = neighbours[p]
+        if j != skip:
+            out[labels[j]] += weights[p]
+
+
+@nb.njit(**OPTIONS)
+def _add_exposures(
+    i: int,
+    skip: int,
+    first: NDArray[np.int32],
+    unknown: NDArray[np.int32],
+    own: Floats,
+    across: Floats,
+    labels: Labels,
+    reach: Floats,
+    out: Floats,
+) -> None:
+    """Write the exposure of row i to each cluster across, that to object `skip` left out."""
+    for m in range(out.shape[0]):
+        out[m] = reach[m]
+    for p in range(first[i], first[i + 1]):
+        j = unknown[p]
+        if j != skip:
+            out[labels[j]] -= across[j]
+    for m in range(out.shape[0]):
+        out[m] = own[i] * max(out[m], 0.0)
+
+
+@nb.njit(**OPTIONS)
+def _find_special(n_across: int, s: Floats, special: Indices) -> None:
+    """List the clusters with links, and in the last column how many there are; shape (H, L + 1)."""
+    for half in range(s.shape[0]):
+        n = 0
+        for m in range(n_across):
+            special[half, n] = m
+            n += s[half, m] > 0.0
+        special[half, special.shape[1] - 1] = n
+
+
+@nb.njit(**OPTIONS)
+def _weigh(
+    n_choices: int,
+    n_across: int,
+    is_network: bool,
+    item: tuple[Floats, Floats, float, float],
+    special: Indices,
+    blocks: BlockTable,
+    prior: Prior,
+    out: Floats,
+) -> None:
+    """Write the log probability of an object's entries for each choice of its cluster; it is in none so far."""
+    counts, exposures, terms, base, _ = blocks
+    s, x, own_count, own_exposure = item
+    a, b, _ = prior
+    halves = counts.shape[0]
+    for k in range(n_choices):
+        out[k] = base[k]
+        for half in range(halves):
+            total = 0.0
+            for m in range(n_across):
+                total += (a + counts[half, k, m] + s[half, m]) * log(b + exposures[half, k, m] + x[half, m])
+            out[k] -= total
+    last = special.shape[1] - 1
+    for k in range(n_choices):
+        for half in range(halves):
+            for at in range(special[half, last]):
+                m = special[half, at]
+                if m != k or not is_network:
+                    n = counts[half, k, m]
+                    out[k] += _log_gamma(prior, n + s[half, m]) - _log_gamma(prior, n)
+    if not is_network:
+        return
+    # Block (k, k) takes the links of both halves at once, and the object's link to itself.
+    for k in range(n_choices):
+        n, e = counts[0, k, k], exposures[0, k, k]
+        both, both_exposures = own_count, own_exposure
+        for half in range(halves):
+            both += s[half, k]
+            both_exposures += x[half, k]
+            out[k] += (a + n + s[half, k]) * log(b + e + x[half, k]) - terms[half, k, k]
+        out[k] += terms[0, k, k] - (a + n + both) * log(b + e + both_exposures)
+    for k in range(n_choices):
+        n = counts[0, k, k]
+        both = own_count
+        for half in range(halves):
+            both += s[half, k]
+        if both > 0.0:
+            out[k] += _log_gamma(prior, n + both) - _log_gamma(prior, n)
+
+
+@nb.njit(**OPTIONS)
+def _shift(
+    sign: float,
+    k: int,
+    n_across: int,
+    is_network: bool,
+    emptied: bool,
+    item: tuple[Floats, Floats, float, float],
+    blocks: BlockTable,
+    prior: Prior,
+) -> None:
+    """Add an object's entries to the blocks of cluster k, or take them away, by the sign; none remain if `emptied`."""
+    counts, exposures, terms, base, _ = blocks
+    s, x, own_count, own_exposure = item
+    halves = counts.shape[0]
+    both = both_exposures = 0.0
+    if is_network:
+        both, both_exposures = counts[0, k, k] + sign * own_count, exposures[0, k, k] + sign * own_exposure
+        for half in range(halves):
+            both += sign * s[half, k]
+            both_exposures += sign * x[half, k]
+    for half in range(halves):
+        for m in range(n_across):
+            counts[half, k, m] += sign * s[half, m]
+            exposures[half, k, m] = 0.0 if emptied else max(exposures[half, k, m] + sign * x[half, m], 0.0)
+        if is_network:
+            counts[half, k, k], exposures[half, k, k] = both, 0.0 if emptied else max(both_exposures, 0.0)
+        before = after = 0.0
+        for m in range(n_across):
+            before += terms[half, k, m]
+            terms[half, k, m] = (prior.a + counts[half, k, m]) * log(prior.b + exposures[half, k, m])
+            after += terms[half, k, m]
+        base[k] += after - before
+    if is_network:
+        for half in range(halves):
+            turned = halves - 1 - half
+            for m in range(n_across):
+                if m != k:
+                    counts[turned, m, k], exposures[turned, m, k] = counts[half, k, m], exposures[half, k, m]
+                    base[m] += terms[half, k, m] - terms[turned, m, k]
+                    terms[turned, m, k] = terms[half, k, m]
+
+
+@nb.njit(**OPTIONS)
+def _rename(
+    last: int,
+    empty: int,
+    is_network: bool,
+    labels: Labels,
+    sizes: Indices,
+    log_prior: Floats,
+    blocks: BlockTable,
+) -> None:
+    """Give the last cluster the number of one that is empty."""
+    if empty == last:
+        return
+    counts, exposures, terms, base, reach = blocks
+    for i in range(labels.shape[0]):
+        if labels[i] == last:
+            labels[i] = empty
+    sizes[empty], sizes[last] = sizes[last], sizes[empty]
+    log_prior[empty], log_prior[last] = log_prior[last], log_prior[empty]
+    base[empty], base[last] = base[last], base[empty]
+    swap_clusters(empty, last, is_network, counts)
+    swap_clusters(empty, last, is_network, exposures)
+    swap_clusters(empty, last, is_network, terms)
+    for half in range(reach.shape[0] if is_network else 0):
+        reach[half, empty], reach[half, last] = reach[half, last], reach[half, empty]
+
+
+@nb.njit(**OPTIONS)
+def sum_blocks(labels: Labels, side: Side, data: Counts) -> tuple[Floats, Floats]:
+    """Return the counts and the exposures of all blocks, shape (K, L); of an undirected network each pair once."""
+    (pointers, indices, own_links, directed, _, _), _, labels_across, is_network = side
+    if is_network:
+        labels_across = labels
+    shape = labels.max() + 1, labels_across.max() + 1
+    counts, exposures = np.zeros(shape), np.zeros(shape)
+    reach, reach_across = np.zeros(shape[0]), np.zeros(shape[1])
+    links_at, missing_at, _, _ = pointers
+    linked, missing, _, _ = indices
+    weights, _ = data.links
+    own, across = data.own[0], data.across[0]
+    for j in range(labels_across.shape[0]):
+        reach_across[labels_across[j]] += across[j]
+    for i in range(labels.shape[0]):
+        k = labels[i]
+        reach[k] += own[i]
+        for p in range(links_at[i], links_at[i + 1]):
+            counts[k, labels_across[linked[p]]] += weights[p]
+        for p in range(missing_at[i], missing_at[i + 1]):
+            j = missing[p]
+            exposures[k, labels_across[j]] -= own[i] * across[j]
+    for k in range(shape[0]):
+        for m in range(shape[1]):
+            exposures[k, m] = max(exposures[k, m] + reach[k] * reach_across[m], 0.0)
+    if is_network and not directed:
+        # Pairs within a cluster came twice, but not the link of an object to itself.
+        for i in range(labels.shape[0]):
+            counts[labels[i], labels[i]] += own_links[i, 0]
+            exposures[labels[i], labels[i]] += own_links[i, 1]
+        for k in range(shape[0]):
+            counts[k, k] /= 2.0
+            exposures[k, k] /= 2.0
+    return counts, exposures
