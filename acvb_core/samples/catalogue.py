@@ -29,6 +29,7 @@ _FOLDERS = (_PACKAGE / "sample_data", _PACKAGE.parent / "sample_data")
 _MODELS = {
     "irm": ("relation", "{:,} × {:,} objects"),
     "network": ("relation", "{:,} nodes"),
+    "poisson-network": ("relation", "{:,} nodes"),
     "lda": ("corpus", "{:,} documents · {:,} words"),
     "lfm": ("table", "{:,} rows × {:,} columns"),
 }
@@ -235,7 +236,7 @@ _ALL = (
         "Synthetic network with weights and hubs",
         (300, 300),
         _draw(synthetic.planted_hubs),
-        "network",
+        "poisson-network",
     ),
     Sample("survey", "Survey with missing answers (made up)", (150, 40), _read_relation),
     Sample("synth1", "Synthetic, 4 x 5 clusters", (100, 200), _draw(synthetic.synth1)),

@@ -11,7 +11,7 @@ from acvb_core.registry import model_row
 from acvb_core.samples.catalogue import SAMPLES
 from pages.ui.running.forms import was_filled
 from pages.ui.shared import format as say
-from pages.ui.shared.model_pages import WholeObjects, all_model_pages, pages_of_model
+from pages.ui.shared.model_pages import WholeObjects, pages_of_model
 from pages.ui.shared.picking import choose_way
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.upload.form import show_upload
@@ -22,7 +22,7 @@ _SOURCES = {"Upload": "Upload your data", "Sample": "Try an example"}
 
 def choose_sample(workspace: Workspace) -> None:
     """Draw the choice of a sample."""
-    models = list(all_model_pages())
+    models = list(dict.fromkeys(sample.model for sample in SAMPLES.values()))
     key = st.selectbox(
         "Sample",
         sorted(SAMPLES, key=lambda name: models.index(SAMPLES[name].model)),
