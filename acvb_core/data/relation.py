@@ -87,15 +87,15 @@ def read_links(
         return as_pattern(matrix), sparse.csr_array(matrix.shape, dtype=np.bool_), 0
     entries = sparse.coo_array(matrix)  # in this form SciPy has not added up repeated entries yet
     check_links(entries, limit, name)
-    unknown = np.isnan(entries.data)
+    # Small whole numbers could overflow when they are added up.
+    numbers = entries.data if limit is None else entries.data.astype(np.float64, copy=False)
+    unknown = np.isnan(numbers)
     links, missing = (
-        sparse.csr_array((entries.data[kind], (entries.row[kind], entries.col[kind])), shape=entries.shape)
-        for kind in (~unknown, unknown)
+        sparse.csr_array((numbers[kind], (entries.row[kind], entries.col[kind])), shape=entries.shape)
+        for kind in (~unknown if unknown.any() else slice(None), unknown)
     )
     if limit is None:
         return as_pattern(links), as_pattern(missing), 0
-    links = links.astype(np.float64)
-    links.sum_duplicates()
     negative = int((links.data < 0).sum())
     links.data[links.data <= limit] = 0.0
     links = canonical(links)
