@@ -219,7 +219,7 @@ def test_learned_prior_has_the_highest_bound(kind: str, steps: int) -> None:
     case = case._replace(data=data)
     state = state_of(case)
     hyper, distinct = state.hyper, state.layout.distinct(len(state.ones))
-    for _ in range(60):
+    for _ in range(4 if steps else 100):
         a, b = update_tied(hyper, state.ones, state.entries, distinct, steps=steps)
         hyper = replace(hyper, a=a, b=b)
     best = minimize(

@@ -9,26 +9,17 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from acvb_core.data.relation import Network, Relation
 from acvb_core.models.irm.gibbs import BlockPair
 from acvb_core.models.irm.gibbs_kernels import Labels
-from acvb_core.models.irm.kernels import CountRelation
 from acvb_core.models.poisson import gibbs_kernels
 from acvb_core.models.poisson.gibbs_kernels import draw_side
 from tests.loops import for_each
+from tests.models.poisson.adapters import relation_of
 from tests.oracles.dense_poisson import CountData, log_joint, sums
 from tests.oracles.enumeration import canonical_partition, partitions
 from tests.oracles.poisson_cases import KINDS, random_counts
 
 A, B = 0.7, 1.3
-
-
-def relation_of(data: CountData) -> CountRelation:
-    """Return dense counts as a relation."""
-    missing = np.isnan(data.x)
-    network = None if data.directed is None else Network(data.directed, not missing.diagonal().all())
-    relation = Relation.build(np.where(missing, 0.0, data.x) > 0, missing, network=network)
-    return CountRelation.of(relation, data.x[data.x > 0], data.t, data.f)
 
 
 def parts_of(data: CountData, labels: Labels, others: Labels) -> tuple[Labels, ...]:
