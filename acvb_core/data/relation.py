@@ -375,7 +375,8 @@ class Relation:
         """Size in words: objects of both sides, links, the range of their weights."""
         known = f"{self.n_links:,} links"
         if self.weights is not None and len(self.weights):
-            known += f" · weights {self.weights.min():g} to {self.weights.max():g}"
+            low, high = self.weights.min(), self.weights.max()
+            known += f" · weights {low:g} to {high:g}" if low < high else f" · weight {low:g}"
         if self.network is not None:
             return f"{self.shape[0]:,} nodes · {known} · {self.network.text}"
         return f"{self.shape[0]:,} × {self.shape[1]:,} · {known}"

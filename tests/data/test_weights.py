@@ -153,7 +153,9 @@ def test_values_below_0_are_counted_and_sums_stay_finite() -> None:
     as_read = load_relation([("a", "x", -2.0), ("a", "y", 3.0), ("b", "a", -1.0)], threshold=0, domains="one")
     assert as_read.data.negative == 2
     small = sparse.coo_array((np.array([100, 100], dtype=np.int8), ([0, 0], [0, 0])), shape=(1, 2))
-    assert Relation.build(small, threshold=0).links.toarray().tolist() == [[200.0, 0.0]]
+    added = Relation.build(small, threshold=0)
+    assert added.links.toarray().tolist() == [[200.0, 0.0]]
+    assert added.size_text == "1 × 2 · 1 links · weight 200"
     huge = sparse.coo_array(([1e308, 1e308], ([0, 0], [0, 0])), shape=(1, 2))
     with pytest.raises(DataError, match="add up to more than any number"):
         Relation.build(huge, threshold=0)
