@@ -9,7 +9,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.spec import MethodSpec, ModelSpec
 
 #: Folders of `acvb_core/models`, in the order in which their models are shown. A new model is one more name.
-FOLDERS = ("poisson", "irm", "lda", "lfm")
+FOLDERS = ("irm", "poisson", "lda", "lfm")
 
 _ROWS = [import_module(f"acvb_core.models.{folder}.spec") for folder in FOLDERS]
 MODELS: tuple[ModelSpec, ...] = tuple(row for rows in _ROWS for row in rows.MODELS)
@@ -38,13 +38,13 @@ def model_row(name: str) -> ModelSpec:
 
 
 def model_for(data: Any) -> ModelSpec:
-    """Return the row of the model for such data; of several the last, which is the most special.
+    """Return the row of the model for such data: of the first folder with one, the last, which is the most special.
 
     Raises ParameterError: no model is for such data.
     """
-    for row in reversed(MODELS):
-        if row.fits(data):
-            return row
+    fitting = [row for row in MODELS if row.fits(data)]
+    if fitting:
+        return [row for row in fitting if row.folder == fitting[0].folder][-1]
     kinds = ", ".join(dict.fromkeys(row.kind for row in MODELS))
     raise ParameterError(
         f"there is no model for a {type(data).__name__}; there are models for: {kinds}. "

@@ -332,7 +332,7 @@ def _add_run(
 ) -> None:
     models = "; ".join(f"{row.name} for {row.data}" for row in MODELS)
     streaming = ", ".join(row.name for row in MODELS if row.streamed is not None)
-    of_relations = " or ".join(row.name for row in MODELS if row.kind == "relation")
+    of_relations = " or ".join(row.name for row in MODELS if row.folder == MODELS[0].folder)
     default = f"a sample's own, else {of_relations}, as --domains says; {streaming} for a corpus on disk; "
     add = to.add_argument
     add("--model", help=f"{models} (default: {default}that of the method, where only one has it)")

@@ -253,8 +253,8 @@ def write_sample(arguments: argparse.Namespace, corpus: Any, streamed: bool) -> 
 
 
 _SAMPLE = "sample:"
-#: The usual model of relations with the same objects on both sides (True), and of others: the last of its kind.
-_USUAL = {row.one_domain: row for row in MODELS if row.kind == "relation"}
+#: The usual model of relations with the same objects on both sides (True), and of others: the first of its kind.
+_USUAL = {row.one_domain: row for row in reversed(MODELS) if row.kind == "relation"}
 
 
 @dataclass(frozen=True)
