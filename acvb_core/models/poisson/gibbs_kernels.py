@@ -49,8 +49,7 @@ class BlockTable(NamedTuple):
 
     counts: Floats
     exposures: Floats
-    terms: Floats  #: (a + count) log(b + exposure) of each block
-    base: Floats  #: shape (R,); sum of the `terms` of each row
+    base: Floats  #: shape (R,); sum of (a + count) log(b + exposure) of each row
     reach: Floats  #: shape (H, L); activity of all objects in a cluster across
 
 
@@ -155,7 +154,7 @@ def draw_some(
         log_prior[k] = log(float(sizes[k]))
     s, x = np.zeros(reach.shape), np.zeros(reach.shape)
     special = np.zeros((halves, reach.shape[1] + 1), np.int64)
-    log_weights = np.empty(room)
+    log_weights, change = np.empty(room), np.empty(reach.shape[1])
     n_across = counts.shape[1]
     drawn = moved = 0
     while drawn < objects.shape[0] and width < room:
@@ -181,7 +180,7 @@ def draw_some(
             )
         _find_special(n_across, s, special)
         item = (s, x, own_count, own_exposure)
-        _shift(_OUT, old, n_across, is_network, alone, item, blocks, prior)
+        _shift(_OUT, old, n_across, is_network, alone, item, blocks, prior, change)
         _weigh(
             n_choices,
             min(_round_up(n_across), table.shape[2]),
@@ -193,7 +192,7 @@ def draw_some(
             log_weights,
         )
         new = choose_cluster(uniforms[drawn], n_choices, log_prior, log_weights)
-        _shift(_IN, new, n_across, is_network, False, item, blocks, prior)
+        _shift(_IN, new, n_across, is_network, False, item, blocks, prior, change)
         sizes[new] += 1
         log_prior[new] = log(float(sizes[new]))
         if is_network:
@@ -233,7 +232,7 @@ def _lay_out(
     for half in range(halves):
         for j in range(labels_across.shape[0]):
             reach[half, labels_across[j]] += across[half, j]
-    blocks = BlockTable(np.zeros(shape), np.zeros(shape), np.empty(shape), np.zeros(room), reach)
+    blocks = BlockTable(np.zeros(shape), np.zeros(shape), np.zeros(room), reach)
     for k in range(counts.shape[0]):
         for m in range(counts.shape[1]):
             blocks.counts[0, k, m], blocks.exposures[0, k, m] = counts[k, m], exposures[k, m]
@@ -242,10 +241,8 @@ def _lay_out(
     for half in range(halves):
         for k in range(room):
             for m in range(n_across):
-                blocks.terms[half, k, m] = (prior.a + blocks.counts[half, k, m]) * log(
-                    prior.b + blocks.exposures[half, k, m]
-                )
-                blocks.base[k] += blocks.terms[half, k, m]
+                n, e = blocks.counts[half, k, m], blocks.exposures[half, k, m]
+                blocks.base[k] += (prior.a + n) * log(prior.b + e)
     return blocks
 
 
@@ -314,7 +311,7 @@ def _weigh(
     out: Floats,
 ) -> None:
     """Write the log probability of an object's entries for each choice of its cluster; it is in none so far."""
-    counts, exposures, terms, base, _ = blocks
+    counts, exposures, base, _ = blocks
     s, x, own_count, own_exposure = item
     a, b, _ = prior
     halves = counts.shape[0]
@@ -342,8 +339,8 @@ def _weigh(
         for half in range(halves):
             both += s[half, k]
             both_exposures += x[half, k]
-            out[k] += (a + n + s[half, k]) * log(b + e + x[half, k]) - terms[half, k, k]
-        out[k] += terms[0, k, k] - (a + n + both) * log(b + e + both_exposures)
+            out[k] += (a + n + s[half, k]) * log(b + e + x[half, k])
+        out[k] -= (a + n + both) * log(b + e + both_exposures) + (halves - 1.0) * (a + n) * log(b + e)
     for k in range(n_choices):
         n = counts[0, k, k]
         both = own_count
@@ -363,10 +360,12 @@ def _shift(
     item: tuple[Floats, Floats, float, float],
     blocks: BlockTable,
     prior: Prior,
+    change: Floats,
 ) -> None:
     """Add an object's entries to the blocks of cluster k, or take them away, by the sign; none remain if `emptied`."""
-    counts, exposures, terms, base, _ = blocks
+    counts, exposures, base, _ = blocks
     s, x, own_count, own_exposure = item
+    a, b, _ = prior
     halves = counts.shape[0]
     both = both_exposures = 0.0
     if is_network:
@@ -376,24 +375,24 @@ def _shift(
             both_exposures += sign * x[half, k]
     for half in range(halves):
         for m in range(n_across):
+            change[m] = -(a + counts[half, k, m]) * log(b + exposures[half, k, m])
             counts[half, k, m] += sign * s[half, m]
             exposures[half, k, m] = 0.0 if emptied else max(exposures[half, k, m] + sign * x[half, m], 0.0)
         if is_network:
             counts[half, k, k], exposures[half, k, k] = both, 0.0 if emptied else max(both_exposures, 0.0)
-        before = after = 0.0
+        total = 0.0
         for m in range(n_across):
-            before += terms[half, k, m]
-            terms[half, k, m] = (prior.a + counts[half, k, m]) * log(prior.b + exposures[half, k, m])
-            after += terms[half, k, m]
-        base[k] += after - before
-    if is_network:
-        for half in range(halves):
+            change[m] += (a + counts[half, k, m]) * log(b + exposures[half, k, m])
+            total += change[m]
+        base[k] += total
+        if is_network:
             turned = halves - 1 - half
+            change[k] = 0.0
+            for m in range(n_across):
+                base[m] += change[m]
             for m in range(n_across):
                 if m != k:
                     counts[turned, m, k], exposures[turned, m, k] = counts[half, k, m], exposures[half, k, m]
-                    base[m] += terms[half, k, m] - terms[turned, m, k]
-                    terms[turned, m, k] = terms[half, k, m]
 
 
 @nb.njit(**OPTIONS)
@@ -409,7 +408,7 @@ def _rename(
     """Give the last cluster the number of one that is empty."""
     if empty == last:
         return
-    counts, exposures, terms, base, reach = blocks
+    counts, exposures, base, reach = blocks
     for i in range(labels.shape[0]):
         if labels[i] == last:
             labels[i] = empty
@@ -418,7 +417,6 @@ def _rename(
     base[empty], base[last] = base[last], base[empty]
     swap_clusters(empty, last, is_network, counts)
     swap_clusters(empty, last, is_network, exposures)
-    swap_clusters(empty, last, is_network, terms)
     for half in range(reach.shape[0] if is_network else 0):
         reach[half, empty], reach[half, last] = reach[half, last], reach[half, empty]
 
