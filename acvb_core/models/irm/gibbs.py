@@ -109,6 +109,16 @@ class GibbsIrm(UnaveragedMethod):
     #: Working memory of the draws: the system takes longer to provide new pages than the tables take to fill.
     tables: Floats = field(default_factory=lambda: np.empty((3, TABLE_LENGTH)), repr=False, compare=False)
 
+    @property
+    def plan(self) -> ChainPlan:
+        """Return how long the chain is that gives a start."""
+        return ChainPlan(KEPT, _WORK)
+
+    @property
+    def has_many_objects(self) -> bool:
+        """Return whether there are so many objects that a chain at rest is no matter of chance."""
+        return sum(self.relation.shape[: len(self.layout.domains)]) >= _MANY
+
     def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> GibbsState:
         """Return the first sample."""
         q = self.start.responsibilities(self.relation, self.layout, rng, poll)
@@ -248,7 +258,7 @@ def build_gibbs(data: Any, values: Values) -> SampleMean:
 
 #: Sweeps that are not kept, and samples that are, at most: each sample more makes the predictions better.
 BURN_IN, KEPT = 60, 140
-#: Work of a chain at most, a third of it for the burn-in: objects times blocks, summed over sweeps.
+#: Work of a chain at most (`ChainPlan`).
 _WORK = 5e8
 #: A chain over many objects is over when in so many sweeps in turn no more than this share of them has changed
 #: company: further samples would be much the same. In data without plain groups a tenth of them moves in every sweep.
@@ -277,15 +287,46 @@ class ChainStart(NamedTuple):
     samples: dict[str, Array]  #: the kept samples, by `LABELS`, `STRENGTHS`, `PRIORS` and `BOUNDS`
 
 
+class ChainPlan(NamedTuple):
+    """How many chains give a start, and how long they are."""
+
+    samples: int  #: samples that a chain keeps at most
+    work: (
+        float  #: of a chain at most, a third of it for the burn-in: objects times blocks, summed over sweeps
+    )
+    chains: int = 1  #: at most
+    total: float = 0.0  #: no further chain begins after so much work
+
+
+class _Chain(NamedTuple):
+    """A chain's kept samples and their bounds, its best sample and that one's bound, and its work."""
+
+    kept: list[tuple[GibbsState, float]]
+    best: GibbsState
+    highest: float
+    work: float
+
+
 def run_chain(sampler: GibbsIrm, rng: np.random.Generator, poll: Poll) -> ChainStart:
+    """Draw the samples of one chain or several; the best sample of all is the start."""
+    plan = sampler.plan
+    chains = [_draw_chain(sampler, plan, rng, poll)]
+    while len(chains) < plan.chains and sum(chain.work for chain in chains) < plan.total:
+        chains.append(_draw_chain(sampler, plan, rng.spawn(1)[0], poll))
+    best = max(chains, key=lambda chain: chain.highest).best
+    samples = pack_samples([sample for chain in chains for sample in chain.kept])
+    return ChainStart(dict(sampler.irm_state(best).q), best.hyper, samples)
+
+
+def _draw_chain(sampler: GibbsIrm, plan: ChainPlan, rng: np.random.Generator, poll: Poll) -> _Chain:
     """Draw samples until there are enough or the work is done; a chain over many objects ends once it has settled."""
     state = sampler.init(rng, poll)
     best, highest, risen = state, -np.inf, _MERGE_AFTER
     work, sweeps, at_rest, burning = 0.0, 0, 0, True
-    may_settle = sum(map(len, state.labels.values())) >= _MANY
+    may_settle = sampler.has_many_objects
     kept: list[tuple[GibbsState, float]] = []
-    while len(kept) < KEPT and (work < _WORK or not kept) and at_rest < SETTLED:
-        burning = burning and sweeps < min(BURN_IN, risen + _LEVEL) and work < _WORK / 3
+    while len(kept) < plan.samples and (work < plan.work or not kept) and at_rest < SETTLED:
+        burning = burning and sweeps < min(BURN_IN, risen + _LEVEL) and work < plan.work / 3
         # The chain's own numbers stay the same, whether merges are tried or not.
         merged = try_merges(sampler, state, rng.spawn(1)[0], poll) if sweeps == _MERGE_AFTER else None
         if merged is None:
@@ -301,8 +342,7 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, poll: Poll) -> ChainS
             kept.clear()
         else:
             kept.append((state, height))
-    samples = pack_samples(kept[-SETTLED:] if at_rest == SETTLED else kept)
-    return ChainStart(dict(sampler.irm_state(best).q), best.hyper, samples)
+    return _Chain(kept[-SETTLED:] if at_rest == SETTLED else kept, best, highest, work)
 
 
 def measure_bound(state: GibbsState, layout: Layout) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,14 +13,14 @@ from acvb_core.core.protocols import Array, Poll, Posterior
 from acvb_core.core.spec import Values
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.cvb import CollapsedIrm, average_sweeps, read_variational_settings
-from acvb_core.models.irm.gibbs import BlockPair, GibbsIrm, GibbsState
+from acvb_core.models.irm.gibbs import KEPT, BlockPair, ChainPlan, GibbsIrm, GibbsState
 from acvb_core.models.irm.gibbs_kernels import Labels
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.moves import Moves
 from acvb_core.models.irm.start import Start, read_settings
 from acvb_core.models.irm.state import IrmState, lower_bound
 from acvb_core.models.irm.vb import VariationalIrm
-from acvb_core.models.poisson.counts import Degree, check_counts, count_links, log_base
+from acvb_core.models.poisson.counts import Degree, check_counts, count_links, log_base, loo_base
 from acvb_core.models.poisson.gibbs_kernels import draw_side
 
 #: Array of a posterior: 1 if the degrees are corrected for, else 0; and the evidence for each of both, in nats an
@@ -46,6 +47,16 @@ class DegreeChoice(NamedTuple):
         corrected, *evidence = posterior[DEGREE].tolist()
         return cls("corrected" if corrected else "none", *evidence)
 
+    def describe(self) -> str:
+        """Return in words what was chosen, by whom, and the evidence for both."""
+        text = f"{'' if self.degree == 'corrected' else 'not '}corrected for activity"
+        if np.isnan(self.corrected):
+            return f"{text}, as asked"
+        mine, other, how = self.corrected, self.without, "without"
+        if self.degree == "none":
+            mine, other, how = other, mine, "with the correction"
+        return f"{text}: evidence {mine:.4f} nats an entry against {other:.4f} {how}"
+
 
 _UNCORRECTED = DegreeChoice("none")
 
@@ -59,6 +70,11 @@ class GibbsPoisson(GibbsIrm):
     """Collapsed Gibbs sampler of counts."""
 
     choice: DegreeChoice = _UNCORRECTED
+
+    @property
+    def plan(self) -> ChainPlan:
+        """Return how many chains give a start: several chains over many objects, as one does not mix."""
+        return ChainPlan(50, 2e9, 6, 1e10) if self.has_many_objects else ChainPlan(KEPT, 2e9)
 
     def draw_domain(
         self,
@@ -87,6 +103,16 @@ class CollapsedPoisson(CollapsedIrm):
 
     choice: DegreeChoice = _UNCORRECTED
     sampler: ClassVar[type[GibbsIrm]] = GibbsPoisson
+
+    @cached_property
+    def loo_base(self) -> float:
+        """The part of the pseudo leave-one-out that updates leave out, as it is free of the clusters."""
+        return loo_base(self.relation)  # type: ignore[arg-type]
+
+    def update(self, state: IrmState, rng: np.random.Generator, poll: Poll) -> tuple[IrmState, float | None]:
+        """Return the state with new responsibilities, and the pseudo leave-one-out."""
+        state, pseudo_loo = super().update(state, rng, poll)
+        return state, None if pseudo_loo is None else pseudo_loo + self.loo_base
 
     def posterior(self, state: IrmState) -> Posterior:
         """Return the state as a posterior, with the choice of the degrees."""
