@@ -87,12 +87,24 @@ def log_base(relation: CountRelation) -> float:
 
     Pairs of an undirected network count once.
     """
+    total, own = _sum_base(relation)
+    is_undirected = relation.network is not None and not relation.network.directed
+    return (total + own) / 2.0 if is_undirected else total
+
+
+def loo_base(relation: CountRelation) -> float:
+    """Return that part of the pseudo leave-one-out (nats): a pair counts for both objects, a self-link for one."""
+    total, own = _sum_base(relation)
+    if relation.network is None:
+        return 2.0 * total
+    return 2.0 * total - own if relation.network.directed else total
+
+
+def _sum_base(relation: CountRelation) -> tuple[float, float]:
+    """Return the sum over all stored links, and that over self-links."""
     from scipy.special import gammaln  # slow to import
 
     counts = relation.counts
     terms = counts * np.log(relation.link_exposures) - gammaln(counts + 1.0)
-    total = float(terms.sum())
-    if relation.network is None or relation.network.directed:
-        return total
     own = np.repeat(np.arange(relation.shape[0]), np.diff(relation.ones.indptr)) == relation.ones.indices
-    return (total + float(terms[own].sum())) / 2.0
+    return float(terms.sum()), float(terms[own].sum())

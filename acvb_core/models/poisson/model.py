@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from acvb_core.core.protocols import Posterior, Responsibilities
+from acvb_core.core.protocols import Poll, Posterior, Responsibilities, no_poll
 from acvb_core.core.spec import Values, WarmUp
 from acvb_core.data.relation import Network, Relation
 from acvb_core.evaluate.split import HeldOut
@@ -17,7 +17,7 @@ from acvb_core.models.irm.kernels import CountRelation, Floats, network_layout
 from acvb_core.models.irm.scores import SampledStrengths, clip_probability, count_samples
 from acvb_core.models.irm.spec import MOVES_FROM
 from acvb_core.models.irm.state import IrmState
-from acvb_core.models.poisson.counts import count_links, find_unit, log_base, round_weights
+from acvb_core.models.poisson.counts import count_links, find_unit, log_base, loo_base, round_weights
 from acvb_core.models.poisson.methods import DegreeChoice
 from acvb_core.models.poisson.scores import CountPairs, CountScore, list_blocks, score_counts
 
@@ -63,6 +63,15 @@ class PoissonModel(irm.IrmModel):
     def lower_bound(self, posterior: Posterior, responsibilities: Responsibilities | None = None) -> float:
         """Return the variational lower bound of log p(X) in nats, at the best q(v), q(lambda) for given q(Z)."""
         return super().lower_bound(posterior) + log_base(self.observations(posterior))
+
+    def pseudo_loo(
+        self,
+        posterior: Posterior,
+        poll: Poll = no_poll,
+        responsibilities: Responsibilities | None = None,
+    ) -> float:
+        """Return the pseudo leave-one-out log likelihood in nats, with the part that is free of the clusters."""
+        return super().pseudo_loo(posterior, poll) + loo_base(self.observations(posterior))
 
     def pairs(self, posterior: Posterior, averaged: bool = False) -> CountPairs:
         """Return the predictions of any pair, by the clusters or by the mean of the posterior's samples."""
