@@ -155,7 +155,7 @@ def draw_some(
     s, x = np.zeros(reach.shape), np.zeros(reach.shape)
     special = np.zeros((halves, reach.shape[1] + 1), np.int64)
     log_weights, change = np.empty(room), np.empty(reach.shape[1])
-    n_across = counts.shape[1]
+    n_across = table.shape[2]
     drawn = moved = 0
     while drawn < objects.shape[0] and width < room:
         i = objects[drawn]
@@ -167,7 +167,7 @@ def draw_some(
         n_choices = width if alone else width + 1
         skip, own_count, own_exposure = -1, 0.0, 0.0
         if is_network:
-            n_across, skip = width + 1, i
+            n_across, skip = _round_up(width + 1), i
             own_count, own_exposure = own_links[i, 0], own_links[i, 1]
             for half in range(halves):
                 reach[half, old] = 0.0 if alone else reach[half, old] - across[half, i]
@@ -181,16 +181,7 @@ def draw_some(
         _find_special(n_across, s, special)
         item = (s, x, own_count, own_exposure)
         _shift(_OUT, old, n_across, is_network, alone, item, blocks, prior, change)
-        _weigh(
-            n_choices,
-            min(_round_up(n_across), table.shape[2]),
-            is_network,
-            item,
-            special,
-            blocks,
-            prior,
-            log_weights,
-        )
+        _weigh(n_choices, n_across, is_network, item, special, blocks, prior, log_weights)
         new = choose_cluster(uniforms[drawn], n_choices, log_prior, log_weights)
         _shift(_IN, new, n_across, is_network, False, item, blocks, prior, change)
         sizes[new] += 1
@@ -324,28 +315,27 @@ def _weigh(
             out[k] -= total
     last = special.shape[1] - 1
     for k in range(n_choices):
+        total = 0.0
         for half in range(halves):
             for at in range(special[half, last]):
                 m = special[half, at]
                 if m != k or not is_network:
                     n = counts[half, k, m]
-                    out[k] += _log_gamma(prior, n + s[half, m]) - _log_gamma(prior, n)
+                    total += _log_gamma(prior, n + s[half, m]) - _log_gamma(prior, n)
+        out[k] += total
     if not is_network:
         return
     # Block (k, k) takes the links of both halves at once, and the object's link to itself.
+    back = halves - 1
+    if back or own_exposure > 0.0:
+        for k in range(n_across):
+            n, e = a + counts[0, k, k], b + exposures[0, k, k]
+            both = own_count + s[0, k] + back * s[back, k]
+            both_exposures = own_exposure + x[0, k] + back * x[back, k]
+            out[k] += (n + s[0, k]) * log(e + x[0, k]) - (n + both) * log(e + both_exposures)
+            out[k] += back * ((n + s[back, k]) * log(e + x[back, k]) - n * log(e))
     for k in range(n_choices):
-        n, e = counts[0, k, k], exposures[0, k, k]
-        both, both_exposures = own_count, own_exposure
-        for half in range(halves):
-            both += s[half, k]
-            both_exposures += x[half, k]
-            out[k] += (a + n + s[half, k]) * log(b + e + x[half, k])
-        out[k] -= (a + n + both) * log(b + e + both_exposures) + (halves - 1.0) * (a + n) * log(b + e)
-    for k in range(n_choices):
-        n = counts[0, k, k]
-        both = own_count
-        for half in range(halves):
-            both += s[half, k]
+        n, both = counts[0, k, k], own_count + s[0, k] + back * s[back, k]
         if both > 0.0:
             out[k] += _log_gamma(prior, n + both) - _log_gamma(prior, n)
 

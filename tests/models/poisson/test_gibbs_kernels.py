@@ -34,16 +34,18 @@ def count_densely(data: CountData, labels: Labels, others: Labels) -> BlockPair:
 
 
 def draw(
-    data: CountData, labels: Labels, others: Labels, seed: int, rate: float = B
+    data: CountData, labels: Labels, others: Labels, seed: int, alpha: float = 40.0, rate: float = B
 ) -> tuple[Labels, BlockPair, int]:
     """Draw the clusters of all rows once."""
     columns = others if data.directed is None else None
     counts, rng = count_densely(data, labels, others), np.random.default_rng(seed)
     directed = data.directed is True
-    return draw_side(relation_of(data), columns, labels, counts, (A, rate), 40.0, rng, directed=directed)
+    return draw_side(relation_of(data), columns, labels, counts, (A, rate), alpha, rng, directed=directed)
 
 
-def draw_densely(data: CountData, labels: Labels, others: Labels, seed: int) -> tuple[Labels, int]:
+def draw_densely(
+    data: CountData, labels: Labels, others: Labels, seed: int, alpha: float
+) -> tuple[Labels, int]:
     """Draw every row's cluster from its exact conditional; if a cluster dies, the last takes its place.
 
     Return also how many rows have others in their cluster than before.
@@ -58,7 +60,7 @@ def draw_densely(data: CountData, labels: Labels, others: Labels, seed: int) -> 
             np.where(np.arange(len(labels)) == i, k, labels) for k in range(last + 1 if alone else last + 2)
         ]
         parts = [parts_of(data, z, others) for z in tried]
-        logs = np.array([log_joint(data, part, A, B, (40.0, 1.0)[: len(part)]) for part in parts])
+        logs = np.array([log_joint(data, part, A, B, (alpha, 1.0)[: len(part)]) for part in parts])
         labels = tried[int(np.searchsorted(np.cumsum(np.exp(logs - logsumexp(logs))), uniform))]
         moved += ((labels == labels[i]) != company).any()
         if alone and labels[i] != old:
@@ -70,15 +72,19 @@ ROWS = np.array([0, 1, 2, 3, 4, 5, 6, 0, 0, 0, 1, 1, 2, 2])
 COLUMNS = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2])
 
 
-@for_each("kind, seed, length", product(KINDS, range(2), [2**15, 3]))
-def test_rows_are_drawn_from_the_exact_conditionals(kind: str, seed: int, length: int) -> None:
-    """Draw for draw, also if counts exceed the table; clusters are born and die, and the sums are a recount."""
-    shape = (len(ROWS), len(COLUMNS if kind == "two domains" else ROWS))
-    data = random_counts(np.random.default_rng(seed), shape, kind)
+@for_each(
+    "kind, case", product(KINDS, [(ROWS, 40.0, 2**15), (ROWS, 40.0, 3), (np.zeros(20, np.int64), 1e5, 2**15)])
+)
+def test_rows_are_drawn_from_the_exact_conditionals(kind: str, case: tuple[Labels, float, int]) -> None:
+    """Draw for draw: clusters die, are born until the tables have no room for more, and counts exceed the tables."""
+    rows, alpha, length = case
+    data = random_counts(
+        np.random.default_rng(1), (len(rows), 9 if kind == "two domains" else len(rows)), kind
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gibbs_kernels, "TABLE_LENGTH", length)
-        labels, counts, n_moved = draw(data, ROWS, COLUMNS, seed)
-    expected, moved = draw_densely(data, ROWS, COLUMNS, seed)
+        labels, counts, n_moved = draw(data, rows, COLUMNS, 1, alpha)
+    expected, moved = draw_densely(data, rows, COLUMNS, 1, alpha)
     assert labels.tolist() == expected.tolist()
     assert 0 < n_moved == moved
     np.testing.assert_allclose(counts, count_densely(data, expected, COLUMNS), rtol=1e-12, atol=1e-12)
