@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.scores import block_matrix, block_shape, likely_links, surprising_links
+from acvb_core.models.irm import scores
+from acvb_core.models.irm.scores import Among, block_matrix, block_shape
 from acvb_core.store.export import csv_text, has_heading
 from acvb_core.store.files import labels_bytes
 
@@ -46,20 +47,23 @@ def responsibilities_frame(result: Result, domain: str) -> pd.DataFrame:
 _ONE = {"rows": "row", "cols": "column"}
 
 
-def arrays(result: Result) -> dict[str, Any]:
+def arrays(result: Result, sums: tuple[str, str] = ("ones", "entries")) -> dict[str, Any]:
     """Return the arrays of posterior.npz, of one domain (a network: rows alone) or of two (rows and cols).
 
     rows, cols: responsibilities, column k - 1 for cluster k; row_cluster, column_cluster: most probable cluster of
     each object; ones, entries: expected counts of each block, and strengths: posterior mean of its link probability,
     shape (K_rows, K_cols), or (K_rows, K_rows) for a network: symmetric if it is undirected, each pair of objects
     counted once; row_labels, column_labels: names (`labels_bytes`).
+
+    `sums`: the names of the two sums of each block.
     """
     posterior, data = result.posterior, result.prepared.data
     sides, shape = posterior.averaged, block_shape(posterior)
     found: dict[str, Any] = {domain: posterior[domain] for domain in sides}
     found |= {f"{_ONE[domain]}_cluster": posterior.labels(domain) + 1 for domain in sides}
-    for name, column in (("ones", "ones"), ("entries", "entries"), ("strengths", "mean")):
-        found[name] = block_matrix(result.blocks, column, shape)
+    for name in sums:
+        found[name] = block_matrix(result.blocks, name, shape)
+    found["strengths"] = block_matrix(result.blocks, "mean", shape)
     return found | {
         f"{one}_labels": labels_bytes(getattr(data, f"{one}_labels")) for one in map(_ONE.get, sides)
     }
@@ -75,6 +79,19 @@ def files(result: Result, folder: Path) -> list[Path]:
     return []
 
 
+def likely_links(result: Result, n: int, among: Among = "missing", averaged: bool = True) -> pd.DataFrame:
+    """Return the pairs without an observed link that are most likely to be links (`scores.likely_links`)."""
+    strengths = result.prepared.model.strengths(result.posterior)  # type: ignore[attr-defined]
+    data = result.prepared.data
+    return scores.likely_links(data, result.posterior, strengths, n, among=among, averaged=averaged)
+
+
+def surprising_links(result: Result, n: int, averaged: bool = True) -> pd.DataFrame:
+    """Return the observed links that were least expected (`scores.surprising_links`)."""
+    strengths = result.prepared.model.strengths(result.posterior)  # type: ignore[attr-defined]
+    return scores.surprising_links(result.prepared.data, result.posterior, strengths, n, averaged=averaged)
+
+
 def links_table(result: Result, number: int) -> pd.DataFrame:
     """Return the pairs that are most likely linked: first unknown ones, then those known to be unlinked.
 
@@ -83,18 +100,12 @@ def links_table(result: Result, number: int) -> pd.DataFrame:
     """
     import pandas as pd
 
-    tables = {}
+    own, tables = result.prepared.model_row.part("export"), {}
     for pair, among in (("unknown", "missing"), ("unlinked", "unlinked")):
-        tables[pair] = likely_links(*_prepare_prediction(result), number, among=among)  # type: ignore[arg-type]
+        tables[pair] = own.likely_links(result, number, among)
         tables[pair].insert(0, "pair", pair)
     unknown, unlinked = tables.values()
     return pd.concat([unknown, unlinked], ignore_index=True) if len(unknown) else unlinked
-
-
-def _prepare_prediction(result: Result) -> tuple[Any, Any, Any]:
-    """Return the data of a run, its posterior and the strengths of its blocks."""
-    posterior, model = result.posterior, result.prepared.model
-    return result.prepared.data, posterior, model.strengths(posterior)  # type: ignore[attr-defined]
 
 
 def write_links(result: Result, number: int, folder: Path) -> list[Path]:
@@ -105,7 +116,7 @@ def write_links(result: Result, number: int, folder: Path) -> list[Path]:
 
     Raises OSError: the folder cannot be written to.
     """
-    surprising = surprising_links(*_prepare_prediction(result), number)
+    surprising = result.prepared.model_row.part("export").surprising_links(result, number)
     tables = {"links.csv": links_table(result, number), "surprising.csv": surprising}
     for name, table in tables.items():
         (folder / name).write_text(csv_text(table), encoding="utf-8", newline="")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numba as nb
 import numpy as np
@@ -121,6 +121,16 @@ def count_samples(posterior: Posterior) -> int:
     return len(posterior[STRENGTHS]) if STRENGTHS in posterior.arrays else 0
 
 
+class PairPredictor(Protocol):
+    """The predicted probability of any pair to be linked."""
+
+    def of(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
+        """Return the probability of single pairs, shape (n,)."""
+
+    def band(self, begin: int, end: int, first_column: int) -> Floats:
+        """Return the probabilities of rows begin … end - 1 with the columns from `first_column` on."""
+
+
 class SampledPairs:
     """The mean over the samples of a posterior, which has some, of the probability of any pair to be linked."""
 
@@ -149,6 +159,32 @@ class SampledPairs:
             rows = np.ascontiguousarray(self.rows[:, at : min(at + step, end)])
             _add_band(rows, columns, self.strengths, out[at - begin : at - begin + rows.shape[1]])
         return out / len(self.strengths)
+
+
+class ClusterPairs:
+    """The probability of any pair to be linked, by the clusters of a posterior."""
+
+    def __init__(self, posterior: Posterior, strengths: Floats) -> None:
+        rows, self.columns = (posterior[domain] for domain in sides(posterior))
+        self.left = rows @ strengths
+        # An object is in one cluster, so a self-link is in a block of the diagonal.
+        self.own = rows @ np.diagonal(strengths) if one_clustering(posterior) else None
+
+    def of(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
+        """Return the probability of single pairs, shape (n,)."""
+        probability = pair_products(self.left, self.columns, rows, columns)
+        if self.own is not None:
+            selves = rows == columns
+            probability[selves] = self.own[rows[selves]]
+        return probability
+
+    def band(self, begin: int, end: int, first_column: int) -> Floats:
+        """Return the probabilities of rows begin … end - 1 with the columns from `first_column` on."""
+        probability: Floats = self.left[begin:end] @ self.columns[first_column:].T
+        if self.own is not None:
+            at = np.arange(begin, end)
+            probability[at - begin, at - first_column] = self.own[begin:end]
+        return probability
 
 
 def count_sampled_clusters(posterior: Posterior) -> dict[str, NDArray[np.int64]]:
@@ -362,12 +398,8 @@ def likely_links(
       and in, for a directed network).
     Raises ParameterError: `n` is negative, or `among` is neither.
     """
-    predicted = _PairProbabilities(relation, posterior, strengths, averaged, n)
-    if among == "missing":
-        return predicted.table(*_top(*predicted.with_pairs(*_missing(relation)), n))
-    if among == "unlinked":
-        return predicted.table(*_top_unlinked(predicted, n))
-    raise ParameterError(f"Likely links can be searched among 'missing' or 'unlinked' pairs, not {among!r}.")
+    pairs = _choose_predictor(posterior, strengths, averaged, n)
+    return pair_table(relation, posterior, strengths, *rank_likely(relation, pairs, n, among))
 
 
 def surprising_links(
@@ -378,74 +410,65 @@ def surprising_links(
     Parameters and columns are those of `likely_links`; a link whose `probability` is far below the
     `block_probability` belongs to an object between two clusters.
     """
-    predicted = _PairProbabilities(relation, posterior, strengths, averaged, n)
-    probability, rows, columns = predicted.with_pairs(*links_of(relation))
+    rows, columns = links_of(relation)
+    probability = clip_probability(_choose_predictor(posterior, strengths, averaged, n).of(rows, columns))
     value, rows, columns = _top(-probability, rows, columns, n)
-    return predicted.table(-value, rows, columns)
+    return pair_table(relation, posterior, strengths, -value, rows, columns)
 
 
-class _PairProbabilities:
-    """The predicted probability of any pair of a relation, for a table of `n` of them."""
-
-    def __init__(
-        self, relation: Relation, posterior: Posterior, strengths: Floats, averaged: bool, n: int
-    ) -> None:
-        if n < 0:
-            raise ParameterError(f"The number of pairs must be at least 0, not {n}.")
-        if strengths.shape != (shape := block_shape(posterior)):
-            raise ParameterError(
-                f"The strengths are {strengths.shape}, but there are {shape[0]} x {shape[1]} blocks."
-            )
-        self.relation, self.strengths = relation, strengths
-        self.rows, self.columns = (posterior[domain] for domain in sides(posterior))
-        has_samples = averaged and count_samples(posterior) > 0
-        self.sampled = SampledPairs(posterior) if has_samples else None
-        self.left = self.rows @ strengths
-        # An object is in one cluster, so a self-link is in a block of the diagonal.
-        self.own = self.rows @ np.diagonal(strengths) if one_clustering(posterior) else None
-
-    def with_pairs(self, rows: Places, columns: Places) -> tuple[Floats, Places, Places]:
-        """Return the probability of single pairs, shape (n,), and the pairs."""
-        if self.sampled is not None:
-            probability = self.sampled.of(rows, columns)
-        else:
-            probability = pair_products(self.left, self.columns, rows, columns)
-            if self.own is not None:
-                selves = rows == columns
-                probability[selves] = self.own[rows[selves]]
-        return clip_probability(probability), rows, columns
-
-    def band(self, begin: int, end: int, first_column: int) -> Floats:
-        """Return the probabilities of rows begin … end - 1 with the columns from `first_column` on."""
-        if self.sampled is not None:
-            return clip_probability(self.sampled.band(begin, end, first_column))
-        probability = self.left[begin:end] @ self.columns[first_column:].T
-        if self.own is not None:
-            at = np.arange(begin, end)
-            probability[at - begin, at - first_column] = self.own[begin:end]
-        return clip_probability(probability)
-
-    def table(self, probability: Floats, rows: Places, columns: Places) -> pd.DataFrame:
-        """Return one line for each of some pairs."""
-        import pandas as pd
-
-        relation = self.relation
-        row_cluster = self.rows.argmax(axis=1)[rows]
-        column_cluster = self.columns.argmax(axis=1)[columns]
-        row_links = np.diff(relation.ones.indptr)
-        column_links = np.bincount(relation.ones.indices, minlength=relation.shape[1])
-        return pd.DataFrame(
-            {
-                "row": relation.row_labels[rows],
-                "column": relation.column_labels[columns],
-                "row_cluster": row_cluster + 1,
-                "column_cluster": column_cluster + 1,
-                "probability": probability,
-                "block_probability": self.strengths[row_cluster, column_cluster],
-                "row_links": row_links[rows].astype(np.int64),
-                "column_links": column_links[columns].astype(np.int64),
-            }
+def _choose_predictor(posterior: Posterior, strengths: Floats, averaged: bool, n: int) -> PairPredictor:
+    """Return the samples of a posterior, if they are asked for and it has some, else its clusters."""
+    if n < 0:
+        raise ParameterError(f"The number of pairs must be at least 0, not {n}.")
+    if strengths.shape != (shape := block_shape(posterior)):
+        raise ParameterError(
+            f"The strengths are {strengths.shape}, but there are {shape[0]} x {shape[1]} blocks."
         )
+    has_samples = averaged and count_samples(posterior) > 0
+    return SampledPairs(posterior) if has_samples else ClusterPairs(posterior, strengths)
+
+
+def rank_likely(
+    relation: Relation, pairs: PairPredictor, n: int, among: Among
+) -> tuple[Floats, Places, Places]:
+    """Return probability, row and column of the n pairs without an observed link that are most likely to be links."""
+    if among == "missing":
+        rows, columns = _missing(relation)
+        return _top(clip_probability(pairs.of(rows, columns)), rows, columns, n)
+    if among == "unlinked":
+        return _top_unlinked(relation, pairs, n)
+    raise ParameterError(f"Likely links can be searched among 'missing' or 'unlinked' pairs, not {among!r}.")
+
+
+def pair_table(
+    relation: Relation,
+    posterior: Posterior,
+    strengths: Floats,
+    probability: Floats,
+    rows: Places,
+    columns: Places,
+) -> pd.DataFrame:
+    """Return one line for each of some pairs (`likely_links`)."""
+    import pandas as pd
+
+    row_cluster, column_cluster = (
+        posterior.labels(domain)[places]
+        for domain, places in zip(sides(posterior), (rows, columns), strict=True)
+    )
+    row_links = np.diff(relation.ones.indptr)
+    column_links = np.bincount(relation.ones.indices, minlength=relation.shape[1])
+    return pd.DataFrame(
+        {
+            "row": relation.row_labels[rows],
+            "column": relation.column_labels[columns],
+            "row_cluster": row_cluster + 1,
+            "column_cluster": column_cluster + 1,
+            "probability": probability,
+            "block_probability": strengths[row_cluster, column_cluster],
+            "row_links": row_links[rows].astype(np.int64),
+            "column_links": column_links[columns].astype(np.int64),
+        }
+    )
 
 
 def clip_probability(probability: Floats) -> Floats:
@@ -465,16 +488,15 @@ def _missing(relation: Relation) -> tuple[Places, Places]:
     return rows[counted], columns[counted]
 
 
-def _top_unlinked(predicted: _PairProbabilities, n: int) -> tuple[Floats, Places, Places]:
+def _top_unlinked(relation: Relation, pairs: PairPredictor, n: int) -> tuple[Floats, Places, Places]:
     """Return probability, row and column of the n most likely among the observed zeros."""
-    relation = predicted.relation
     n_rows, n_columns = relation.shape
     best = (np.empty(0), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     begin = 0
     while begin < n_rows and n:
         first = begin if is_mirrored(relation) else 0
         end = min(begin + max(1, _CELLS_AT_ONCE // (n_columns - first)), n_rows)
-        band = predicted.band(begin, end, first)
+        band = clip_probability(pairs.band(begin, end, first))
         # Links and unknown pairs are no observed zeros, nor are the mirror images of pairs.
         for pattern in (relation.ones, relation.missing):
             inside = pattern[begin:end].tocoo()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, NamedTuple
 
 import numba as nb
@@ -17,8 +18,8 @@ from acvb_core.models.irm.kernels import CountRelation, Floats
 from acvb_core.models.irm.scores import one_clustering, sides
 
 Places = NDArray[np.int64]
-#: Responsibilities below this are left out of predictions.
-_NEGLIGIBLE = 1e-9
+#: Clusters with less than this share of an object are left out of its predictions, and the others make up for them.
+_NEGLIGIBLE = 1e-4
 #: Pairs times samples that a kernel call takes: some 20 ms.
 _AT_ONCE = 1_000_000
 
@@ -74,15 +75,28 @@ class CountPairs:
             self.labels = [posterior[LABELS.format(domain)] for domain in sides(posterior)]
             self.sampled = posterior[STRENGTHS], posterior[RATES]
 
-    def predict(self, rows: NDArray[Any], columns: NDArray[Any], counts: Floats | None = None) -> Floats:
+    def thin(self, most: int) -> CountPairs:
+        """Return the predictions of at most so many samples, evenly chosen: quicker, to rank all pairs."""
+        if self.labels is None or len(self.sampled[0]) <= most:
+            return self
+        chosen = np.linspace(0, len(self.sampled[0]) - 1, most).round().astype(np.int64)
+        thinned = copy(self)
+        thinned.labels = [labels[chosen] for labels in self.labels]
+        thinned.sampled = self.sampled[0][chosen], self.sampled[1][chosen]
+        return thinned
+
+    def predict(
+        self, rows: NDArray[Any], columns: NDArray[Any], counts: Floats | None = None, *, tails: bool = False
+    ) -> Floats:
         """Return the probability of a link and of its count, and the expected count of pairs, shape (n, 3).
 
-        `counts`: shape (n,); 0 unless given.
+        `counts`: shape (n,); 0 unless given. `tails`: return also the probability of such a count or a larger one,
+        shape (n, 4).
         """
         rows, columns = rows.astype(np.int64), columns.astype(np.int64)
         exposure = self.relation.row_activity[rows] * self.relation.column_activity[columns]
         counts = np.zeros(len(rows)) if counts is None else counts
-        out = np.zeros((len(rows), 3))
+        out = np.zeros((len(rows), 4 if tails else 3))
         step = _AT_ONCE if self.labels is None else max(1, _AT_ONCE // len(self.sampled[0]))
         for begin in range(0, len(rows), step):
             part = slice(begin, begin + step)
@@ -115,8 +129,31 @@ def list_blocks(hyper: Hyper, ones: Floats, entries: Floats) -> tuple[Floats, Fl
 
 
 @nb.njit(**OPTIONS)
+def _beta_share(a: float, b: float, x: float) -> float:
+    """Return the regularised incomplete beta function I_x(a, b), by its continued fraction (Lentz's method)."""
+    if x <= 0.0 or x >= 1.0:
+        return 0.0 if x <= 0.0 else 1.0
+    if x > (a + 1.0) / (a + b + 2.0):
+        return 1.0 - _beta_share(b, a, 1.0 - x)
+    c, d = 1.0, 1.0 / (1.0 - (a + b) * x / (a + 1.0))
+    fraction = d
+    for m in range(1, 10_000):
+        before = fraction
+        for term in (
+            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
+        ):
+            d = 1.0 / (1.0 + term * d)
+            c = 1.0 + term / c
+            fraction *= c * d
+        if abs(fraction - before) < 1e-12 * fraction:
+            break
+    return fraction * np.exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * np.log(x) + b * np.log1p(-x)) / a
+
+
+@nb.njit(**OPTIONS)
 def _add_pair(weight: float, shape: float, rate: float, exposure: float, count: float, out: Floats) -> None:
-    """Add the probabilities of the counts 0 and `count` in one block, and the expected count."""
+    """Add the probabilities of the counts 0 and `count` in one block, the expected count, and the tail if wanted."""
     absent = np.exp(-shape * np.log1p(exposure / rate))
     out[0] += weight * absent
     out[2] += weight * exposure * shape / rate
@@ -124,6 +161,8 @@ def _add_pair(weight: float, shape: float, rate: float, exposure: float, count: 
         log_count = lgamma(shape + count) - lgamma(shape) - lgamma(count + 1.0)
         absent *= np.exp(log_count + count * np.log(exposure / (rate + exposure)))
     out[1] += weight * absent
+    if out.shape[0] > 3:
+        out[3] += weight * (_beta_share(count, shape, exposure / (rate + exposure)) if count > 0.0 else 1.0)
 
 
 @nb.njit(**OPTIONS)
@@ -139,16 +178,21 @@ def _add_clusters(
     rows, columns, exposures, counts = pairs
     for e in range(rows.shape[0]):
         i, j = rows[e], columns[e]
+        total = 0.0
         for k in range(shapes.shape[0]):
             if row_shares[i, k] < _NEGLIGIBLE:
                 continue
             if is_network and i == j:  # an object is in one cluster
-                _add_pair(row_shares[i, k], shapes[k, k], rates[k, k], exposures[e], counts[e], out[e])
+                weight = row_shares[i, k]
+                total += weight
+                _add_pair(weight, shapes[k, k], rates[k, k], exposures[e], counts[e], out[e])
                 continue
             for m in range(shapes.shape[1]):
-                weight = row_shares[i, k] * column_shares[j, m]
-                if weight >= _NEGLIGIBLE:
+                if column_shares[j, m] >= _NEGLIGIBLE:
+                    weight = row_shares[i, k] * column_shares[j, m]
+                    total += weight
                     _add_pair(weight, shapes[k, m], rates[k, m], exposures[e], counts[e], out[e])
+        out[e] /= total
 
 
 @nb.njit(**OPTIONS)
