@@ -23,6 +23,7 @@ from .cases_irm import IrmCases
 from .cases_lda import LdaCases
 from .cases_lfm import LfmCases
 from .cases_network import NetworkCases
+from .cases_poisson import CountCases, CountNetworkCases
 
 SWEEPS = 6
 
@@ -34,7 +35,10 @@ SWEEPS = 6
 #: `approximate` (diagnostics that may be NaN). `data()` gives all data by name; `medium()` and `wide()` give data to
 #: measure poll gaps and memory with; `check...` raise if an answer cannot be right; `due_for_moves(state)` gives a
 #: state whose next sweep does all that a sweep may do.
-CASES: dict[str, Any] = {"irm": IrmCases(), "network": NetworkCases(), "lda": LdaCases(), "lfm": LfmCases()}
+CASES: dict[str, Any] = {
+    "irm": IrmCases(), "network": NetworkCases(), "lda": LdaCases(), "lfm": LfmCases(),
+    "poisson": CountCases(), "poisson-network": CountNetworkCases(),
+}  # fmt: skip
 
 
 @cache

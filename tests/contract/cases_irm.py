@@ -87,7 +87,7 @@ class IrmCases:
         """Return the pairs of clusters, from 1, that a table of blocks is to name."""
         return set(product(range(1, clusters["rows"] + 1), range(1, clusters["cols"] + 1)))
 
-    def totals(self, data: Relation) -> tuple[int, int]:
+    def totals(self, data: Relation, posterior: Posterior) -> tuple[float, float]:
         """Return the ones and the observed entries of all blocks."""
         return data.n_ones, data.n_observed
 
@@ -114,11 +114,14 @@ class IrmCases:
             assert all_between(frame["given_clusters"], 1 / k - 1e-12, 1 + 1e-12)
             self.check_sampled(frame[["probability"]], posterior)
             assert all_between(frame["entropy"], 0.0, np.log(k) + 1e-9)
-        blocks, clusters = tables["blocks"], posterior.n_clusters()
+        self.check_blocks(tables["blocks"], data, posterior)
+
+    def check_blocks(self, blocks: Any, data: Relation, posterior: Posterior) -> None:
+        clusters = posterior.n_clusters()
         named = list(zip(blocks["row_cluster"], blocks["column_cluster"], strict=True))
         assert sorted(named) == sorted(self.blocks(clusters, data))
         assert ((blocks["ones"] >= 0) & (blocks["ones"] <= blocks["entries"] + 1e-9)).all()
-        ones, entries = self.totals(data)
+        ones, entries = self.totals(data, posterior)
         assert blocks["ones"].sum() == pytest.approx(ones, abs=1e-6)
         assert blocks["entries"].sum() == pytest.approx(entries, abs=1e-6)
         assert all_between(blocks["mean"], 0, 1)

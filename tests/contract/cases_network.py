@@ -94,7 +94,7 @@ class NetworkCases(IrmCases):
         every = super().blocks({"rows": clusters["rows"], "cols": clusters["rows"]}, data)
         return every if is_directed(data) else {(k, other) for k, other in every if k <= other}
 
-    def totals(self, data: Relation) -> tuple[int, int]:
+    def totals(self, data: Relation, posterior: Posterior) -> tuple[float, float]:
         if is_directed(data):
             return data.n_links, data.n_observed
         known = data.shape[0] - int(data.missing.diagonal().sum())
@@ -102,7 +102,7 @@ class NetworkCases(IrmCases):
 
     def check(self, posterior: Posterior, data: Relation, swept: bool) -> None:
         super().check(posterior, data, swept)
-        for name, total in zip(("ones", "entries"), self.totals(data), strict=True):
+        for name, total in zip(("ones", "entries"), self.totals(data, posterior), strict=True):
             if name in posterior.arrays:  # the mean of an averaged run has none of its own
                 counts = posterior[name]
                 assert posterior.axes[name] == ("rows", "rows")

@@ -46,8 +46,10 @@ def _count_links(relation: Relation, degree: Degree) -> CountRelation:
     rows, columns = (np.asarray(matrix.sum(axis=axis), dtype=np.float64).ravel() + 1.0 for axis in (1, 0))
     if degree == "none":
         rows, columns = np.ones(len(rows)), np.ones(len(columns))
-    exposure = rows.sum() * columns.sum() - rows @ (relation.missing.astype(np.float64) @ columns)
-    scale = np.sqrt(max(values.sum(), 1.0) / max(exposure, 1e-300))
+    exposure = rows.sum() * columns.sum()
+    if relation.n_observed:
+        exposure -= rows @ (relation.missing.astype(np.float64) @ columns)
+    scale = np.sqrt(max(values.sum(), 1.0) / exposure)
     return CountRelation.of(relation, counts, scale * rows, scale * columns)
 
 

@@ -23,15 +23,15 @@ from acvb_core.models.irm.vb import VariationalIrm
 from acvb_core.models.poisson.counts import Degree, check_counts, count_links, log_base, loo_base
 from acvb_core.models.poisson.gibbs_kernels import draw_side
 
-#: Array of a posterior: 1 if the degrees are corrected for, else 0; and the evidence for each of both, in nats an
-#: entry, without and with the correction, NaN if they were not compared.
+#: Array of a posterior: 1 if the degrees are corrected for, else 0; and, if both were compared, the evidence without
+#: and with the correction, in nats an entry.
 DEGREE = "degree"
 #: Sweeps of the runs that compare the two, and how many clusters they begin with at most.
 _SWEEPS, _CLUSTERS = 15, 20
 
 
 class DegreeChoice(NamedTuple):
-    """Whether degrees are corrected for, and the evidence for either choice (nats an entry; NaN if not compared)."""
+    """The choice to correct for degrees or not, and the evidence for either (nats an entry; NaN if not compared)."""
 
     degree: Degree
     without: float = float("nan")
@@ -39,7 +39,8 @@ class DegreeChoice(NamedTuple):
 
     def to_array(self) -> Array:
         """Return the choice as an array of a posterior."""
-        return np.array([float(self.degree == "corrected"), self.without, self.corrected])
+        evidence = [] if np.isnan(self.corrected) else [self.without, self.corrected]
+        return np.array([float(self.degree == "corrected"), *evidence])
 
     @classmethod
     def of_posterior(cls, posterior: Posterior) -> DegreeChoice:

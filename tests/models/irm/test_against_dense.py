@@ -10,7 +10,7 @@ from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm.hyper import update_concentration, update_per_block, update_tied
 from acvb_core.models.irm.model import IrmModel
 from acvb_core.models.irm.state import posterior_of
-from acvb_core.models.irm.vb import update_domain
+from acvb_core.models.irm.vb import expected_logs, update_domain
 from tests.loops import for_each
 from tests.models.irm.adapters import ORACLE_UPDATES, hyper_of, method_of, oracle_sweep, relation_of, state_of
 from tests.oracles.cases import random_case
@@ -56,8 +56,8 @@ def test_vb_update_equals_dense_update(options: dict) -> None:
     state = state_of(case)
     a, b = state.hyper.blocks(state.ones.shape)
     links, zeros = case.data.ones @ case.q2, case.data.zeros @ case.q2
-    beta_zeros = b + state.entries - state.ones
-    rows = update_domain(case.q1.sum(axis=0), links, zeros, a + state.ones, beta_zeros, case.alpha1)
+    logs = expected_logs(a + state.ones, b + state.entries - state.ones, is_gamma=False)
+    rows = update_domain(case.q1.sum(axis=0), links, zeros, *logs, case.alpha1)
     np.testing.assert_allclose(
         rows, vb_update(case.data, case.q1, case.q2, case.a, case.b, case.alpha1), atol=1e-10
     )
@@ -96,7 +96,7 @@ def test_hyper_parameter_steps(options: dict) -> None:
         )
     hyper = state.hyper
     wanted = update_ab(case.data, case.q1, case.q2, case.a, case.b, tied=not hyper.per_block)
-    update = update_per_block if hyper.per_block else update_tied
-    found = update(hyper.a, hyper.b, state.ones, state.entries)
+    counts = state.ones, state.entries
+    found = update_per_block(hyper.a, hyper.b, *counts) if hyper.per_block else update_tied(hyper, *counts)
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one, np.broadcast_to(other, one.shape), rtol=1e-10)

@@ -13,10 +13,11 @@ from acvb_core.models.irm.gibbs import (
     BlockPair,
     count_blocks,
     draw_side,
-    sample_beta_prior,
     sample_concentration,
+    sample_prior,
 )
 from acvb_core.models.irm.gibbs_kernels import Labels, Side
+from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import TWO_DOMAINS
 from tests.loops import for_each
 from tests.models.irm.adapters import relation_of
@@ -87,17 +88,24 @@ def test_concentration_draws_follow_the_exact_law() -> None:
     _assert_same_law(np.array(draws[::10]), grid, log_density)
 
 
-def test_beta_prior_draws_follow_the_exact_law() -> None:
+def log_gamma_term(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the integral of rate^(x - 1) exp(-y rate)."""
+    return gammaln(x) - x * np.log(y)
+
+
+@for_each("is_gamma", [False, True])
+def test_draws_of_the_prior_follow_the_exact_law(is_gamma: bool) -> None:
     ones, entries = np.array([[2.0, 8.0], [1.0, 0.0]]), np.array([[10.0, 9.0], [6.0, 5.0]])
     rng = np.random.default_rng(0)
-    draws, a, b = [], 1.0, 1.0
+    draws, hyper = [], Hyper.single_prior(1.0, 1.0, 1.0, is_gamma=is_gamma)
     for _ in range(12_000):
-        a, b = sample_beta_prior(a, b, ones, entries, rng)
+        a, b = sample_prior(hyper, ones, entries, rng)
+        hyper = Hyper.single_prior(1.0, a, b, is_gamma=is_gamma)
         draws.append(a)
     grid = np.exp(np.linspace(-7, 2.3, 400))
-    zeros = entries - ones
+    zeros, term = entries - ones, log_gamma_term if is_gamma else betaln
     log_joint = np.array(
-        [[(betaln(a + ones, b + zeros) - betaln(a, b)).sum() - a - b for b in grid] for a in grid]
+        [[(term(a + ones, b + zeros) - term(a, b)).sum() - a - b for b in grid] for a in grid]
     )
     marginal = np.log(np.trapezoid(np.exp(log_joint - log_joint.max()), grid, axis=1))
     _assert_same_law(np.array(draws[::10]), grid, marginal)

@@ -57,7 +57,7 @@ def tables_of(rows: CoordinateSweep) -> Bounds:
 @for_each("options", CASES)
 def test_a_bound_lies_above_the_weight_and_near_it(options: dict[str, Any]) -> None:
     rows = pass_of(case_of(**options))
-    bounds, (ones, zeros, mass) = tables_of(rows), rows.blocks
+    bounds, (ones, zeros, mass, _) = tables_of(rows), rows.blocks
     out = np.empty(len(mass), np.float32)
     above = []
     for plus, minus in zip(*rows.sums, strict=True):
