@@ -25,7 +25,7 @@ def test_sample_comparison_runs_three_methods_at_one_press(
     """On a smaller sample: the browser tests press the same button and wait for the runs on its own."""
     start = empty.start_demonstration
     monkeypatch.setattr(
-        empty, "start_demonstration", lambda workspace, one: start(workspace, one._replace(sample="survey"))
+        empty, "start_demonstration", lambda ws, one, model: start(ws, one._replace(sample="survey"), model)
     )
     app = press(open_app(), "sample_comparison")
     assert app.title[0].value == "Run"

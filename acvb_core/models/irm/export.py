@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.result import Result
 from acvb_core.models.irm import scores
@@ -41,6 +43,27 @@ def responsibilities_frame(result: Result, domain: str) -> pd.DataFrame:
     frame = pd.DataFrame(responsibilities, columns=names)
     frame.insert(0, "object", result.prepared.data.ids[list(_ONE).index(domain)])
     return frame
+
+
+def add_degrees(result: Result, domain: str) -> pd.DataFrame:
+    """Return the table of a domain's objects with the number of their links, and the sum of their weights if any.
+
+    `domain`: "rows" or "cols". A directed network has both directions apart: links_out, links_in.
+    """
+    data, table = result.prepared.data, result.rows if domain == "rows" else result.columns
+    directions = {"rows": {"": 1}, "cols": {"": 0}}[domain]
+    if scores.has_directions(data) and "cols" not in result.posterior.averaged:
+        directions = {"_out": 1, "_in": 0}
+    sums = {"links": data.ones.astype(np.int64)}
+    if data.weights is not None:
+        sums["weight"] = data.links
+    return table.assign(
+        **{
+            f"{name}{end}": matrix.sum(axis=axis)
+            for name, matrix in sums.items()
+            for end, axis in directions.items()
+        }
+    )
 
 
 #: The name of one object of a domain, in the names of arrays.

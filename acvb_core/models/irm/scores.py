@@ -89,6 +89,19 @@ class ShownStrengths(NamedTuple):
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     interval: str  #: says if it takes the clusters as known, as without samples
+    #: Of blocks of counts, whose strengths are ratios: the counts, and those that are expected.
+    counted: NDArray[np.float64] | None = None
+    expected: NDArray[np.float64] | None = None
+
+    def describe_ratio(self, k: int, m: int) -> list[str]:
+        """Return the lines of a block of counts (from 0): what was counted and expected, and their ratio."""
+        assert self.counted is not None
+        assert self.expected is not None
+        low, high = self.low[k, m], self.high[k, m]
+        return [
+            f"{self.counted[k, m]:,.4g} counted, {self.expected[k, m]:,.4g} expected",
+            f"{self.mean[k, m]:.3g} × expected, {self.interval} {low:.3g} to {high:.3g}",
+        ]
 
 
 def shown_strengths(blocks: pd.DataFrame, shape: tuple[int, int]) -> ShownStrengths:
@@ -96,9 +109,9 @@ def shown_strengths(blocks: pd.DataFrame, shape: tuple[int, int]) -> ShownStreng
     sampled = blocks["low"].notna().any()
     names = ("low", "high") if sampled else ("low_given_clusters", "high_given_clusters")
     mean, low, high = (block_matrix(blocks, name, shape) for name in ("mean", *names))
-    return ShownStrengths(
-        mean, low, high, "95 % interval" if sampled else "95 % interval given these clusters"
-    )
+    counts = [block_matrix(blocks, name, shape) for name in ("count", "expected") if name in blocks]
+    interval = "95 % interval" if sampled else "95 % interval given these clusters"
+    return ShownStrengths(mean, low, high, interval, *counts)
 
 
 def n_components(network: Relation) -> int:

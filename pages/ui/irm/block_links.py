@@ -7,7 +7,7 @@ import streamlit as st
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.scores import count_samples, likely_links, surprising_links
+from acvb_core.models.irm.scores import count_samples
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width
 from pages.ui.shared.failures import contain_failure
@@ -18,8 +18,10 @@ USUAL = 20
 #: Most pairs, times samples, that are looked at without asking the user: a second or two.
 QUICK = 300_000_000
 LIKELY, SURPRISING = "Most likely missing links", "Most surprising links"
+#: Columns of a table, as far as there are such.
 _ORDER = (
-    "row", "column", "probability", "block_probability", "row_cluster", "column_cluster", "row_links", "column_links",
+    "row", "column", "tail", "count", "expected", "probability", "block_probability", "block_rate", "row_cluster",
+    "column_cluster", "row_links", "column_links",
 )  # fmt: skip
 AMONG = {"unlinked": "pairs without a link", "missing": "unknown pairs"}
 
@@ -55,17 +57,26 @@ def show_link_prediction(key: Key, result: Result) -> None:
         with contain_failure("table"):
             if among == "missing" or may_look_at_all(key, result, n_samples if averaged else 1):
                 show_pairs(rank_likely_links(key, int(number), among, averaged, result), result, "likely")
-        st.caption(
-            "Sorted by link probability. By the clusters alone, pairs of one block are about equally likely: the list "
-            "then shows which blocks lack links, rather than which single pair does."
-        )
+        text = "Sorted by link probability. "
+        if "expected" in result.blocks:
+            text += "The expected weight takes into account how active both objects are, if that is corrected for."
+        else:
+            text += (
+                "By the clusters alone, pairs of one block are about equally likely: the list then shows which blocks "
+                "lack links, rather than which single pair does."
+            )
+        st.caption(text)
     with surprising:
         with contain_failure("table"):
             show_pairs(rank_surprising_links(key, int(number), averaged, result), result, "surprising")
-        st.caption(
-            "Links that the clusters explain least. They may be errors, or the most interesting links. If a pair is "
-            "much less likely than its block, one of the two objects lies between clusters."
-        )
+        text = "Links that the clusters explain least. They may be errors, or the most interesting links. "
+        if "expected" in result.blocks:
+            text += "Either nearly no link was expected, or a much larger or smaller weight."
+        else:
+            text += (
+                "If a pair is much less likely than its block, one of the two objects lies between clusters."
+            )
+        st.caption(text)
 
 
 def _compare_predictions(result: Result) -> str:
@@ -102,17 +113,19 @@ def may_look_at_all(key: Key, result: Result, n_samples: int) -> bool:
 @st.cache_resource(show_spinner="Scoring all pairs", max_entries=8)
 def rank_likely_links(key: Key, number: int, among: str, averaged: bool, _result: Result) -> pd.DataFrame:
     """Return the pairs without an observed link that are most likely to be links."""
-    posterior, data = _result.posterior, _result.prepared.data
-    strengths = _result.prepared.model.strengths(posterior)  # type: ignore[attr-defined]
-    return likely_links(data, posterior, strengths, number, among=among, averaged=averaged)  # type: ignore[arg-type]
+    table: pd.DataFrame = _result.prepared.model_row.part("export").likely_links(
+        _result, number, among, averaged
+    )
+    return table
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def rank_surprising_links(key: Key, number: int, averaged: bool, _result: Result) -> pd.DataFrame:
-    """Return the links of least probability."""
-    posterior = _result.posterior
-    strengths = _result.prepared.model.strengths(posterior)  # type: ignore[attr-defined]
-    return surprising_links(_result.prepared.data, posterior, strengths, number, averaged=averaged)
+    """Return the links that were least expected."""
+    table: pd.DataFrame = _result.prepared.model_row.part("export").surprising_links(
+        _result, number, averaged
+    )
+    return table
 
 
 def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
@@ -128,7 +141,7 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
     st.dataframe(
         table,
         hide_index=True,
-        column_order=_ORDER,
+        column_order=[name for name in _ORDER if name in table],
         key=f"links_{key}",
         height=min(420, 38 + 35 * len(table)),
         column_config={
@@ -141,6 +154,22 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
             ),
             "block_probability": st.column_config.NumberColumn(
                 "Block probability", format="%.4f", help="Link probability between the two clusters."
+            ),
+            "block_rate": st.column_config.NumberColumn(
+                "Block rate",
+                format="%.3g",
+                help="Ratio of the count between the two clusters to the expected one.",
+            ),
+            "count": st.column_config.NumberColumn(
+                "Weight", format="%g", help="The count that was observed."
+            ),
+            "expected": st.column_config.NumberColumn(
+                "Expected weight", format="%.3g", help="The count that the model expects of this pair."
+            ),
+            "tail": st.column_config.NumberColumn(
+                "Probability of such a weight",
+                format="%.2g",
+                help="Of this weight or one that is farther from the expected weight, in the same direction.",
             ),
             "row_links": st.column_config.NumberColumn(f"{first}: links"),
             "column_links": st.column_config.NumberColumn(f"{second}: links"),

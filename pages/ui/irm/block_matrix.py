@@ -39,9 +39,9 @@ def sort_relation(key: Key, _result: Result) -> Arrangement:
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
-def draw_unsorted(key: str, narrow: bool, _relation: Relation) -> Figure:
+def draw_unsorted(key: str, narrow: bool, weighted: bool, _relation: Relation) -> Figure:
     """Return the picture of a relation as it was read."""
-    return block_figure(arrange_as_read(_relation), narrow=narrow)
+    return block_figure(arrange_as_read(_relation, weighted=weighted), narrow=narrow)
 
 
 def current_window(job: Job, arrangement: Arrangement) -> Window | None:
@@ -92,7 +92,8 @@ def show_unsorted(arrangement: Arrangement) -> None:
     """Draw the matrix as it was read."""
     relation = arrangement.relation
     alt = "The same links, with the objects in the order of the file."
-    unsorted = draw_unsorted(relation.fingerprint + relation.name, is_narrow(), relation)
+    key = relation.fingerprint + relation.name
+    unsorted = draw_unsorted(key, is_narrow(), arrangement.weighted, relation)
     with st.container(width=620):
         show_figure(unsorted, "blocks_unsorted", alt)
 
@@ -125,9 +126,13 @@ def compare_blocks(runs: ComparedRuns) -> None:
                 st.text(label)
                 alt = f"The relation sorted by the clusters of {label}."
                 show_figure(figure, f"compare_matrix_chart_{number}", alt)
-    st.caption(
-        "All on one colour scale. Each run numbers its clusters by size, so cluster 1 may differ from run to run."
-    )
+    weighted = {
+        sort_relation(key, result).weighted for key, result in zip(runs.keys, runs.results, strict=True)
+    }
+    scale = "All on one colour scale."
+    if len(weighted) > 1:
+        scale = "Links are on one colour scale, and weights of Poisson block models on another."
+    st.caption(f"{scale} Each run numbers its clusters by size, so cluster 1 may differ from run to run.")
 
 
 _SAMPLE = "les_miserables"

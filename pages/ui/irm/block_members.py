@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.engine.result import Result
+from acvb_core.models.irm.export import add_degrees
 from acvb_core.models.irm.figures.arrangement import Arrangement, Side, cluster_table
 from acvb_core.models.irm.figures.summaries import company_figure
 from acvb_core.models.irm.scores import count_samples, range_of_clusters
@@ -27,6 +28,21 @@ def show_clusters(result: Result, arrangement: Arrangement) -> None:
         _show_sides(arrangement)
         return
     directed = result.prepared.data.network.directed
+    inside, best, to_it, number, help = (
+        "Link probability inside",
+        "The other cluster with the highest link probability.",
+        "Link probability to it",
+        "percent",
+        "Estimated probability that two nodes of this cluster are linked.",
+    )
+    if "expected" in result.blocks:
+        inside, best, to_it, number, help = (
+            "Inside: × expected",
+            "The other cluster with the highest ratio of the count to the expected one.",
+            "To it: × expected",
+            "%.3g",
+            "Count inside this cluster, divided by the expected count.",
+        )
     table = cluster_table(arrangement)
     st.dataframe(
         table,
@@ -37,16 +53,11 @@ def show_clusters(result: Result, arrangement: Arrangement) -> None:
         column_config={
             "cluster": st.column_config.NumberColumn("Cluster", width="small"),
             "nodes": st.column_config.NumberColumn("Nodes", width="small"),
-            "inside": st.column_config.NumberColumn(
-                "Link probability inside",
-                format="percent",
-                help="Estimated probability that two nodes of this cluster are linked.",
-            ),
+            "inside": st.column_config.NumberColumn(inside, format=number, help=help),
             "most_linked_to": st.column_config.NumberColumn(
-                "Links most to" if directed else "Linked most with",
-                help="The other cluster with the highest link probability.",
+                "Links most to" if directed else "Linked most with", help=best
             ),
-            "to_it": st.column_config.NumberColumn("Link probability to it", format="percent"),
+            "to_it": st.column_config.NumberColumn(to_it, format=number),
             "names": st.column_config.TextColumn("Nodes with most links", width=240),
         },
     )
@@ -79,6 +90,15 @@ def list_names(side: Side) -> pd.DataFrame:
 
 
 _NAMES = {"rows": "Rows", "cols": "Columns"}
+#: Columns of a table of members, as far as there are such: a hub has many links, and that alone is no cluster.
+_DEGREES = {
+    "links": "Links",
+    "links_out": "Links out",
+    "links_in": "Links in",
+    "weight": "Sum of weights",
+    "weight_out": "Weight out",
+    "weight_in": "Weight in",
+}
 #: An object that is with the members of its cluster less often than this has no firm place.
 FIRM = 0.5
 
@@ -158,7 +178,7 @@ def show_members(result: Result) -> None:
         n_clusters = result.posterior.n_clusters()[domain]
         numbers, key = range(1, n_clusters + 1), f"member_clusters_{domain}"
         clusters = st.multiselect("Clusters", numbers, key=key, placeholder="all", width=320)
-        table = result.rows if domain == "rows" else result.columns
+        table = add_degrees(result, domain)
         sampled = table["probability"].notna().any()
         loose = sampled and st.toggle("Only those without a firm place", key="member_loose")
     shown = table[table["probability"] < FIRM] if loose else table
@@ -169,7 +189,13 @@ def show_members(result: Result) -> None:
     st.dataframe(
         shown,
         hide_index=True,
-        column_order=["object", "cluster", *(["probability"] if sampled else []), "given_clusters"],
+        column_order=[
+            "object",
+            "cluster",
+            *(["probability"] if sampled else []),
+            "given_clusters",
+            *_DEGREES,
+        ],
         key="members",
         height=min(420, 38 + 35 * max(len(shown), 1)),
         column_config={
@@ -189,6 +215,10 @@ def show_members(result: Result) -> None:
                 help=f"Probability that the {one} is in this cluster and in no other shown, as if these were known. "
                 "It is surer than the samples.",
             ),
+            **{
+                name: st.column_config.NumberColumn(title, format="localized")
+                for name, title in _DEGREES.items()
+            },
         },
     )
     st.caption(f"{len(shown):,} of {say.count(len(table), one)}")

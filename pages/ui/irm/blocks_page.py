@@ -15,7 +15,7 @@ from acvb_core.models.irm.export import responsibilities_frame
 from acvb_core.models.irm.figures.arrangement import Arrangement, Window, cluster_table
 from acvb_core.models.irm.figures.blocks import block_figure, block_png
 from acvb_core.models.irm.figures.network_layout import why_too_large
-from acvb_core.models.irm.figures.summaries import size_figure, strength_figure
+from acvb_core.models.irm.figures.summaries import size_figure
 from acvb_core.registry import model_row
 from acvb_core.store import export
 from acvb_core.store.export import add_known_labels, compare_known_labels
@@ -54,9 +54,9 @@ def show_summary(result: Result) -> None:
         with st.container(key="summary_strengths"):
             st.subheader("Strength of the blocks", anchor=False)
             with contain_failure():
-                alt = "Estimated link probability of every block."
-                figure = strength_figure(result, height=height, narrow=is_narrow())
-                show_figure(figure, "blocks_strengths", alt)
+                draw = result.prepared.model_row.part("figures.plots").strength_figure
+                figure = draw(result, height=height, narrow=is_narrow())
+                show_figure(figure, "blocks_strengths", f"{_name_strengths(result)[0]} of every block.")
         with st.container(key="summary_sizes"):
             st.subheader("Sizes of the clusters", anchor=False)
             for domain in domains:
@@ -72,6 +72,13 @@ def show_summary(result: Result) -> None:
                 )
 
 
+def _name_strengths(result: Result) -> tuple[str, str]:
+    """Return what the strength of a block is called, and those of several."""
+    if "expected" in result.blocks:
+        return "Ratio of the count to the expected one", "Rates"
+    return "Estimated link probability", "Link probabilities"
+
+
 def show_blocks() -> None:
     """Draw the page."""
     job, answer = open_answer(pages_of_model("irm").answer, STYLE)
@@ -79,6 +86,8 @@ def show_blocks() -> None:
     result = join_known_labels(workspace, key, answer)
     sizes = result.posterior.n_clusters()
     show_heading(job, result, pages_of_run(job).write_parts(sizes) + write_range(result))
+    if about := pages_of_run(job).about_result(result):
+        st.caption(about)
     _advise_more_clusters(workspace, result)
     _show_picture_and_names(job, key, result)
     parts = {
@@ -163,7 +172,9 @@ def list_files(key: Key, result: Result, arrangement: Arrangement, window: Windo
             offer_table("Cluster probabilities of the rows", "responsibilities-rows.csv", soft("rows")),
             offer_table("Cluster probabilities of the columns", "responsibilities-columns.csv", soft("cols")),
         ]
-    found.append(offer_table("Link probabilities of the blocks", "blocks.csv", lambda: result.blocks))
+    found.append(
+        offer_table(f"{_name_strengths(result)[1]} of the blocks", "blocks.csv", lambda: result.blocks)
+    )
     if result.prepared.data.attributes:
         agreement = "Agreement with known labels"
         found.append(offer_table(agreement, "agreement.csv", lambda: compare_known_labels(result)))

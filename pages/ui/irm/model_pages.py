@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from acvb_core.evaluate.split import MAX_ENTRIES
 from pages.ui.irm.block_matrix import compare_blocks, draw_picture
-from pages.ui.irm.overview_relation import summarise_network, summarise_relation
+from pages.ui.irm.overview_relation import describe_lost_weights, summarise_network, summarise_relation
 from pages.ui.irm.upload_relation import RelationReader
 from pages.ui.irm.words_relation import NETWORK, RELATION
 from pages.ui.shared.model_pages import AnswerPage, Demonstration, HeldOut, ModelPages
@@ -55,10 +55,15 @@ MODEL_PAGES: dict[str, ModelPages] = {
         uses=USES,
         acronyms=CVB_ACRONYMS,
         picture=draw_picture,
+        kind="Infinite Relational Model",
+        kinds_help="**Infinite Relational Model**: whether two objects are linked. **Poisson block model**: how often, "
+        "by the weights of links. It can also correct for hubs, so that clusters are about whom objects are linked "
+        "to, rather than how active they are. Compare shows which predicts links better.",
         way="Two clusterings, rows and columns apart",
         short_way="two clusterings",
         ways_help="One clustering: a node is in one cluster, whether it sends or receives links. Two: it is in one as "
         "a sender and in another as a receiver. Compare shows which predicts better.",
+        about_data=describe_lost_weights,
     ),
     "network": ModelPages(
         model="network",
@@ -84,7 +89,9 @@ MODEL_PAGES: dict[str, ModelPages] = {
         uses=USES,
         acronyms=CVB_ACRONYMS,
         picture=draw_picture,
+        kind="Infinite Relational Model",
         way="One clustering of the nodes",
         short_way="one clustering",
+        about_data=describe_lost_weights,
     ),
 }

@@ -34,6 +34,13 @@ def summarise_relation(relation: Relation) -> DatasetSummary:
     return DatasetSummary(figures, _list_tabs(relation, "object"))
 
 
+def describe_lost_weights(relation: Relation) -> str:
+    """Return what a model of links does with the weights of a relation, in a sentence; "" without weights."""
+    if relation.weights is None:
+        return ""
+    return "This model uses linked or not linked only. The Poisson block model uses the weights of the links."
+
+
 def _list_tabs(relation: Relation, one: str) -> dict[str, Callable[[], None]]:
     return {
         "Picture": lambda: show_picture(relation),

@@ -70,8 +70,9 @@ def _show_beginning(workspace: Workspace) -> None:
             st.switch_page("pages/data.py")
         with st.popover("Try an example", icon=":material/play_arrow:", key="examples"):
             for pages in all_model_pages().values():
-                show_comparison_button(workspace, pages.model, primary=False)
-                st.caption(pages.demonstration.help)
+                if pages.demonstration is not None:
+                    show_comparison_button(workspace, pages.model, primary=False)
+                    st.caption(pages.demonstration.help)
 
 
 @contain_failure()

@@ -65,9 +65,9 @@ def link_answer_page(model: str) -> None:
 
 def show_comparison_button(workspace: Workspace, model: str, *, primary: bool = True) -> None:
     """Draw the button that runs a sample comparison, and go to its curves when it is pressed; none for a viewer."""
-    if workspace.view_only:
-        return
     demonstration = pages_of_model(model).demonstration
+    if workspace.view_only or demonstration is None:
+        return
     if st.button(
         demonstration.label,
         type="primary" if primary else "secondary",
@@ -79,15 +79,17 @@ def show_comparison_button(workspace: Workspace, model: str, *, primary: bool = 
             st.warning(refusal, icon=":material/warning:")
             return
         with st.spinner("Reading the sample"):
-            start_demonstration(workspace, demonstration)
+            start_demonstration(workspace, demonstration, model)
         st.switch_page("pages/run.py")
 
 
-def start_demonstration(workspace: Workspace, demonstration: Demonstration) -> None:
-    """Take the sample as the data in use and start one run of each of its methods."""
+def start_demonstration(workspace: Workspace, demonstration: Demonstration, model: str) -> None:
+    """Take a model's sample as the data in use and start one run of each of its methods."""
     dataset = Dataset.of_sample(demonstration.sample)
     workspace.set_dataset(dataset)
-    known = {method.name for method in methods_of(dataset.model)}
+    known = {method.name for method in methods_of(model)}
     for method in demonstration.methods:
         if method in known:
-            workspace.add(prepare_run(dataset.data, method, demonstration.values, **dataset.split))
+            workspace.add(
+                prepare_run(dataset.data, method, demonstration.values, model=model, **dataset.split)
+            )

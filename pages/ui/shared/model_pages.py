@@ -113,7 +113,7 @@ class ModelPages:
     icon: str = ""  #: of a link to a run's answer; empty: that of the page
     promise: str = ""  #: what it finds, for Home: "the topics in texts"
     held_out: HeldOut
-    demonstration: Demonstration
+    demonstration: Demonstration | None  #: None: no sample shows what the model is for
     words: ModelWords
     files: str  #: the files that can be uploaded, Markdown
     summary: Callable[[Any], DatasetSummary]  #: of data
@@ -126,9 +126,15 @@ class ModelPages:
     acronyms: str  #: what the methods' names stand for
     recommended_on_disk: str = ""  #: the recommended method for data on disk
     less_memory: str = ""  #: one sentence about methods that need less memory
-    way: str = ""  #: the choice of this model, if several are for the data
+    kind: str = ""  #: the choice of this model's folder, if several folders have models for the data
+    kinds_help: str = ""  #: … and one paragraph about that choice
+    way: str = ""  #: the choice of this model, if several of its folder are for the data
     short_way: str = ""  #: … its name in a run's name
     ways_help: str = ""  #: … and one paragraph about the choice
+    #: Of data: what the model does with them, in a sentence for the form that starts runs; empty if that is plain.
+    about_data: Callable[[Any], str] = lambda data: ""
+    #: Of a result: how its strengths are to be read, in a sentence or two; empty if that is plain.
+    about_result: Callable[[Result], str] = lambda result: ""
     #: Draws the choice of trained parts that runs start from, for a data set and the chosen methods.
     start_from: Callable[[Workspace, Dataset, Sequence[MethodSpec]], StartChoice] | None = None
     #: Draws the searches for the best settings of a method.

@@ -13,7 +13,7 @@ from tests.pages.session import WORKSPACE, Open, finished, jobs_of, keys, of_dat
 def test_the_form_offers_one_clustering_first_and_has_one_size(open_app: Open) -> None:
     in_use(friends())
     app = open_app("run")
-    assert app.segmented_control(key=of_data(app, "model")).value == "network"
+    assert app.segmented_control(key=of_data(app, "model_irm")).value == "network"
     offered = app.pills(key=of_data(app, "methods_network")).options
     assert offered == [row.label for row in methods_of("network")]
     (size,) = (field for field in app.number_input if "_k_rows_" in str(field.key))
@@ -25,7 +25,7 @@ def test_runs_of_both_ways_hold_out_the_same_pairs(open_app: Open) -> None:
     in_use(friends())
     app = open_app("run")
     for model in ("network", "irm"):
-        app.segmented_control(key=of_data(app, "model")).set_value(model).run()
+        app.segmented_control(key=of_data(app, "model_irm")).set_value(model).run()
         app.pills(key=of_data(app, f"methods_{model}")).set_value(["cvb0"]).run()
         press(app, "start")
     one, two = jobs_of(app)

@@ -97,6 +97,7 @@ class Arrangement:
     observed: NDArray[np.int64]
     strengths: ShownStrengths | None = None  #: of the blocks of a run
     one: bool = False  #: both sides are the same objects in the same clusters and order
+    weighted: bool = False  #: tones show the weights of links
 
     @property
     def diagonal(self) -> bool:
@@ -142,8 +143,10 @@ def arrange_result(result: Result) -> Arrangement:
     strengths = shown_strengths(result.blocks, shape)
     labels = result.posterior.labels
     if down == across:
-        return arrange_network(relation, labels(down), shape[0], strengths)
-    return arrange(relation, labels(down), labels(across), shape, strengths)
+        arrangement = arrange_network(relation, labels(down), shape[0], strengths)
+    else:
+        arrangement = arrange(relation, labels(down), labels(across), shape, strengths)
+    return replace(arrangement, weighted=strengths.expected is not None and relation.weights is not None)
 
 
 def arrange(
@@ -213,16 +216,15 @@ def _ends(relation: Relation) -> tuple[str, str]:
     return ("from", "to") if has_directions(relation) else ("", "")
 
 
-def arrange_as_read(relation: Relation) -> Arrangement:
-    """Return a relation in the order it was read, as one block."""
+def arrange_as_read(relation: Relation, *, weighted: bool = False) -> Arrangement:
+    """Return a relation in the order it was read, as one block; `weighted`: tones show the weights of links."""
     n_rows, n_columns = relation.shape
     down, across = (np.zeros(n, dtype=np.int64) for n in relation.shape)
     one = relation.network is not None
     whole = arrange_network(relation, down, 1) if one else arrange(relation, down, across, (1, 1))
     rows = replace(whole.rows, order=np.arange(n_rows), clustered=False)
-    return replace(
-        whole, rows=rows, columns=replace(whole.columns, order=np.arange(n_columns), clustered=False)
-    )
+    columns = replace(whole.columns, order=np.arange(n_columns), clustered=False)
+    return replace(whole, rows=rows, columns=columns, weighted=weighted)
 
 
 def degrees(relation: Relation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -295,7 +297,7 @@ def cluster_table(arrangement: Arrangement) -> pd.DataFrame:
 
     Returns: cluster, nodes, inside (posterior mean of the link probability inside), most_linked_to (the other cluster
       with the highest link probability, from this one if links have a direction), to_it (that probability), names (of
-      the nodes with most links).
+      the nodes with most links). Of counts, ratios to the expected counts take the place of probabilities.
     """
     assert arrangement.strengths is not None
     strengths, side = arrangement.strengths.mean, arrangement.rows

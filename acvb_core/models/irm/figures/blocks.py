@@ -105,15 +105,20 @@ def block_figure(
 
 def _rasterise(arrangement: Arrangement, window: Window | None, size: int) -> Raster:
     rows, columns = arrangement.rows.position, arrangement.columns.position
-    return rasterise(arrangement.relation, rows, columns, window or arrangement.whole, size)
+    window = window or arrangement.whole
+    return rasterise(arrangement.relation, rows, columns, window, size, weighted=arrangement.weighted)
 
 
 def block_figures(arrangements: Sequence[Arrangement], *, size: int = 800, height: int = 480) -> list[Figure]:
-    """Return several block matrices on one scale of tones, each as narrow as there is room for side by side.
+    """Return several block matrices, each as narrow as there is room for side by side.
+
+    Those that show links are on one scale of tones, and those that show weights on another.
 
     Clusters of the same objects have the colours of those of the first matrix with which they share most objects.
     """
-    top = max((_rasterise(a, None, size).top for a in arrangements), default=1.0)
+    tops: dict[bool, float] = {}
+    for a in arrangements:
+        tops[a.weighted] = max(tops.get(a.weighted, 0.0), _rasterise(a, None, size).top)
     figures = []
     for shown in arrangements:
         for name in ("rows", "columns"):
@@ -121,7 +126,7 @@ def block_figures(arrangements: Sequence[Arrangement], *, size: int = 800, heigh
             if first.n == side.n:
                 colours = matched_colours(first.clusters, side.clusters)
                 shown = replace(shown, **{name: replace(side, colours=colours)})
-        figures.append(block_figure(shown, size=size, height=height, top=top, narrow=True))
+        figures.append(block_figure(shown, size=size, height=height, top=tops[shown.weighted], narrow=True))
     return figures
 
 
@@ -152,7 +157,8 @@ def arrange_sample(relation: Relation) -> Arrangement:
 
 def before_after_figures(arrangement: Arrangement, height: int = 300) -> tuple[Figure, Figure]:
     """Return the relation of an arrangement in the order it was read, and sorted, without names."""
-    return bare_figure(arrange_as_read(arrangement.relation), height), bare_figure(arrangement, height)
+    before = arrange_as_read(arrangement.relation, weighted=arrangement.weighted)
+    return bare_figure(before, height), bare_figure(arrangement, height)
 
 
 def bare_figure(arrangement: Arrangement, height: int = 300, *, sizes: bool = False) -> Figure:
@@ -214,11 +220,13 @@ def _count_block(arrangement: Arrangement, k: int, j: int) -> list[str]:
     share = f" ({100 * ones / observed:.3g} %)" if observed else ""
     what = "pairs" if arrangement.one else "entries"
     lines = [f"{ones:,} {'link' if ones == 1 else 'links'} among {observed:,} known {what}{share}"]
-    if arrangement.strengths is not None:
-        *numbers, interval = arrangement.strengths
-        mean, low, high = (100 * float(matrix[k, j]) for matrix in numbers)
-        lines.append(f"estimate {mean:.3g} %, {interval} {low:.3g} to {high:.3g} %")
-    return lines
+    strengths = arrangement.strengths
+    if strengths is None:
+        return lines
+    if strengths.expected is not None:
+        return [*lines, *strengths.describe_ratio(k, j)]
+    mean, low, high = (100 * float(matrix[k, j]) for matrix in strengths[:3])
+    return [*lines, f"estimate {mean:.3g} %, {strengths.interval} {low:.3g} to {high:.3g} %"]
 
 
 def _describe_cells(arrangement: Arrangement, window: Window) -> list[list[str]]:
@@ -226,7 +234,8 @@ def _describe_cells(arrangement: Arrangement, window: Window) -> list[list[str]]
     row_low, row_high, column_low, column_high = window
     rows, columns = arrangement.rows, arrangement.columns
     raster = _rasterise(arrangement, window, NAMED)
-    values = np.where(raster.ones > 0, "link", np.where(raster.missing > 0, "unknown", "no link"))
+    linked = np.char.mod("weight %g", raster.ones) if raster.weighted else "link"
+    values = np.where(raster.ones > 0, linked, np.where(raster.missing > 0, "unknown", "no link"))
     values = np.where(raster.cells > 0, values, "self-links do not count")
     row_names = [escape(rows.labels[i], 60) for i in rows.order[row_low:row_high]]
     column_names = [escape(columns.labels[j], 60) for j in columns.order[column_low:column_high]]
@@ -296,22 +305,28 @@ def _numbers(side: Side, low: int, high: int, axis: str) -> list[Part]:
 
 
 def _legend(raster: Raster, top: float) -> list[Part]:
-    items = [("link", f"rgb{INK}"), ("no link", PAPER)] if raster.exact else []
+    is_plain = raster.exact and not raster.weighted
+    items = [("link", f"rgb{INK}")] if is_plain else []
+    items += [("no link", PAPER)] if raster.exact else []
     if raster.missing.any():
         items.append(("unknown", f"rgb{UNKNOWN}"))
     square = {"symbol": "square", "size": 11, "line": {"color": LINE, "width": 1}}
     traces = [legend_entry(f"legend-{name}", name, square | {"color": colour}) for name, colour in items]
-    return traces if raster.exact else [*traces, _scale(top)]
+    return traces if is_plain else [*traces, _scale(raster, top)]
 
 
-def _scale(top: float) -> Part:
-    """Return the scale of tones: density by its square root, as the picture shows it."""
+def _scale(raster: Raster, top: float) -> Part:
+    """Return the scale of tones: density by its root, as the picture shows it."""
     stops = [0.0, 0.5, 1.0]
+    values = [top * s ** (1.0 / raster.power) for s in stops]
+    title = "share of links"
+    if raster.weighted:
+        title = f"{'weight' if raster.exact else 'mean weight'} (fourth-root scale)"
     bar = {
         "orientation": "h", "thickness": 10, "len": 0.4, "x": 1, "xanchor": "right", "xpad": 22,
         "y": 0, "yref": "container", "yanchor": "bottom", "ypad": 0, "ticklabelposition": "outside",
-        "tickvals": stops, "ticktext": [percent(top * s * s) for s in stops],
-        "title": {"text": "share of links", "side": "top", "font": {"size": 11}},
+        "tickvals": stops, "ticktext": [f"{value:.3g}" if raster.weighted else percent(value) for value in values],
+        "title": {"text": title, "side": "top", "font": {"size": 11}},
     }  # fmt: skip
     tones = {"color": [0], "cmin": 0, "cmax": 1, "colorscale": [[0, PAPER], [1, f"rgb{INK}"]]}
     return scatter("scale", [None], [None], marker=tones | {"showscale": True, "colorbar": bar})

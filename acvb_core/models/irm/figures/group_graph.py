@@ -145,7 +145,7 @@ def _draw_discs(
     inner = [graph.inner[k] for k in used]
     ring = {
         "width": [round(_width(item, top, *_RING), 2) for item in inner],
-        "color": [TEXT if item.ratio > 1.0 and item.excess > 0.0 else PAPER for item in inner],
+        "color": [TEXT if graph.exceeds(item) else PAPER for item in inner],
     }
     letters = {
         "size": [float(min(max(0.3 * across[k], 11.0), 18.0)) for k in used],
@@ -200,6 +200,12 @@ def _count_objects(n: int, kind: str) -> str:
 def _numbers(item: GroupEdge, graph: GroupGraph) -> list[str]:
     k, m = item.source, item.target
     entries = float(graph.entries[k, m])
+    if graph.counted:
+        low, high = graph.low[k, m], graph.high[k, m]
+        return [
+            f"{_format_count(item.links)} counted, {_format_count(entries)} expected",
+            f"{item.ratio:.3g} × expected, {graph.interval} {low:.3g} to {high:.3g}",
+        ]
     interval = f"{graph.interval} {percent(graph.low[k, m])} to {percent(graph.high[k, m])}"
     counts = f"{_format_count(item.links)} links in {_format_count(entries)} known pairs"
     lines = [counts, f"density {percent(item.density)}, {interval}"]
@@ -238,17 +244,26 @@ def plan_layout(low: Floats, high: Floats, bottom: int) -> Part:
 
 
 def _caption_lines(graph: GroupGraph, n_shown: int) -> list[str]:
-    lines = [
-        # Each is as long as a phone is wide.
-        "Lines: more links than average between clusters.",
-        "Rings: more links inside than in the whole network.",
-        "Wider means more links above the expected number.",
-    ]
+    # Each is as long as a phone is wide.
+    if graph.counted:
+        lines = [
+            "Lines: more than expected between clusters.",
+            "Rings: more than expected inside a cluster.",
+            "Only if the 95 % interval is above 1 × expected.",
+            "Wider means more above the expected count.",
+        ]
+    else:
+        lines = [
+            "Lines: more links than average between clusters.",
+            "Rings: more links inside than in the whole network.",
+            "Wider means more links above the expected number.",
+        ]
     n_edges = len(graph.edges)
     if n_shown < n_edges:
         lines.append(f"Only the strongest {n_shown:,} of {n_edges:,} lines are shown.")
     if not n_edges and len(graph.clusters) > 1:
-        lines.append("No two clusters are linked clearly more often than average.")
+        usual = "expected" if graph.counted else "average"
+        lines.append(f"No two clusters are linked clearly more often than {usual}.")
     empty = len(graph.members) - len(graph.clusters)
     if empty:
         lines.append(f"Not shown: {empty:,} clusters that are no node's most likely cluster.")

@@ -49,7 +49,8 @@ class GroupGraph:
     #: Density of all pairs of objects of two different clusters: what is expected between two clusters.
     between: float
     #: `density`, `low`, `high`, `links`, `entries`: shape (K, K); posterior mean and 95 % interval of the link
-    #: probability, expected links and entries of each block; symmetric if undirected.
+    #: probability, expected links and entries of each block; symmetric if undirected. If `counted`: of the ratio, and
+    #: the counts, seen and expected.
     density: Floats
     low: Floats
     high: Floats
@@ -63,6 +64,13 @@ class GroupGraph:
     interval: str  #: words for the interval from `low` to `high`
     #: The same inside the clusters that have members, expected or not.
     inner: dict[int, GroupEdge] = field(default_factory=dict)
+    counted: bool = False  #: strengths are ratios of counts to what is expected of them
+
+    def exceeds(self, item: GroupEdge) -> bool:
+        """Return whether there are more links than expected; of counts, by the interval of their ratio."""
+        if self.counted:
+            return bool(self.low[item.source, item.target] > 1.0)
+        return item.ratio > 1.0 and item.excess > 0.0
 
 
 def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) -> GroupGraph:
@@ -71,7 +79,8 @@ def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) 
     The inside of a cluster is compared with the density of the whole network, a block between two clusters with that
     of all pairs between clusters: if most links are inside clusters, every pair of clusters is sparser than the whole.
     Degrees are ignored, as in the model. An edge is a block whose links exceed the expected number by two standard
-    deviations of a binomial.
+    deviations of a binomial. Counts are compared with the counts that the model expects, and an edge is a block whose
+    95 % interval lies above those.
 
     `blocks`: of a result; if links have no direction, those on and above the diagonal are enough.
     Raises ParameterError: rows and columns have a clustering each, or the relation is no network.
@@ -81,13 +90,15 @@ def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) 
             "A graph of groups needs a network whose objects have one clustering, not one for rows and one for columns."
         )
     shape = (posterior["rows"].shape[1],) * 2
-    density, low, high, interval = shown_strengths(blocks, shape)
-    links, entries = (block_matrix(blocks, name, shape) for name in ("ones", "entries"))
+    density, low, high, interval, *counts = shown_strengths(blocks, shape)
+    counted = counts[0] is not None
+    names = ("count", "expected") if counted else ("ones", "entries")
+    links, entries = (block_matrix(blocks, name, shape) for name in names)
     undirected = is_mirrored(relation)
-    counted = np.triu(np.ones_like(links)) if undirected else np.ones_like(links)
+    once = np.triu(np.ones_like(links)) if undirected else np.ones_like(links)
     inside = np.eye(len(links), dtype=np.bool_)
-    overall = _share(links * counted, entries * counted)
-    between = _share(links * counted * ~inside, entries * counted * ~inside)
+    overall = 1.0 if counted else _share(links * once, entries * once)
+    between = 1.0 if counted else _share(links * once * ~inside, entries * once * ~inside)
     members = np.bincount(posterior.labels("rows"), minlength=len(density)).astype(np.int64)
     clusters = np.flatnonzero(members)
     pairs = [(int(k), int(m)) for k in clusters for m in clusters if k != m and (k < m or not undirected)]
@@ -98,19 +109,32 @@ def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) 
         excess = float(links[k, m] - expected * entries[k, m])
         return GroupEdge(k, m, float(density[k, m]), ratio, float(links[k, m]), excess)
 
-    above = [
-        item
-        for item in (edge(k, m) for k, m in pairs)
-        if item.ratio > 1.0
-        and item.excess > _DEVIATIONS * np.sqrt(between * (1.0 - between) * entries[item.source, item.target])
-    ]
+    def is_above(item: GroupEdge) -> bool:
+        k, m = item[:2]
+        if counted:
+            return bool(low[k, m] > 1.0)
+        return item.ratio > 1.0 and item.excess > _DEVIATIONS * np.sqrt(
+            between * (1.0 - between) * entries[k, m]
+        )
+
+    above = [item for item in (edge(k, m) for k, m in pairs) if is_above(item)]
     above.sort(key=lambda item: (-item.excess, item.source, item.target))
     positions = np.full((len(members), 2), np.nan)
     positions[clusters] = group_positions(clusters, above)
     inner = {int(k): edge(int(k), int(k)) for k in clusters}
     matrices = (density, low, high, links, entries)
     return GroupGraph(
-        not undirected, members, clusters, overall, between, *matrices, above, positions, interval, inner
+        not undirected,
+        members,
+        clusters,
+        overall,
+        between,
+        *matrices,
+        above,
+        positions,
+        interval,
+        inner,
+        counted,
     )
 
 

@@ -25,13 +25,20 @@ _AT_ONCE = 1_000_000
 class Raster:
     """The counts behind a picture of a relation."""
 
-    #: `ones`, `missing`, `cells`: shape (height, width); links, unknown entries and all entries of each pixel. The
-    #: diagonal of a network whose self-links do not count is no entry, and not unknown either.
-    ones: NDArray[np.int64]
+    #: `ones`, `missing`, `cells`: shape (height, width); links (or their weights, if `weighted`), unknown entries and
+    #: all entries of each pixel. The diagonal of a network whose self-links do not count is no entry, and not unknown
+    #: either.
+    ones: NDArray[Any]
     missing: NDArray[np.int64]
     cells: NDArray[np.int64]
     #: First row, end row, first column, end column of the sorted relation that are shown.
     window: tuple[int, int, int, int]
+    weighted: bool = False
+
+    @property
+    def power(self) -> float:
+        """The power of a density that its tone shows: roots keep faint blocks visible, and light links."""
+        return 0.25 if self.weighted else 0.5
 
     @property
     def exact(self) -> bool:
@@ -40,30 +47,39 @@ class Raster:
 
     @property
     def density(self) -> NDArray[np.float64]:
-        """Share of ones among the observed entries of each pixel, 0 if nothing is observed."""
+        """Share of ones, or mean weight, of the observed entries of each pixel, 0 if nothing is observed."""
         observed = self.cells - self.missing
         return np.divide(self.ones, observed, out=np.zeros(self.ones.shape), where=observed > 0)
 
     @property
     def top(self) -> float:
         """Density shown darkest: the 99.5 % quantile of the pixels with links, so that one pixel rules nothing."""
-        if self.exact:
+        if self.exact and not self.weighted:
             return 1.0
         density = self.density
         return float(np.quantile(density[density > 0], 0.995)) if (density > 0).any() else 1.0
 
 
 def count_in_bins(
-    pattern: Any, row_bin: NDArray[Any], column_bin: NDArray[Any], shape: tuple[int, int]
-) -> NDArray[np.int64]:
-    """Return how many entries of a pattern fall into each of `shape` bins; a negative bin leaves its objects out."""
-    indptr, counts = pattern.indptr, np.zeros(shape[0] * shape[1], dtype=np.int64)
+    pattern: Any,
+    row_bin: NDArray[Any],
+    column_bin: NDArray[Any],
+    shape: tuple[int, int],
+    weights: NDArray[np.float64] | None = None,
+) -> NDArray[Any]:
+    """Return how many entries of a pattern, or what weights, fall into each of `shape` bins.
+
+    A negative bin leaves its objects out.
+    """
+    indptr = pattern.indptr
+    counts = np.zeros(shape[0] * shape[1], dtype=np.int64 if weights is None else np.float64)
     cuts = np.searchsorted(indptr, np.arange(0, indptr[-1], _AT_ONCE))
     for first, stop in pairwise(np.unique([*cuts, len(row_bin)]).tolist()):
         down = np.repeat(row_bin[first:stop], np.diff(indptr[first : stop + 1]))
         across = column_bin[pattern.indices[indptr[first] : indptr[stop]]]
         inside = (down >= 0) & (across >= 0)
-        counts += np.bincount(down[inside] * shape[1] + across[inside], minlength=len(counts))
+        some = None if weights is None else weights[indptr[first] : indptr[stop]][inside]
+        counts += np.bincount(down[inside] * shape[1] + across[inside], some, minlength=len(counts))
     return counts.reshape(shape)
 
 
@@ -86,22 +102,30 @@ def rasterise(
     column_position: NDArray[Any],
     window: tuple[int, int, int, int],
     size: int = 1000,
+    *,
+    weighted: bool = False,
 ) -> Raster:
-    """Count a window of a relation, sorted by the given positions of its objects, in at most `size` pixels a side."""
+    """Count a window of a relation, sorted by the given positions of its objects, in at most `size` pixels a side.
+
+    `weighted`: add up the weights of links, if they have any.
+    """
+    weights = relation.weights if weighted else None
     row_low, row_high, column_low, column_high = window
     height, width = _pixels(row_high - row_low, size), _pixels(column_high - column_low, size)
     row_bin, row_sizes = bins_of(row_position, row_low, row_high, height)
     column_bin, column_sizes = bins_of(column_position, column_low, column_high, width)
     shape = (height, width)
-    ones = count_in_bins(relation.ones, row_bin, column_bin, shape)
-    missing = count_in_bins(relation.missing, row_bin, column_bin, shape) if relation.n_missing else 0 * ones
+    ones = count_in_bins(relation.ones, row_bin, column_bin, shape, weights)
+    missing = np.zeros(shape, dtype=np.int64)
+    if relation.n_missing:
+        missing = count_in_bins(relation.missing, row_bin, column_bin, shape)
     cells = np.outer(row_sizes, column_sizes)
     if without_diagonal(relation):
         inside = (row_bin >= 0) & (column_bin >= 0)
         own = np.zeros(shape, dtype=np.int64)
         np.add.at(own, (row_bin[inside], column_bin[inside]), 1)
         cells, missing = cells - own, missing - own
-    return Raster(ones, missing, cells, window)
+    return Raster(ones, missing, cells, window, weights is not None)
 
 
 def _pixels(length: int, size: int) -> int:
@@ -112,9 +136,9 @@ def _pixels(length: int, size: int) -> int:
 def paint(raster: Raster, top: float | None = None) -> NDArray[np.uint8]:
     """Return the palette index of each pixel: white for no links to dark for `top`, mixed with grey for unknown.
 
-    Density is shown by its square root, which keeps faint blocks visible.
+    Density is shown by a root of it (`Raster.power`).
     """
-    strength = np.sqrt(np.clip(raster.density / (top or raster.top), 0.0, 1.0))
+    strength = np.clip(raster.density / (top or raster.top), 0.0, 1.0) ** raster.power
     if not raster.missing.any():
         return np.rint(strength * 255).astype(np.uint8)
     density_level = np.rint(strength * (_DENSITY_LEVELS - 1))

@@ -108,26 +108,35 @@ def strength_figure(result: Result, *, height: int = 460, narrow: bool = False) 
 
     `narrow`: for a window as narrow as that of a phone.
     """
-    annotated, roomy = (ANNOTATED_NARROW, ROOMY_NARROW) if narrow else (ANNOTATED, ROOMY)
-    relation = result.prepared.data
-    n_rows, n_columns = shape = block_shape(result.posterior)
+    roomy = ROOMY_NARROW if narrow else ROOMY
+    shape = block_shape(result.posterior)
     mean = block_matrix(result.blocks, "mean", shape)
     top = float(mean.max()) or 1.0
-    start, end = (" (from)", " (to)") if has_directions(relation) else ("", "")
     stops = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-    trace = heat_map(
-        "strengths",
-        [str(k + 1) for k in range(n_columns)],
-        [str(k + 1) for k in range(n_rows)],
-        np.sqrt(mean / top),
-        scale=[[0, PAPER], [1, f"rgb{INK}"]],
-        gap=1,
-        bar="link probability",
-        text=[[_in_cell(value, n_columns <= roomy) for value in line] for line in mean.tolist()],
-        texttemplate="%{text}" if max(shape) <= annotated else "",
-        hovertext=strength_hover(result),
-    )
-    trace["colorbar"] |= name_ticks(stops.tolist(), [_short(top * s * s) for s in stops])
+    trace = {
+        "z": np.sqrt(mean / top),
+        "scale": [[0, PAPER], [1, f"rgb{INK}"]],
+        "bar": "link probability",
+        "text": [[_in_cell(value, shape[1] <= roomy) for value in line] for line in mean.tolist()],
+        "hovertext": strength_hover(result),
+    }
+    ticks = name_ticks(stops.tolist(), [_short(top * s * s) for s in stops])
+    return block_map(result, trace, ticks, height=height, narrow=narrow)
+
+
+def block_map(result: Result, trace: Part, ticks: Part, *, height: int, narrow: bool) -> Figure:
+    """Return the heat map of a value of every block, cells of equal size.
+
+    `trace`: what `heat_map` takes. `ticks`: of its bar of colours. `narrow`: for a window as narrow as a phone's.
+    """
+    relation = result.prepared.data
+    n_rows, n_columns = block_shape(result.posterior)
+    start, end = (" (from)", " (to)") if has_directions(relation) else ("", "")
+    annotated = max(n_rows, n_columns) <= (ANNOTATED_NARROW if narrow else ANNOTATED)
+    columns, rows = ([str(k + 1) for k in range(n)] for n in (n_columns, n_rows))
+    template = "%{text}" if annotated else ""
+    trace = heat_map("strengths", columns, rows, gap=1, texttemplate=template, **trace)
+    trace["colorbar"] |= ticks
     above = plain_axis(f"{escape(relation.column_kind, 40)} clusters{end}", type="category", side="top")
     beside = plain_axis(f"{escape(relation.row_kind, 40)} clusters{start}", type="category")
     return make_figure(
@@ -143,7 +152,7 @@ def strength_figure(result: Result, *, height: int = 460, narrow: bool = False) 
 def strength_hover(result: Result) -> list[list[str]]:
     """Return the text of every block: its mean, its interval and the counts behind them."""
     shape = block_shape(result.posterior)
-    mean, low, high, interval = shown_strengths(result.blocks, shape)
+    mean, low, high, interval, *_ = shown_strengths(result.blocks, shape)
     ones, entries = (block_matrix(result.blocks, name, shape) for name in ("ones", "entries"))
     one, undirected = one_clustering(result.posterior), is_mirrored(result.prepared.data)
     what = "pairs" if one else "entries"
