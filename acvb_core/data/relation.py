@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -427,6 +427,83 @@ class Relation:
         if self.weights is not None:
             digest.update(self.weights.astype("<f8", copy=False).tobytes())
         return digest.hexdigest()
+
+
+#: The weights of entries that all count as 1.
+EQUAL = np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class CountRelation(Relation):
+    """A relation whose links are counted, in `weights`, and whose objects differ in activity.
+
+    The exposure of an entry, by which the rate of its block is multiplied, is `row_activity` x `column_activity`.
+    """
+
+    row_activity: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  #: shape (n_rows,)
+    column_activity: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  #: shape (n_cols,)
+
+    @cached_property
+    def counts(self) -> NDArray[np.float64]:
+        """The counts of the links, in the order of `ones`."""
+        return np.ones(self.n_ones) if self.weights is None else self.weights
+
+    @property
+    def factors(self) -> NDArray[np.float64]:
+        """What `neighbour_sums` multiplies the links by: their counts, or nothing if all are 1."""
+        return EQUAL if self.weights is None else self.weights
+
+    @property
+    def activity(self) -> NDArray[np.float64]:
+        """The activity of the objects of a network as rows and as columns, shape (2, N)."""
+        return np.stack([self.row_activity, self.column_activity])
+
+    @property
+    def link_exposures(self) -> NDArray[np.float64]:
+        """The exposures of the links, in the order of `ones`."""
+        return (
+            np.repeat(self.row_activity, np.diff(self.ones.indptr)) * self.column_activity[self.ones.indices]
+        )
+
+    @cached_property
+    def transposed(self) -> CountRelation:
+        """The same relation with the two sides swapped."""
+        turned = super().transposed
+        if turned is self:
+            return self
+        swapped = self.of(turned, turned.weights, self.column_activity, self.row_activity)
+        swapped.__dict__["transposed"] = self
+        return swapped
+
+    @cached_property
+    def self_links(self) -> NDArray[np.float64]:
+        """Each object's entry with itself, shape (n, 2): its count and its exposure, 0 if it is missing."""
+        counts = sparse.csr_array((self.counts, self.ones.indices, self.ones.indptr), shape=self.shape)
+        exposure = ~self.missing.diagonal() * self.row_activity * self.column_activity
+        return np.ascontiguousarray(np.stack([counts.diagonal(), exposure], axis=1))
+
+    @classmethod
+    def of(
+        cls,
+        relation: Relation,
+        counts: NDArray[np.float64] | None,
+        row_activity: NDArray[np.float64],
+        column_activity: NDArray[np.float64],
+    ) -> CountRelation:
+        """Return a relation with counts of its links and activities of its objects."""
+        given = {each.name: getattr(relation, each.name) for each in fields(Relation)} | {"weights": counts}
+        return cls(**given, row_activity=row_activity, column_activity=column_activity)
+
+    @cached_property
+    def squared(self) -> CountRelation:
+        """The relation with the squares of its counts and activities."""
+        return self.of(self, self.counts**2, self.row_activity**2, self.column_activity**2)
+
+    @cached_property
+    def multiplied(self) -> CountRelation:
+        """The relation with each count times its exposure, and without activity."""
+        nothing = np.zeros_like(self.row_activity), np.zeros_like(self.column_activity)
+        return self.of(self, self.counts * self.link_exposures, *nothing)
 
 
 def _size(pattern: sparse.csr_array) -> str:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.special import INLINE, OPTIONS, lbeta, lgamma, log
-from acvb_core.data.relation import Relation
-from acvb_core.models.irm.kernels import EQUAL, Floats
+from acvb_core.data.relation import EQUAL, Relation
+from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.network import NetworkLinks, list_links
 
 #: Entries of a table at most (256 KB, which stays in a processor's cache), and beyond the largest count at first.

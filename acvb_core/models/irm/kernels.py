@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numba as nb
@@ -15,7 +15,7 @@ from scipy import sparse
 from acvb_core.core.parallel import map_together
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.special import INLINE, OPTIONS, lbeta, lbeta_large, lgamma, lgamma_two, log
-from acvb_core.data.relation import Relation
+from acvb_core.data.relation import EQUAL, Relation
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -26,10 +26,6 @@ OUT_OF_REACH = 40.0
 _STEP = 4.0
 #: For fewer objects or clusters the tables would take longer than they save.
 _FEWEST_OBJECTS, _FEWEST_CLUSTERS = 24, 5
-
-
-#: The weights of entries that all count as 1.
-EQUAL = np.zeros(0)
 
 
 class Bounds(NamedTuple):
@@ -456,75 +452,6 @@ def network_layout(relation: Relation) -> Layout:
     """Return the layout of one clustering for both sides of a relation; without a `network` it counts as directed."""
     undirected = relation.network is not None and not relation.network.directed
     return _UNDIRECTED if undirected else _DIRECTED
-
-
-@dataclass(frozen=True, eq=False)
-class CountRelation(Relation):
-    """A relation whose links are counted, in `weights`, and whose objects differ in activity.
-
-    The exposure of an entry, by which the rate of its block is multiplied, is `row_activity` x `column_activity`.
-    """
-
-    row_activity: Floats = field(default_factory=lambda: np.empty(0))  #: shape (n_rows,)
-    column_activity: Floats = field(default_factory=lambda: np.empty(0))  #: shape (n_cols,)
-
-    @cached_property
-    def counts(self) -> Floats:
-        """The counts of the links, in the order of `ones`."""
-        return np.ones(self.n_ones) if self.weights is None else self.weights
-
-    @property
-    def factors(self) -> Floats:
-        """What `neighbour_sums` multiplies the links by: their counts, or nothing if all are 1."""
-        return EQUAL if self.weights is None else self.weights
-
-    @property
-    def activity(self) -> Floats:
-        """The activity of the objects of a network as rows and as columns, shape (2, N)."""
-        return np.stack([self.row_activity, self.column_activity])
-
-    @property
-    def link_exposures(self) -> Floats:
-        """The exposures of the links, in the order of `ones`."""
-        return (
-            np.repeat(self.row_activity, np.diff(self.ones.indptr)) * self.column_activity[self.ones.indices]
-        )
-
-    @cached_property
-    def transposed(self) -> CountRelation:
-        """The same relation with the two sides swapped."""
-        turned = super().transposed
-        if turned is self:
-            return self
-        swapped = self.of(turned, turned.weights, self.column_activity, self.row_activity)
-        swapped.__dict__["transposed"] = self
-        return swapped
-
-    @cached_property
-    def self_links(self) -> Floats:
-        """Each object's entry with itself, shape (n, 2): its count and its exposure, 0 if it is missing."""
-        counts = sparse.csr_array((self.counts, self.ones.indices, self.ones.indptr), shape=self.shape)
-        exposure = ~self.missing.diagonal() * self.row_activity * self.column_activity
-        return np.ascontiguousarray(np.stack([counts.diagonal(), exposure], axis=1))
-
-    @classmethod
-    def of(
-        cls, relation: Relation, counts: Floats | None, row_activity: Floats, column_activity: Floats
-    ) -> CountRelation:
-        """Return a relation with counts of its links and activities of its objects."""
-        given = {each.name: getattr(relation, each.name) for each in fields(Relation)} | {"weights": counts}
-        return cls(**given, row_activity=row_activity, column_activity=column_activity)
-
-    @cached_property
-    def squared(self) -> CountRelation:
-        """The relation with the squares of its counts and activities."""
-        return self.of(self, self.counts**2, self.row_activity**2, self.column_activity**2)
-
-    @cached_property
-    def multiplied(self) -> CountRelation:
-        """The relation with each count times its exposure, and without activity."""
-        nothing = np.zeros_like(self.row_activity), np.zeros_like(self.column_activity)
-        return self.of(self, self.counts * self.link_exposures, *nothing)
 
 
 #: Additions of a kernel call: some 10 ms.

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.special import OPTIONS, lbeta, trigamma
-from acvb_core.data.relation import Relation
+from acvb_core.data.relation import CountRelation, Relation
 from acvb_core.models.irm.kernels import (
     NEGLIGIBLE,
     SMALLEST,
     BlockCounts,
-    CountRelation,
     Floats,
     Layout,
     block_term,

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.core.special import OPTIONS
-from acvb_core.data.relation import Relation
+from acvb_core.data.relation import CountRelation, Relation
 from acvb_core.evaluate.heldout import pair_products
 from acvb_core.models.irm.gibbs import BOUNDS, LABELS, PRIORS, STRENGTHS, count_blocks
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.kernels import CountRelation, Floats, Layout
+from acvb_core.models.irm.kernels import Floats, Layout
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,8 +15,8 @@ from scipy import sparse
 
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.special import OPTIONS, x_log_x
-from acvb_core.data.relation import Relation
-from acvb_core.models.irm.kernels import CountRelation, Floats, cluster_sums
+from acvb_core.data.relation import CountRelation, Relation
+from acvb_core.models.irm.kernels import Floats, cluster_sums
 from acvb_core.models.irm.network import Indices, NetworkPass
 from acvb_core.models.irm.start import leading_vectors
 from acvb_core.models.irm.state import (

@@ -11,12 +11,10 @@ import numpy as np
 from acvb_core.core.clusters import order_by_size
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.spec import Values
-from acvb_core.data.relation import Relation
+from acvb_core.data.relation import EQUAL, CountRelation, Relation
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import (
-    EQUAL,
     TWO_DOMAINS,
-    CountRelation,
     Floats,
     Layout,
     network_layout,

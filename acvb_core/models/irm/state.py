@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from acvb_core.core.clusters import Order, is_identity, order_by_size, renormalise, take
 from acvb_core.core.protocols import Array, Poll, Posterior, no_poll
 from acvb_core.core.special import OPTIONS, lbeta, x_log_x
-from acvb_core.data.relation import Relation
+from acvb_core.data.relation import CountRelation, Relation
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import (
     TWO_DOMAINS,
-    CountRelation,
     Floats,
     Layout,
     block_term,

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from acvb_core.core.parallel import run_together
 from acvb_core.core.protocols import Poll, no_poll
-from acvb_core.data.relation import Relation
+from acvb_core.data.relation import CountRelation, Relation
 from acvb_core.models.irm.kernels import (
     NO_LIMITS,
     BlockCounts,
-    CountRelation,
     Floats,
     Limits,
     ObjectSums,

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.relation import Relation
-from acvb_core.models.irm.kernels import CountRelation, Floats
+from acvb_core.data.relation import CountRelation, Relation
+from acvb_core.models.irm.kernels import Floats
 
 Degree = Literal["corrected", "none"]
 

@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Poll, no_poll
 from acvb_core.core.special import INLINE, OPTIONS, lgamma, log
+from acvb_core.data.relation import CountRelation
 from acvb_core.models.irm.gibbs import BlockPair
-from acvb_core.models.irm.gibbs_kernels import TABLE_LENGTH, Labels, Side, choose_cluster, swap_clusters
-from acvb_core.models.irm.kernels import CountRelation, Floats, chunk_length
+from acvb_core.models.irm.gibbs_kernels import Labels, Side, choose_cluster, swap_clusters
+from acvb_core.models.irm.kernels import Floats, chunk_length
 
 Indices = NDArray[np.int64]
 #: Rows of tables of blocks are as long as a multiple of this: a compiled loop takes so many entries at a time.
 _LANES = 8
+#: Links to a cluster up to which log Gamma is a product, and factors of one at most: it stays within range.
+_FEW, _FACTORS = 8.0, 24.0
 _IN, _OUT = 1.0, -1.0
 
 
@@ -41,24 +44,16 @@ class Counts(NamedTuple):
 
 
 class BlockTable(NamedTuple):
-    """The sums of all blocks, shape (H, R, L), and logarithms of them that many objects share.
+    """The sums of all blocks, shape (H, L, R), and logarithms of them that many objects share.
 
-    Rows are clusters of the objects that are drawn, the first empty one is the cluster that may be born next. A
+    Columns are clusters of the objects that are drawn, the first empty one is the cluster that may be born next. A
     directed network has a second half, H = 2, the transpose of the first.
     """
 
     counts: Floats
     exposures: Floats
-    base: Floats  #: shape (R,); sum of (a + count) log(b + exposure) of each row
+    base: Floats  #: shape (R,); sum of (a + count) log(b + exposure) of each column
     reach: Floats  #: shape (H, L); activity of all objects in a cluster across
-
-
-class Prior(NamedTuple):
-    """The Gamma prior (shape a, rate b) of all blocks, and log Gamma at a plus 0, 1, 2, …"""
-
-    a: float
-    b: float
-    gammas: Floats
 
 
 def draw_side(
@@ -84,37 +79,16 @@ def draw_side(
     objects, uniforms = rng.permutation(len(labels)), rng.random(len(labels))
     labels, (sums, entries) = labels.copy(), counts
     exposures = np.maximum(entries - sums, 0.0)
-    # Room for the blocks to grow.
-    gammas = tabulate(prior[0], min(int(1.25 * sums.max()) + 65, TABLE_LENGTH))
     per_object = sum(pointers[-1] for pointers in side.links.pointers) // len(labels)
     at = moved = 0
     while at < len(objects):
         length = chunk_length(len(sums), len(data.own) * sums.shape[1] + per_object // len(sums), 3.0)
         some = objects[at : at + length], uniforms[at : at + length]
-        drawn, sums, exposures, changed = draw_some(
-            *some, labels, side, data, sums, exposures, Prior(*prior, gammas), alpha
-        )
+        drawn, sums, exposures, changed = draw_some(*some, labels, side, data, sums, exposures, prior, alpha)
         at, moved = at + drawn, moved + changed
         poll()
     sums, exposures = sum_blocks(labels, side, data)
     return labels, (sums, sums + exposures), moved
-
-
-@nb.njit(**OPTIONS)
-def tabulate(a: float, length: int) -> Floats:
-    """Return log Gamma of a plus 0, 1, 2, …; for larger counts it is computed when they occur."""
-    table = np.empty(length)
-    for n in range(length):
-        table[n] = lgamma(a + n)
-    return table
-
-
-@nb.njit(**INLINE)
-def _log_gamma(prior: Prior, count: float) -> float:
-    """Return log Gamma(a + count)."""
-    # Unsigned: signed indices would be tested for negative values.
-    n = np.uint64(count)
-    return prior.gammas[n] if n < prior.gammas.shape[0] else lgamma(prior.a + count)
 
 
 @nb.njit(**OPTIONS)
@@ -126,7 +100,7 @@ def draw_some(
     data: Counts,
     counts: Floats,
     exposures: Floats,
-    prior: Prior,
+    prior: tuple[float, float],
     alpha: float,
 ) -> tuple[int, Floats, Floats, int]:
     """Draw the clusters of objects in turn, until all are drawn or there is no room for another cluster.
@@ -153,9 +127,8 @@ def draw_some(
     for k in range(width):
         log_prior[k] = log(float(sizes[k]))
     s, x = np.zeros(reach.shape), np.zeros(reach.shape)
-    special = np.zeros((halves, reach.shape[1] + 1), np.int64)
-    log_weights, change = np.empty(room), np.empty(reach.shape[1])
-    n_across = table.shape[2]
+    log_weights, scratch = np.empty(room), np.zeros((3, max(room, reach.shape[1])))
+    n_across = table.shape[1]
     drawn = moved = 0
     while drawn < objects.shape[0] and width < room:
         i = objects[drawn]
@@ -167,7 +140,7 @@ def draw_some(
         n_choices = width if alone else width + 1
         skip, own_count, own_exposure = -1, 0.0, 0.0
         if is_network:
-            n_across, skip = _round_up(width + 1), i
+            n_across, skip = width + 1, i
             own_count, own_exposure = own_links[i, 0], own_links[i, 1]
             for half in range(halves):
                 reach[half, old] = 0.0 if alone else reach[half, old] - across[half, i]
@@ -178,12 +151,11 @@ def draw_some(
             _add_exposures(
                 i, skip, missing_back_at, missing_back, own[1], across[1], labels_across, reach[1], x[1]
             )
-        _find_special(n_across, s, special)
         item = (s, x, own_count, own_exposure)
-        _shift(_OUT, old, n_across, is_network, alone, item, blocks, prior, change)
-        _weigh(n_choices, n_across, is_network, item, special, blocks, prior, log_weights)
+        _shift(_OUT, old, n_across, is_network, alone, item, blocks, prior, scratch)
+        _weigh(_round_up(n_choices), n_across, is_network, item, blocks, prior, log_weights, scratch[0])
         new = choose_cluster(uniforms[drawn], n_choices, log_prior, log_weights)
-        _shift(_IN, new, n_across, is_network, False, item, blocks, prior, change)
+        _shift(_IN, new, n_across, is_network, False, item, blocks, prior, scratch)
         sizes[new] += 1
         log_prior[new] = log(float(sizes[new]))
         if is_network:
@@ -198,7 +170,7 @@ def draw_some(
                 width -= 1
                 _rename(width, old, is_network, labels, sizes, log_prior, blocks)
     n_across = width if is_network else counts.shape[1]
-    return drawn, table[0, :width, :n_across].copy(), blocks.exposures[0, :width, :n_across].copy(), moved
+    return drawn, table[0, :n_across, :width].T.copy(), blocks.exposures[0, :n_across, :width].T.copy(), moved
 
 
 @nb.njit(**INLINE)
@@ -214,26 +186,26 @@ def _lay_out(
     is_network: bool,
     counts: Floats,
     exposures: Floats,
-    prior: Prior,
+    prior: tuple[float, float],
 ) -> BlockTable:
-    """Return the tables of blocks, with empty rows for more clusters and a multiple of `_LANES` columns."""
-    halves, n_across = across.shape[0], room if is_network else _round_up(counts.shape[1])
-    shape = (halves, room, n_across)
-    reach = np.zeros((halves, n_across))
+    """Return the tables of blocks, with empty columns for more clusters."""
+    halves, n_across = across.shape[0], room if is_network else counts.shape[1]
+    shape = (halves, n_across, room)
+    reach = np.zeros((halves, _round_up(n_across)))
     for half in range(halves):
         for j in range(labels_across.shape[0]):
             reach[half, labels_across[j]] += across[half, j]
     blocks = BlockTable(np.zeros(shape), np.zeros(shape), np.zeros(room), reach)
     for k in range(counts.shape[0]):
         for m in range(counts.shape[1]):
-            blocks.counts[0, k, m], blocks.exposures[0, k, m] = counts[k, m], exposures[k, m]
+            blocks.counts[0, m, k], blocks.exposures[0, m, k] = counts[k, m], exposures[k, m]
             if halves == 2:
-                blocks.counts[1, m, k], blocks.exposures[1, m, k] = counts[k, m], exposures[k, m]
+                blocks.counts[1, k, m], blocks.exposures[1, k, m] = counts[k, m], exposures[k, m]
     for half in range(halves):
-        for k in range(room):
-            for m in range(n_across):
-                n, e = blocks.counts[half, k, m], blocks.exposures[half, k, m]
-                blocks.base[k] += (prior.a + n) * log(prior.b + e)
+        for m in range(n_across):
+            for k in range(room):
+                n, e = blocks.counts[half, m, k], blocks.exposures[half, m, k]
+                blocks.base[k] += (prior[0] + n) * log(prior[1] + e)
     return blocks
 
 
@@ -279,15 +251,16 @@ def _add_exposures(
         out[m] = own[i] * max(out[m], 0.0)
 
 
-@nb.njit(**OPTIONS)
-def _find_special(n_across: int, s: Floats, special: Indices) -> None:
-    """List the clusters with links, and in the last column how many there are; shape (H, L + 1)."""
-    for half in range(s.shape[0]):
-        n = 0
-        for m in range(n_across):
-            special[half, n] = m
-            n += s[half, m] > 0.0
-        special[half, special.shape[1] - 1] = n
+@nb.njit(**INLINE)
+def _log_rising(x: float, n: float) -> float:
+    """Return log Gamma(x + n) - log Gamma(x), for a whole number n."""
+    if n > _FEW:
+        return lgamma(x + n) - lgamma(x)
+    product = 1.0
+    for _ in range(int(n)):
+        product *= x
+        x += 1.0
+    return log(product)
 
 
 @nb.njit(**OPTIONS)
@@ -296,48 +269,56 @@ def _weigh(
     n_across: int,
     is_network: bool,
     item: tuple[Floats, Floats, float, float],
-    special: Indices,
     blocks: BlockTable,
-    prior: Prior,
+    prior: tuple[float, float],
     out: Floats,
+    product: Floats,
 ) -> None:
-    """Write the log probability of an object's entries for each choice of its cluster; it is in none so far."""
+    """Write the log probability of an object's entries for each choice of its cluster; it is in none so far.
+
+    `product`: to write to; products of a + n, a + n + 1, …, whose logarithms are differences of log Gamma.
+    """
     counts, exposures, base, _ = blocks
     s, x, own_count, own_exposure = item
-    a, b, _ = prior
-    halves = counts.shape[0]
+    a, b = prior
+    halves, n_factors = counts.shape[0], 0.0
     for k in range(n_choices):
-        out[k] = base[k]
-        for half in range(halves):
-            total = 0.0
-            for m in range(n_across):
-                total += (a + counts[half, k, m] + s[half, m]) * log(b + exposures[half, k, m] + x[half, m])
-            out[k] -= total
-    last = special.shape[1] - 1
+        out[k], product[k] = base[k], 1.0
+    for half in range(halves):
+        for m in range(n_across):
+            linked, exposure = s[half, m], b + x[half, m]
+            for k in range(n_choices):
+                out[k] -= (a + linked + counts[half, m, k]) * log(exposure + exposures[half, m, k])
+            if linked > _FEW:
+                for k in range(n_choices):
+                    out[k] += lgamma(a + linked + counts[half, m, k]) - lgamma(a + counts[half, m, k])
+                continue
+            n_factors += linked
+            if n_factors > _FACTORS:
+                for k in range(n_choices):
+                    out[k] += log(product[k])
+                    product[k] = 1.0
+                n_factors = linked
+            for factor in range(int(linked)):
+                for k in range(n_choices):
+                    product[k] *= a + factor + counts[half, m, k]
     for k in range(n_choices):
-        total = 0.0
-        for half in range(halves):
-            for at in range(special[half, last]):
-                m = special[half, at]
-                if m != k or not is_network:
-                    n = counts[half, k, m]
-                    total += _log_gamma(prior, n + s[half, m]) - _log_gamma(prior, n)
-        out[k] += total
-    if not is_network:
-        return
-    # Block (k, k) takes the links of both halves at once, and the object's link to itself.
+        out[k] += log(product[k])
     back = halves - 1
-    if back or own_exposure > 0.0:
-        for k in range(n_across):
+    if is_network and (back or own_exposure > 0.0):
+        # Block (k, k) takes the links of both halves at once, and the object's link to itself.
+        for k in range(n_choices):
             n, e = a + counts[0, k, k], b + exposures[0, k, k]
-            both = own_count + s[0, k] + back * s[back, k]
-            both_exposures = own_exposure + x[0, k] + back * x[back, k]
-            out[k] += (n + s[0, k]) * log(e + x[0, k]) - (n + both) * log(e + both_exposures)
+            more, more_exposures = own_count + back * s[back, k], own_exposure + back * x[back, k]
+            out[k] += (n + s[0, k]) * log(e + x[0, k]) - (n + s[0, k] + more) * log(
+                e + x[0, k] + more_exposures
+            )
             out[k] += back * ((n + s[back, k]) * log(e + x[back, k]) - n * log(e))
-    for k in range(n_choices):
-        n, both = counts[0, k, k], own_count + s[0, k] + back * s[back, k]
-        if both > 0.0:
-            out[k] += _log_gamma(prior, n + both) - _log_gamma(prior, n)
+        for k in range(n_choices):
+            more = own_count + back * s[back, k]
+            if more > 0.0:
+                n = a + counts[0, k, k]
+                out[k] += _log_rising(n + s[0, k], more) - _log_rising(n, back * s[back, k])
 
 
 @nb.njit(**OPTIONS)
@@ -349,40 +330,50 @@ def _shift(
     emptied: bool,
     item: tuple[Floats, Floats, float, float],
     blocks: BlockTable,
-    prior: Prior,
-    change: Floats,
+    prior: tuple[float, float],
+    scratch: Floats,
 ) -> None:
-    """Add an object's entries to the blocks of cluster k, or take them away, by the sign; none remain if `emptied`."""
+    """Add an object's entries to the blocks of cluster k, or take them away, by the sign; none remain if `emptied`.
+
+    `scratch`: to write to; a copy of the blocks, which are not side by side, and how the terms of `base` change.
+    """
     counts, exposures, base, _ = blocks
     s, x, own_count, own_exposure = item
-    a, b, _ = prior
+    a, b = prior
     halves = counts.shape[0]
-    both = both_exposures = 0.0
+    keep = 0.0 if emptied else 1.0
+    n_own = e_own = 0.0
     if is_network:
-        both, both_exposures = counts[0, k, k] + sign * own_count, exposures[0, k, k] + sign * own_exposure
-        for half in range(halves):
-            both += sign * s[half, k]
-            both_exposures += sign * x[half, k]
+        n_own, e_own = counts[0, k, k], exposures[0, k, k]
+    both, both_exposures = n_own + sign * own_count, e_own + sign * own_exposure
     for half in range(halves):
         for m in range(n_across):
-            change[m] = -(a + counts[half, k, m]) * log(b + exposures[half, k, m])
-            counts[half, k, m] += sign * s[half, m]
-            exposures[half, k, m] = 0.0 if emptied else max(exposures[half, k, m] + sign * x[half, m], 0.0)
+            scratch[0, m], scratch[1, m] = counts[half, m, k], exposures[half, m, k]
+        for m in range(_round_up(n_across)):
+            n, e = scratch[0, m] + sign * s[half, m], keep * max(scratch[1, m] + sign * x[half, m], 0.0)
+            scratch[2, m] = (a + n) * log(b + e) - (a + scratch[0, m]) * log(b + scratch[1, m])
+            scratch[0, m], scratch[1, m] = n, e
+        for m in range(n_across):
+            counts[half, m, k], exposures[half, m, k] = scratch[0, m], scratch[1, m]
         if is_network:
-            counts[half, k, k], exposures[half, k, k] = both, 0.0 if emptied else max(both_exposures, 0.0)
+            both += sign * s[half, k]
+            both_exposures += sign * x[half, k]
+            scratch[2, k] = 0.0
+            turned = halves - 1 - half
+            for m in range(n_across):
+                counts[turned, k, m], exposures[turned, k, m] = scratch[0, m], scratch[1, m]
+                base[m] += scratch[2, m]
+            if halves == 2:
+                counts[turned, k, k], exposures[turned, k, k] = n_own, e_own
         total = 0.0
         for m in range(n_across):
-            change[m] += (a + counts[half, k, m]) * log(b + exposures[half, k, m])
-            total += change[m]
+            total += scratch[2, m]
         base[k] += total
-        if is_network:
-            turned = halves - 1 - half
-            change[k] = 0.0
-            for m in range(n_across):
-                base[m] += change[m]
-            for m in range(n_across):
-                if m != k:
-                    counts[turned, m, k], exposures[turned, m, k] = counts[half, k, m], exposures[half, k, m]
+    if is_network:
+        both_exposures = keep * max(both_exposures, 0.0)
+        base[k] += halves * ((a + both) * log(b + both_exposures) - (a + n_own) * log(b + e_own))
+        for half in range(halves):
+            counts[half, k, k], exposures[half, k, k] = both, both_exposures
 
 
 @nb.njit(**OPTIONS)
@@ -405,10 +396,15 @@ def _rename(
     sizes[empty], sizes[last] = sizes[last], sizes[empty]
     log_prior[empty], log_prior[last] = log_prior[last], log_prior[empty]
     base[empty], base[last] = base[last], base[empty]
-    swap_clusters(empty, last, is_network, counts)
-    swap_clusters(empty, last, is_network, exposures)
-    for half in range(reach.shape[0] if is_network else 0):
-        reach[half, empty], reach[half, last] = reach[half, last], reach[half, empty]
+    if is_network:
+        swap_clusters(empty, last, True, counts)
+        swap_clusters(empty, last, True, exposures)
+        for half in range(reach.shape[0]):
+            reach[half, empty], reach[half, last] = reach[half, last], reach[half, empty]
+    else:
+        for m in range(counts.shape[1]):
+            counts[0, m, empty], counts[0, m, last] = counts[0, m, last], counts[0, m, empty]
+            exposures[0, m, empty], exposures[0, m, last] = exposures[0, m, last], exposures[0, m, empty]
 
 
 @nb.njit(**OPTIONS)

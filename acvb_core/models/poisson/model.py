@@ -10,10 +10,10 @@ import numpy as np
 
 from acvb_core.core.protocols import Poll, Posterior, Responsibilities, no_poll
 from acvb_core.core.spec import Values, WarmUp
-from acvb_core.data.relation import Network, Relation
+from acvb_core.data.relation import CountRelation, Network, Relation
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm import model as irm
-from acvb_core.models.irm.kernels import CountRelation, Floats, network_layout
+from acvb_core.models.irm.kernels import Floats, network_layout
 from acvb_core.models.irm.scores import SampledStrengths, clip_probability, count_samples
 from acvb_core.models.irm.spec import MOVES_FROM
 from acvb_core.models.irm.state import IrmState

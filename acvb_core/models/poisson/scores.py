@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Posterior
 from acvb_core.core.special import OPTIONS, lgamma
+from acvb_core.data.relation import CountRelation
 from acvb_core.evaluate.heldout import LinkScore, score_links
 from acvb_core.models.irm.gibbs import LABELS, RATES, STRENGTHS
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.kernels import CountRelation, Floats
+from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.scores import one_clustering, sides
 
 Places = NDArray[np.int64]

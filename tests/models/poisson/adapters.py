@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from acvb_core.data.relation import Network, Relation
+from acvb_core.data.relation import CountRelation, Network, Relation
 from acvb_core.models.irm.cvb import VariationalMethod
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.kernels import CountRelation
 from acvb_core.models.irm.start import Start
 from acvb_core.models.irm.state import IrmState
 from acvb_core.models.poisson.methods import CollapsedPoisson, VariationalPoisson
