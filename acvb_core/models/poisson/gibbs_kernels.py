@@ -16,9 +16,10 @@ from acvb_core.models.irm.gibbs_kernels import Labels, Side, choose_cluster, swa
 from acvb_core.models.irm.kernels import Floats, chunk_length
 
 Indices = NDArray[np.int64]
-#: Rows of tables of blocks are as long as a multiple of this: a compiled loop takes so many entries at a time.
+#: Tables of blocks have a multiple of so many columns: compiled loops take so many at a time.
 _LANES = 8
-#: Links to a cluster up to which log Gamma is a product, and factors of one at most: it stays within range.
+#: Links to a cluster at most whose log Gamma is computed as a product, and factors of a product at most, so that it is
+#: never too large or too small for a number.
 _FEW, _FACTORS = 8.0, 24.0
 _IN, _OUT = 1.0, -1.0
 
