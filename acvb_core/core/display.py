@@ -76,6 +76,7 @@ class ModelDisplay:
     measures: tuple[Measure, ...]  #: in the order of the panels
     score: HeldOutScore
     parts: tuple[str, str] = ("cluster", "clusters")  #: what a run finds, one and many, in a sentence
+    run_word: str = ""  #: the model's word in the names of runs, if other models are for the same data
     part: str = "cluster"  #: what moves merge, split or drop
     asked: str = ""  #: the parameter with the number of parts, those without an object are empty
     to_predict: str = ""  #: what may predict better than a run that overfits

@@ -53,6 +53,8 @@ class RunSpec:
 def name_run(spec: RunSpec, row: MethodSpec | None = None) -> str:
     """Return the usual name of a run: "ACVB0 · K 20 · seed 0"; of a race, with the seeds of all its starts.
 
+    A model that is not the usual one for its data adds its word: "ACVB0 · Poisson · K 20 · seed 0".
+
     K is the number of clusters or features to begin with, or the number of topics; left out where the method finds it.
     `row`: the method's, by default that of the registry.
     """
@@ -62,7 +64,8 @@ def name_run(spec: RunSpec, row: MethodSpec | None = None) -> str:
     size = [f"K {' × '.join(sizes)}"] if sizes else []
     row = row or method_row(spec.model, spec.method)
     preset = ["as printed"] if spec.values.get(PRESET.name) == "paper" else []
-    return " · ".join([row.label, *preset, *size, seeds])
+    word = model_row(spec.model).display.run_word
+    return " · ".join([row.label, *([word] if word else []), *preset, *size, seeds])
 
 
 #: Most characters of a run's name.

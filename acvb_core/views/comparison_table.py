@@ -48,6 +48,8 @@ COLUMNS: dict[str, tuple[str, Writer | None, int]] = {
     "heldout_roc_auc": ("AUC", write_number, 1),
     "heldout_averaged_roc_auc": ("AUC, averaged", write_number, 1),
     "heldout_average_precision": ("AP", write_number, 1),
+    "heldout_count_log_likelihood": ("Held-out weights", write_number, 1),
+    "heldout_averaged_count_log_likelihood": ("Held-out weights, averaged", write_number, 1),
     **{
         f"k_{domain}": (name.capitalize(), _write_count, 0)
         for row in reversed(MODELS)
@@ -72,6 +74,7 @@ HELP = {
     "Skill, averaged": "Skill of the mean prediction of many samples, in place of the prediction by the clusters.",
     "RMSE": "Root mean squared error of hidden cells, in standard deviations of a column. Lower is better.",
     "Explained": "Share of the variance of hidden cells that is predicted.",
+    "Held-out weights": "Mean log probability of the hidden weights, in nats, by models of counts. Higher is better.",
     "AUC": "Area under the ROC curve: how often a hidden link is ranked above a hidden non-link.",
     "AUC, averaged": "AUC of the mean prediction of many samples.",
     "AP": "Average precision of that ranking; compare it with the density.",
@@ -176,7 +179,12 @@ def _notes(results: Sequence[Result], same_data: bool, same_split: bool) -> list
             f"These runs held out different {_held_out_unit(results)}, so they learned from different data. Their "
             f"bounds and {scores} are not comparable, and no value is marked as the best."
         )
-    if same_split and len(models) > 1:
+    if same_split and len({model.folder for model in models}) > 1:
+        notes.append(
+            "Runs of different models: their held-out scores of links are comparable. Bounds and leave-one-out scores "
+            "are not, as one model explains links and another their weights."
+        )
+    elif same_split and len(models) > 1:
         notes.append(
             "Runs with one clustering and with two: their held-out scores are of the same pairs and are comparable. "
             "Bounds and leave-one-out scores are not: two clusterings explain each pair of an undirected network twice."

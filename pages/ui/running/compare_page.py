@@ -252,9 +252,11 @@ def show_compare() -> None:
     parts[pages.answer.title] = partial(pages.compare, runs)
     if same_data and model_row(model).clusterings and same_documents(results):
         # A model with two clusterings comes first: its two sides can be chosen.
-        of = sorted({job.prepared.spec.model for job in chosen}, key=alike.index)
-        parts["Agreement"] = partial(show_agreement, runs, of[0])
-        parts["Where objects go"] = partial(show_moves, runs, of[0])
+        of = max(
+            (job.prepared.spec.model for job in chosen), key=lambda name: len(model_row(name).clusterings)
+        )
+        parts["Agreement"] = partial(show_agreement, runs, of)
+        parts["Where objects go"] = partial(show_moves, runs, of)
     show_parts("compare_part", parts)
 
 

@@ -20,6 +20,7 @@ from acvb_core.registry import methods_for
 from acvb_core.store.export import csv_text, latex_table
 from acvb_core.views.studies import course_figure, experiment_figure
 from pages.ui.running.forms import name_methods
+from pages.ui.running.setup import choose_model
 from pages.ui.running.studies import follow_study, show_study_bar, show_troubles
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_figure
@@ -82,11 +83,12 @@ def show_experiments_page() -> None:
 
 
 def _show_form(workspace: Workspace, dataset: Dataset) -> None:
-    rows = {row.name: row for row in methods_for(dataset.data)}
+    model = choose_model(dataset, "experiment_")
+    rows = {row.name: row for row in methods_for(dataset.data, model)}
     usual = [name for name in _USUAL if name in rows] or list(rows)[:3]
     chosen = st.multiselect(
         "Methods", list(rows), default=usual, format_func=lambda name: rows[name].label,
-        key=f"experiment_methods_{dataset.model}_{dataset.mark}", persist_state="session",
+        key=f"experiment_methods_{model}_{dataset.mark}", persist_state="session",
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="bottom", key="experiment_form"):
         typed = st.text_input(
@@ -128,7 +130,7 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
     if pressed:
         k = [int(part) for part in numbers] or None
         try:
-            plan = _plan(dataset, chosen, k, int(splits), int(seed))
+            plan = _plan(dataset, model, chosen, k, int(splits), int(seed))
             workspace.require_room()
             workspace.experiments.add(workspace.key, plan, dataset.name)
         except AcvbError as error:
@@ -138,9 +140,11 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
         st.rerun()
 
 
-def _plan(dataset: Dataset, methods: list[str], k: list[int] | None, splits: int, seed: int) -> Plan:
+def _plan(
+    dataset: Dataset, model: str, methods: list[str], k: list[int] | None, splits: int, seed: int
+) -> Plan:
     share = {name: value for name, value in dataset.split.items() if name != "heldout_seed"}
-    return plan_experiment(dataset.data, methods, model=dataset.model, k=k, splits=splits, seed=seed, **share)
+    return plan_experiment(dataset.data, methods, model=model, k=k, splits=splits, seed=seed, **share)
 
 
 def _show_experiment(workspace: Workspace, job: StudyJob[Experiment]) -> None:

@@ -22,7 +22,7 @@ from acvb_core.views.convergence import RunCurve
 from pages.ui.shared import format as say
 from pages.ui.shared.absent import once, try_action
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.model_pages import pages_of_run
+from pages.ui.shared.model_pages import pages_of_model, pages_of_run
 from pages.ui.shared.picking import open_run, read_answer
 from pages.ui.shared.words import CHAIN_HELP
 from pages.ui.shared.workspace import Workspace
@@ -208,7 +208,9 @@ def show_run_table(
     """Draw the table and return the runs that are selected in it."""
     jobs = [job for line in rows.lines for job in line.jobs]
     several_ways = any(
-        job.outline.spec.model != model_for(seen[job.id].prepared.data).name for job in jobs if job.id in seen
+        pages_of_run(job).short_way != pages_of_model(model_for(seen[job.id].prepared.data).name).short_way
+        for job in jobs
+        if job.id in seen
     )
     unsaved = workspace.runs.unsaved_runs(workspace.key)
     lines = []

@@ -106,7 +106,7 @@ def tunable_methods(dataset: Dataset) -> list[MethodSpec]:
 
 def show_run_form(workspace: Workspace, dataset: Dataset) -> bool:
     """Draw the form; True when it has just started runs."""
-    model = _choose_model(dataset)
+    model = choose_model(dataset)
     if about := pages_of_model(model).about_data(dataset.data):
         st.caption(about)
     methods = {method.name: method for method in methods_for(dataset.data, model)}
@@ -177,19 +177,26 @@ def _choose_methods(model: str, methods: Mapping[str, MethodSpec], dataset: Data
     return list(names or [])
 
 
-def _choose_model(dataset: Dataset) -> str:
-    """Draw the choice of the model if several are for the data: of the folder, and of a model in it."""
+def choose_model(dataset: Dataset, place: str = "") -> str:
+    """Draw the choice of the model if several are for the data: of the folder, and of a model in it.
+
+    `place`: put before the keys of the form, if there is another one.
+    """
     folders: dict[str, list[str]] = {}
     for row in MODELS:
         if row.fits(dataset.data):
             folders.setdefault(row.folder, []).append(row.name)
-    with st.container(horizontal=True, gap="medium", key="model_choice"):
+    with st.container(horizontal=True, gap="medium", key=f"{place}model_choice"):
         folder = next(iter(folders))
         if len(folders) > 1:
             first = {name: pages_of_model(models[0]) for name, models in folders.items()}
             kinds = {name: pages.kind for name, pages in first.items()}
             folder = choose_way(
-                "Model", kinds, f"kind_{dataset.mark}", persist_state="session", help=first[folder].kinds_help
+                "Model",
+                kinds,
+                f"{place}kind_{dataset.mark}",
+                persist_state="session",
+                help=first[folder].kinds_help,
             )
         models = folders[folder]
         if len(models) == 1:
@@ -197,7 +204,7 @@ def _choose_model(dataset: Dataset) -> str:
         # The last is the most special.
         ways = {name: pages_of_model(name).way for name in reversed(models)}
         help = pages_of_model(models[0]).ways_help
-        key = f"model_{folder}_{dataset.mark}"
+        key = f"{place}model_{folder}_{dataset.mark}"
         return str(choose_way("What to find", ways, key, persist_state="session", help=help))
 
 

@@ -53,10 +53,13 @@ class Raster:
 
     @property
     def top(self) -> float:
-        """Density shown darkest: the 99.5 % quantile of the pixels with links, so that one pixel rules nothing."""
-        if self.exact and not self.weighted:
-            return 1.0
+        """Density shown darkest: the 99.5 % quantile of the pixels with links, so that one pixel rules nothing.
+
+        The largest weight, as the root of weights keeps the others visible.
+        """
         density = self.density
+        if self.weighted or self.exact:
+            return float(density.max(initial=0.0)) or 1.0
         return float(np.quantile(density[density > 0], 0.995)) if (density > 0).any() else 1.0
 
 
