@@ -1,11 +1,12 @@
 """Held-out skill of a method on a relation of yours, over several splits.
 
     python -m benchmarks.heldout_skill FILE [--shape 1892x1892] [--domains one|two] [--method acvb0] [--splits 5]
-                                       [--set k_rows=40 --set split=false] [--runs 10]
+                                       [--model poisson-network] [--set k_rows=40 --set split=false] [--runs 10]
 
 Skill = 1 - LL / LL of one block, where LL is the mean log likelihood of a held-out entry and the one block predicts
 the training density for every entry. One line a split, then the mean and the worst: skill and roc_auc of what the
 clusters predict (of Gibbs sampling: the mean of its samples), averaged_skill of the samples that a run begins with.
+The model is the infinite relational model of that many domains, unless --model names another.
 With --pairs the file is read as a network whichever model is fitted, so that both models are judged on the same pairs.
 
 With --runs, so many runs from different seeds are made on each split. Each predicts by its samples, or by its clusters
@@ -24,7 +25,7 @@ from acvb_core import combine, fit, load_relation
 from acvb_core.cli.settings import parse_setting
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.significance import compare_paired
-from acvb_core.registry import method_row
+from acvb_core.registry import MODELS, method_row, model_row
 from benchmarks.harness import make_parser, print_load
 
 
@@ -46,6 +47,7 @@ def describe_run(split: int, result: Result) -> dict[str, Any]:
 def main() -> None:
     parser = make_parser(__doc__, "file", shape=None, method="acvb0", splits=5, heldout=0.1)
     parser.add_argument("--domains", choices=("one", "two"), default="two")
+    parser.add_argument("--model", choices=[row.name for row in MODELS if row.kind == "relation"])
     parser.add_argument("--pairs", action="store_true", help="hold out pairs of a network for either model")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument(
@@ -53,9 +55,9 @@ def main() -> None:
     )
     options = parser.parse_args()
     shape = tuple(int(part) for part in options.shape.split("x")) if options.shape else None
-    read_as = "one" if options.pairs else options.domains
+    model = options.model or ("network" if options.domains == "one" else "irm")
+    read_as = "one" if options.pairs or model_row(model).one_domain else options.domains
     relation = load_relation(options.file, shape=shape, domains=read_as).data
-    model = "network" if options.domains == "one" else "irm"
     known = {parameter.name: parameter for parameter in method_row(model, options.method).parameters}
     given = dict(pair.split("=", 1) for pair in options.set)
     values = {name: parse_setting(known[name], text) for name, text in given.items()}

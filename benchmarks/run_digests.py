@@ -26,6 +26,8 @@ from benchmarks.harness import make_parser
 RUNS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "irm": ("southern_women", "relation", {"k_rows": 5, "k_cols": 4}),
     "network": ("karate", "relation", {"k_rows": 6}),
+    "poisson": ("southern_women", "relation", {"k_rows": 5, "k_cols": 4}),
+    "poisson-network": ("les_miserables", "relation", {"k_rows": 6}),
     "lda": ("bars", "corpus", {"k": 6}),
     "lfm": ("block_images", "table", {"k_max": 6}),
 }

@@ -68,8 +68,11 @@ def papers_markdown() -> str:
             if row.paper is not None:
                 settings = ", ".join(f"`{name}={value!r}`" for name, value in row.paper.values.items())
                 rows.append((f"`{row.name}`", row.paper.source, settings, row.paper.otherwise))
-        lines = _markdown(("method", "as printed in", "settings of the preset", "the default, and why"), rows)
-        parts.append(f"## {model.label} (`{model.name}`)\n\n{lines}")
+        if rows:
+            lines = _markdown(
+                ("method", "as printed in", "settings of the preset", "the default, and why"), rows
+            )
+            parts.append(f"## {model.label} (`{model.name}`)\n\n{lines}")
     return "\n".join(parts)
 
 

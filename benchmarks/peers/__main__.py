@@ -47,7 +47,10 @@ def choose_cases(options: argparse.Namespace) -> list[Case]:
     cases = list_cases(quick=options.quick, folder=options.data, repetitions=options.repetitions)
     if options.only is None:
         return cases
-    names = [{case.task, case.data, Path(case.data).name, case.method} for case in cases]
+    names = [
+        {case.task, case.data, Path(case.data).name, case.method, case.options.get("model", case.method)}
+        for case in cases
+    ]
     for name in set(options.only).difference(*names):
         there = sorted(set().union(*names) - {case.data for case in cases if "/" in case.data})
         sys.exit(f"script/bench: nothing is called {name!r}; there are {', '.join(there)}.")

@@ -28,6 +28,13 @@ OURS = "benchmarks.peers.ours"
 TOPIC_PEERS, CLUSTER_PEERS = "benchmarks.peers.topics", "benchmarks.peers.clusters"
 FACTORS, GRAPH_TOOL = "benchmarks.peers.factors", f"{CLUSTER_PEERS}:fit_graph_tool"
 
+#: Its models: of links, of links with the degrees of objects, and of the weights of links, with the degrees.
+GRAPH_TOOL_FORMS: dict[str, dict[str, Any]] = {
+    "": {"degrees": False},
+    " degree-corrected": {"degrees": True},
+    " degree-corrected, weights": {"degrees": True, "weights": True},
+}
+
 #: Concentrations of topics, the same for all.
 PRIOR = {"alpha": 0.1, "beta": 0.01}
 #: Data, topics and passes of the samplers and of ours, and of the variational peers, which need fewer and longer ones.
@@ -39,26 +46,36 @@ QUICK_DATA = {
     "features": ("wine", "fertility"),
 }
 DATA = {
-    "networks": (*QUICK_DATA["networks"], "karate", "network_directed"),
+    "networks": (*QUICK_DATA["networks"], "karate", "network_directed", "planted_hubs"),
     "relations": (*QUICK_DATA["relations"], "southern_women", "debtag_games", "synth2"),
     "features": (*QUICK_DATA["features"], "planted_features", "digits"),
 }
 
+
+def list_ours(label: str, model: str) -> list[MethodSpec]:
+    """Return ACVB0 of a model of relations, which predicts by its clusters or by the mean of its samples."""
+    options = {"model": model, "method": "acvb0"}
+    ways = {"clusters": "clusters", "mean of samples": "samples"}
+    return [
+        (f"{label}, {by}", f"{OURS}:fit_clusters", options | {"predict_by": way}) for by, way in ways.items()
+    ]
+
+
 METHODS: dict[str, tuple[MethodSpec, ...]] = {
     "networks": (
-        ("ACVB0, clusters", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "clusters"}),
-        ("ACVB0, mean of samples", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "samples"}),
+        *list_ours("ACVB0", "network"),
+        *list_ours("ACVB0 of counts", "poisson-network"),
         *(
-            (f"graph-tool{form}, {by}", GRAPH_TOOL, {"degrees": bool(form), "predict_by": way})
-            for form in ("", " degree-corrected")
+            (f"graph-tool{form}, {by}", GRAPH_TOOL, {**GRAPH_TOOL_FORMS[form], "predict_by": way})
+            for form in GRAPH_TOOL_FORMS
             for by, way in (("clusters", "clusters"), ("mean of samples", "samples"))
         ),
         ("scikit-network Louvain", f"{CLUSTER_PEERS}:fit_louvain", {}),
         ("leidenalg", f"{CLUSTER_PEERS}:fit_leiden", {}),
     ),
     "relations": (
-        ("ACVB0, clusters", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "clusters"}),
-        ("ACVB0, mean of samples", f"{OURS}:fit_clusters", {"method": "acvb0", "predict_by": "samples"}),
+        *list_ours("ACVB0", "irm"),
+        *list_ours("ACVB0 of counts", "poisson"),
         ("sparsebm", f"{CLUSTER_PEERS}:fit_sparsebm", {}),
         ("scikit-learn coclustering", f"{CLUSTER_PEERS}:fit_sklearn", {"name": "SpectralCoclustering"}),
         ("scikit-learn biclustering", f"{CLUSTER_PEERS}:fit_sklearn", {"name": "SpectralBiclustering"}),

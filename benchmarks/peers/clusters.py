@@ -31,18 +31,21 @@ def block_probability(train: Relation, rows: ArrayLike, columns: ArrayLike, held
     return strength[first[heldout.rows], second[heldout.columns]]
 
 
-def degree_corrected_probability(train: Relation, clusters: ArrayLike, heldout: HeldOut) -> Floats:
+def degree_corrected_probability(
+    train: Relation, clusters: ArrayLike, heldout: HeldOut, *, weights: bool = False
+) -> Floats:
     """Return 1 - exp(-lambda_ij) of each held-out pair, shape (n,), with lambda_ij = d_i d_j e_rs / (d_r d_s).
 
     d: links of an object (out of i, into j), and of all objects of a cluster; e: links between two clusters, scaled
-    up for pairs that are not observed. Karrer and Newman 2011, eq. 14.
+    up for pairs that are not observed. Karrer and Newman 2011, eq. 14. `weights`: links count as often as they weigh.
     """
     labels = _number(clusters)
-    out, into = np.diff(train.ones.indptr), np.bincount(train.ones.indices, minlength=train.shape[1])
+    counts = train.links if weights else train.ones
+    out, into = (np.asarray(counts.sum(axis=axis), dtype=float) for axis in (1, 0))
     n_pairs = train.shape[0] * (train.shape[0] - 1)
     diagonal = int(train.missing.diagonal().sum())
     seen = n_pairs / max(n_pairs - (train.missing.nnz - diagonal), 1)
-    links = _sum_blocks(train.ones, labels, labels) * seen
+    links = _sum_blocks(counts, labels, labels) * seen
     of_rows, of_columns = np.bincount(labels, out), np.bincount(labels, into)
     rate = links / np.maximum(np.outer(of_rows, of_columns), 1.0)
     first, second = heldout.rows, heldout.columns
@@ -56,7 +59,7 @@ def _number(labels: ArrayLike) -> NDArray[np.int64]:
 def _sum_blocks(matrix: sparse.csr_array, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Floats:
     place = matrix.tocoo()
     sums = np.zeros((rows.max() + 1, columns.max() + 1))
-    np.add.at(sums, (rows[place.row], columns[place.col]), 1.0)
+    np.add.at(sums, (rows[place.row], columns[place.col]), place.data)
     return sums
 
 
@@ -112,10 +115,16 @@ GRAPH_TOOL_PYTHON = os.environ.get("GRAPH_TOOL_PYTHON", "/usr/bin/python3")
 SAMPLES = 140
 
 
-def _edges(train: Relation) -> list[tuple[int, int]]:
-    rows, columns = train.ones.nonzero()
+def _edges(train: Relation, *, weights: bool = False) -> list[tuple[int, int]]:
+    """Return the links, with `weights` each as often as it weighs."""
+    links = (train.links if weights else train.ones).tocoo()
     directed = train.network is not None and train.network.directed
-    return [(int(i), int(j)) for i, j in zip(rows, columns, strict=True) if directed or i <= j]
+    times = links.data.astype(int)
+    return [
+        pair
+        for pair, n in zip(zip(links.row.tolist(), links.col.tolist(), strict=True), times, strict=True)
+        for _ in range(n if directed or pair[0] <= pair[1] else 0)
+    ]
 
 
 def _count(labels: object) -> str:
@@ -149,16 +158,19 @@ def fit_leiden(trial: Trial, seed: int) -> Iterator[Answer]:
     yield _answer(trial, found.membership, clock.seconds)
 
 
-def fit_graph_tool(trial: Trial, seed: int, *, degrees: bool, predict_by: str) -> Iterator[Answer]:
+def fit_graph_tool(
+    trial: Trial, seed: int, *, degrees: bool, predict_by: str, weights: bool = False
+) -> Iterator[Answer]:
     """Group by graph-tool's minimize_blockmodel_dl, the best of five by description length, time of all five.
 
     Predict by these groups, or by the mean of what samples of its posterior predict, which take further time.
+    `weights`: a link of weight 3 is three links.
     """
     n_samples = SAMPLES if predict_by == "samples" else 0
-    reply = ask_graph_tool(trial.train, seed, degrees=degrees, n_samples=n_samples)
+    reply = ask_graph_tool(trial.train, seed, degrees=degrees, weights=weights, n_samples=n_samples)
     labels, held = reply["labels"], trial.heldout
     predictions = [
-        degree_corrected_probability(trial.train, one, held)
+        degree_corrected_probability(trial.train, one, held, weights=weights)
         if degrees
         else block_probability(trial.train, one, one, held)
         for one in reply["samples"] or [labels]
@@ -168,11 +180,11 @@ def fit_graph_tool(trial: Trial, seed: int, *, degrees: bool, predict_by: str) -
 
 
 def ask_graph_tool(
-    train: Relation, seed: int, *, degrees: bool = False, n_samples: int = 0
+    train: Relation, seed: int, *, degrees: bool = False, weights: bool = False, n_samples: int = 0
 ) -> dict[str, Any]:
     """Return what `graph_tool_script` finds, which another Python may run; PeerAbsentError without graph-tool."""
     directed = train.network is not None and train.network.directed
-    question = {"n": train.shape[0], "edges": _edges(train), "directed": directed}
+    question = {"n": train.shape[0], "edges": _edges(train, weights=weights), "directed": directed}
     question |= {"degrees": degrees, "samples": n_samples, "seed": seed}
     script = Path(__file__).with_name("graph_tool_script.py")
     command = [GRAPH_TOOL_PYTHON, str(script)]

@@ -38,9 +38,8 @@ def fit_topics(
         yield Answer(predicted, snapshot.cpu_seconds, f"{snapshot.sweep} passes")
 
 
-def fit_clusters(trial: Trial, seed: int, *, method: str, predict_by: str) -> Iterator[Answer]:
+def fit_clusters(trial: Trial, seed: int, *, model: str, method: str, predict_by: str) -> Iterator[Answer]:
     """Run a method as it is by default, until it stops; predict by its clusters or by the mean of its samples."""
-    model = "network" if trial.task == "networks" else "irm"
     prepared = prepare_run(trial.train, method, model=model, seed=seed)
     last = _run_to_end(prepared)
     if predict_by == "samples":
@@ -49,6 +48,8 @@ def fit_clusters(trial: Trial, seed: int, *, method: str, predict_by: str) -> It
             raise ValueError("the run kept no samples")
     else:
         predicted = prepared.model.predict(last.posterior, trial.heldout)
+    if predicted.ndim == 2:  # a model of counts: of a link, and of its count
+        predicted = predicted[:, 0]
     yield Answer(
         predicted, last.cpu_seconds, _describe(last), last.posterior.labels(next(iter(last.effective_k)))
     )

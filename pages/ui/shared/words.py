@@ -80,6 +80,16 @@ REFERENCES: tuple[tuple[str, str], ...] = (
         "The model of relations, and Gibbs sampling for it.",
     ),
     (
+        "B. Karrer, M. E. J. Newman (2011). Stochastic blockmodels and community structure in networks. Physical "
+        "Review E 83, 016107.",
+        "Blocks of counts, corrected for the activity of objects.",
+    ),
+    (
+        "T. P. Peixoto (2017). Nonparametric Bayesian inference of the microcanonical stochastic block model. Physical "
+        "Review E 95, 012317.",
+        "A related model of counts, with priors on the degrees: that of graph-tool.",
+    ),
+    (
         "Y. W. Teh, D. Newman, M. Welling (2007). A Collapsed Variational Bayesian Inference Algorithm for Latent "
         "Dirichlet Allocation. NIPS 19 (2006).",
         "Where collapsed variational Bayes comes from: CVB for LDA.",
