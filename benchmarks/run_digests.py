@@ -79,8 +79,9 @@ def main() -> int:
         chosen.out.write_text(written) if chosen.out else sys.stdout.write(written)
         return 0
     before = json.loads(chosen.compare.read_text())
-    different = [run for run in {**before, **found} if before.get(run) != found.get(run)]
-    print(f"{len(found)} runs, {len(different)} differ", *different, sep="\n")
+    different = [run for run, digest in before.items() if digest != found.get(run)]
+    new = len(found.keys() - before.keys())
+    print(f"{len(before)} runs, {len(different)} differ, {new} are new", *different, sep="\n")
     return 1 if different else 0
 
 
