@@ -144,7 +144,7 @@ def draw_some(
             n_across, skip = width + 1, i
             own_count, own_exposure = own_links[i, 0], own_links[i, 1]
             for half in range(halves):
-                reach[half, old] = 0.0 if alone else reach[half, old] - across[half, i]
+                reach[half, old] -= across[half, i]
         _add_links(i, skip, links_at, linked, weights_of, labels_across, s[0])
         _add_exposures(i, skip, missing_at, missing, own[0], across[0], labels_across, reach[0], x[0])
         if halves == 2:
@@ -153,10 +153,10 @@ def draw_some(
                 i, skip, missing_back_at, missing_back, own[1], across[1], labels_across, reach[1], x[1]
             )
         item = (s, x, own_count, own_exposure)
-        _shift(_OUT, old, n_across, is_network, alone, item, blocks, prior, scratch)
+        _shift(_OUT, old, n_across, is_network, item, blocks, prior, scratch)
         _weigh(_round_up(n_choices), n_across, is_network, item, blocks, prior, log_weights, scratch[0])
         new = choose_cluster(uniforms[drawn], n_choices, log_prior, log_weights)
-        _shift(_IN, new, n_across, is_network, False, item, blocks, prior, scratch)
+        _shift(_IN, new, n_across, is_network, item, blocks, prior, scratch)
         sizes[new] += 1
         log_prior[new] = log(float(sizes[new]))
         if is_network:
@@ -328,13 +328,12 @@ def _shift(
     k: int,
     n_across: int,
     is_network: bool,
-    emptied: bool,
     item: tuple[Floats, Floats, float, float],
     blocks: BlockTable,
     prior: tuple[float, float],
     scratch: Floats,
 ) -> None:
-    """Add an object's entries to the blocks of cluster k, or take them away, by the sign; none remain if `emptied`.
+    """Add an object's entries to the blocks of cluster k, or take them away, by the sign.
 
     `scratch`: to write to; a copy of the blocks, which are not side by side, and how the terms of `base` change.
     """
@@ -342,7 +341,6 @@ def _shift(
     s, x, own_count, own_exposure = item
     a, b = prior
     halves = counts.shape[0]
-    keep = 0.0 if emptied else 1.0
     n_own = e_own = 0.0
     if is_network:
         n_own, e_own = counts[0, k, k], exposures[0, k, k]
@@ -351,7 +349,7 @@ def _shift(
         for m in range(n_across):
             scratch[0, m], scratch[1, m] = counts[half, m, k], exposures[half, m, k]
         for m in range(_round_up(n_across)):
-            n, e = scratch[0, m] + sign * s[half, m], keep * max(scratch[1, m] + sign * x[half, m], 0.0)
+            n, e = scratch[0, m] + sign * s[half, m], max(scratch[1, m] + sign * x[half, m], 0.0)
             scratch[2, m] = (a + n) * log(b + e) - (a + scratch[0, m]) * log(b + scratch[1, m])
             scratch[0, m], scratch[1, m] = n, e
         for m in range(n_across):
@@ -364,14 +362,12 @@ def _shift(
             for m in range(n_across):
                 counts[turned, k, m], exposures[turned, k, m] = scratch[0, m], scratch[1, m]
                 base[m] += scratch[2, m]
-            if halves == 2:
-                counts[turned, k, k], exposures[turned, k, k] = n_own, e_own
         total = 0.0
         for m in range(n_across):
             total += scratch[2, m]
         base[k] += total
     if is_network:
-        both_exposures = keep * max(both_exposures, 0.0)
+        both_exposures = max(both_exposures, 0.0)
         base[k] += halves * ((a + both) * log(b + both_exposures) - (a + n_own) * log(b + e_own))
         for half in range(halves):
             counts[half, k, k], exposures[half, k, k] = both, both_exposures
