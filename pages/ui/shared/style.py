@@ -27,7 +27,8 @@ div:has(> [class*="st-key-"][class*="_loader"]) {{ position: absolute; }}
 .st-key-picture_name .stText {{ font-size: 0.8rem; color: {_QUIET}; }}
 .st-key-picture > div {{ width: 100% !important; min-width: 0; }}
 @media (max-width: 700px) {{ .st-key-picture {{ grid-template-columns: minmax(0, 1fr); }} }}
-.st-key-upload_kind [role="radiogroup"], .st-key-guide_model [role="radiogroup"] {{ flex-wrap: wrap !important; }}
+:is(.st-key-upload_kind, .st-key-guide_model, [class*="model_choice"]) [role="radiogroup"] {{
+  flex-wrap: wrap !important; }}
 .run-name {{ display: flex; align-items: center; gap: 0.5rem; overflow-wrap: anywhere; font-weight: 600; }}
 .picture-name {{ font-size: 0.75rem; color: {_QUIET}; }}
 img.tones {{ display: block; border: 1px solid {css_colour(LINE)}; }}

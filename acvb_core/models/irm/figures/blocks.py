@@ -306,8 +306,7 @@ def _numbers(side: Side, low: int, high: int, axis: str) -> list[Part]:
 
 def _legend(raster: Raster, top: float) -> list[Part]:
     is_plain = raster.exact and not raster.weighted
-    items = [("link", f"rgb{INK}")] if is_plain else []
-    items += [("no link", PAPER)] if raster.exact else []
+    items = [("link", f"rgb{INK}"), ("no link", PAPER)] if is_plain else []
     if raster.missing.any():
         items.append(("unknown", f"rgb{UNKNOWN}"))
     square = {"symbol": "square", "size": 11, "line": {"color": LINE, "width": 1}}
@@ -323,8 +322,9 @@ def _scale(raster: Raster, top: float) -> Part:
     if raster.weighted:
         title = f"{'weight' if raster.exact else 'mean weight'} (fourth-root scale)"
     bar = {
-        "orientation": "h", "thickness": 10, "len": 0.4, "x": 1, "xanchor": "right", "xpad": 22,
+        "orientation": "h", "thickness": 10, "lenmode": "pixels", "len": 150, "x": 1, "xanchor": "right", "xpad": 22,
         "y": 0, "yref": "container", "yanchor": "bottom", "ypad": 0, "ticklabelposition": "outside",
+        "tickangle": 0,
         "tickvals": stops, "ticktext": [f"{value:.3g}" if raster.weighted else percent(value) for value in values],
         "title": {"text": title, "side": "top", "font": {"size": 11}},
     }  # fmt: skip

@@ -9,15 +9,15 @@ import numpy as np
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures import plots as irm
 from acvb_core.models.irm.figures.blocks import pair_name
-from acvb_core.models.irm.figures.summaries import block_map
+from acvb_core.models.irm.figures.summaries import ROOMY, block_map
 from acvb_core.models.irm.scores import block_shape, is_mirrored, one_clustering, shown_strengths
 from acvb_core.views.parts import name_ticks
 from acvb_core.views.theme import PAPER, Figure
 
 #: Less than expected, as expected and more: Okabe and Ito's blue and vermilion, white between.
 _SCALE = [[0, "#0072B2"], [0.5, PAPER], [1, "#D55E00"]]
-#: Powers of two at the ends of the scale: the wider one is of blocks that differ more.
-_ENDS = (2.0, 4.0)
+#: Powers of two at the ends of the scale: the wider one if many blocks are beyond the other.
+_ENDS, _BEYOND = (2.0, 4.0), 0.25
 
 
 def list_plots(result: Result) -> dict[str, Callable[[], Figure]]:
@@ -33,7 +33,7 @@ def strength_figure(result: Result, *, height: int = 460, narrow: bool = False) 
     shape = block_shape(result.posterior)
     shown = shown_strengths(result.blocks, shape)
     power = np.log2(np.maximum(shown.mean, 1e-300))
-    end = _ENDS[0] if np.abs(power).max() <= _ENDS[0] else _ENDS[1]
+    end = _ENDS[1] if (np.abs(power) > _ENDS[0]).mean() > _BEYOND else _ENDS[0]
     one, undirected = one_clustering(result.posterior), is_mirrored(result.prepared.data)
     hover = [
         [
@@ -47,7 +47,7 @@ def strength_figure(result: Result, *, height: int = 460, narrow: bool = False) 
         "ends": (-end, end),
         "scale": _SCALE,
         "bar": "times the expected count",
-        "text": [[_in_cell(ratio) for ratio in line] for line in shown.mean.tolist()],
+        "text": [[_in_cell(ratio, shape[1] <= ROOMY) for ratio in line] for line in shown.mean.tolist()],
         "hovertext": hover,
     }
     texts = [
@@ -61,12 +61,8 @@ def strength_figure(result: Result, *, height: int = 460, narrow: bool = False) 
     return block_map(result, trace, ticks, height=height, narrow=narrow)
 
 
-def _in_cell(ratio: float) -> str:
-    """Return a ratio with two digits, as narrow as the cells are."""
-    return (
-        f"{ratio:.0f}"
-        if ratio >= 10
-        else f"{ratio:.1f}"
-        if ratio >= 0.95
-        else f"{ratio:.2f}".removeprefix("0")
-    )
+def _in_cell(ratio: float, roomy: bool) -> str:
+    """Return a ratio with two digits, as narrow as the cells ask for."""
+    if ratio >= 0.95:
+        return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
+    return f"{ratio:.2f}" if roomy else f"{ratio:.2f}".removeprefix("0")
