@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # In a process of its own: in this one, other tests have compiled what they like.
 CODE = r"""
 import json, sys, tempfile
+from dataclasses import replace
 from numba.core.dispatcher import Dispatcher
 from acvb_core import warmup
 
@@ -51,7 +52,8 @@ from acvb_core.registry import MODELS, methods_of
 from acvb_core.samples.planted_mixtures import planted_topics
 
 SIZES = {
-    "irm": {"k_rows": 4, "k_cols": 3}, "network": {"k_rows": 4}, "lda": {"k": 4}, "lfm": {"k_max": 4},
+    "irm": {"k_rows": 4, "k_cols": 3}, "network": {"k_rows": 4}, "poisson": {"k_rows": 4, "k_cols": 3},
+    "poisson-network": {"k_rows": 4}, "lda": {"k": 4}, "lfm": {"k_max": 4},
 }
 karate = acvb_core.load_sample("karate").relation
 # Functions are compiled for types of data, which all four kinds of networks share: two of them have every setting.
@@ -59,8 +61,12 @@ networks = [Relation.build(karate.ones, network=Network(both, both)) for both in
 gaps = np.arange(600.0).reshape(60, 10) % 7
 gaps[::5, 3] = np.nan
 tables = [Table.build(values, standardise=scaled) for values in (gaps, gaps[:, 4:]) for scaled in (True, False)]
+weights = np.arange(karate.n_ones) % 3 + 1.0
+counted = [replace(data, weights=np.full(data.n_ones, 2.0)) for data in networks]
 DATA = [
     ("irm", karate), *(("network", data) for data in networks),
+    ("poisson", karate), ("poisson", replace(karate, weights=weights)),
+    *(("poisson-network", data) for data in (networks[0], *counted)),
     ("lda", planted_topics(30, 40, 4, 20, 0.2, 0.1, 0).corpus), *(("lfm", data) for data in tables),
 ]
 assert {model for model, _ in DATA} == {row.name for row in MODELS}
@@ -78,7 +84,7 @@ for model, data in DATA:
                 if share and choice != parameter.default
             ]:
                 # The chain that runs begin with by default is the same for all choices: it is run with the defaults.
-                start = {"init": "random"} if model in ("irm", "network") and values else {}
+                start = {"init": "random"} if "k_rows" in SIZES[model] and values else {}
                 result = acvb_core.fit(
                     data, method.name, model=model, heldout=share, **SIZES[model], **limits, **start | values
                 )
@@ -118,7 +124,7 @@ def test_runs_find_everything_compiled() -> None:
     )
     assert done.returncode == 0, done.stderr
     said, found = done.stdout.splitlines()
-    assert said.startswith("The kernels are compiled (68 runs, ")
+    assert said.startswith("The kernels are compiled (92 runs, ")
     assert json.loads(found) == []
 
 
