@@ -117,7 +117,7 @@ class GibbsIrm(UnaveragedMethod):
     @property
     def has_many_objects(self) -> bool:
         """Return whether there are so many objects that a chain at rest is no matter of chance."""
-        return sum(self.relation.shape[: len(self.layout.domains)]) >= _MANY
+        return sum(self.relation.shape[: len(self.layout.domains)]) >= MANY_OBJECTS
 
     def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> GibbsState:
         """Return the first sample."""
@@ -265,7 +265,7 @@ _WORK = 5e8
 SETTLED, _AT_REST = 10, 5e-3
 #: With fewer objects the chain takes all its samples. Ten sweeps without a move are then a matter of chance, and
 #: samples that are kept because of their values are no fair draw from the posterior.
-_MANY = 1_000
+MANY_OBJECTS = 1_000
 #: Sweeps after which merges are tried: if clusters are large, single objects take a hundred sweeps to empty one.
 _MERGE_AFTER = 10
 #: The burn-in ends early after so many sweeps, merges tried, in which no sample had a higher bound than all before:
@@ -296,6 +296,7 @@ class ChainPlan(NamedTuple):
     )
     chains: int = 1  #: at most
     total: float = 0.0  #: no further chain begins after so much work
+    breadth: int = 1  #: chains begin with so many times the clusters of a run
 
 
 class _Chain(NamedTuple):
@@ -309,7 +310,10 @@ class _Chain(NamedTuple):
 
 def run_chain(sampler: GibbsIrm, rng: np.random.Generator, poll: Poll) -> ChainStart:
     """Draw the samples of one chain or several; the best sample of all is the start."""
-    plan = sampler.plan
+    plan, start = sampler.plan, sampler.start
+    if plan.breadth > 1:
+        widths = plan.breadth * start.k_rows, plan.breadth * start.k_cols
+        sampler = replace(sampler, start=replace(start, k_rows=widths[0], k_cols=widths[1]))
     chains = [_draw_chain(sampler, plan, rng, poll)]
     while len(chains) < plan.chains and sum(chain.work for chain in chains) < plan.total:
         chains.append(_draw_chain(sampler, plan, rng.spawn(1)[0], poll))

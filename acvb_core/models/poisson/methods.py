@@ -29,6 +29,9 @@ DEGREE = "degree"
 #: Sweeps of the runs that compare the two, and how many clusters they begin with at most.
 _SWEEPS, _CLUSTERS = 15, 20
 
+#: Chains over few objects and over many.
+FEW, MANY = ChainPlan(KEPT, 2e9), ChainPlan(50, 4e9, 4, 1e10, breadth=2)
+
 
 class DegreeChoice(NamedTuple):
     """The choice to correct for degrees or not, and the evidence for either (nats an entry; NaN if not compared)."""
@@ -74,8 +77,11 @@ class GibbsPoisson(GibbsIrm):
 
     @property
     def plan(self) -> ChainPlan:
-        """Return how many chains give a start: several chains over many objects, as one does not mix."""
-        return ChainPlan(50, 2e9, 6, 1e10) if self.has_many_objects else ChainPlan(KEPT, 2e9)
+        """Return how many chains give a start: several chains over many objects, as one does not mix.
+
+        They begin with more clusters than a run, as a chain opens new clusters slowly.
+        """
+        return MANY if self.has_many_objects else FEW
 
     def draw_domain(
         self,
