@@ -27,6 +27,13 @@ def weigh(relation: Relation, weights: Array = _WEIGHTS) -> Relation:
     return replace(relation, weights=weights[(links.row + links.col) % len(weights)])
 
 
+def repeat(relation: Relation) -> Relation:
+    """Return a relation in which some links of a hundred, in no pattern of clusters, are there twice."""
+    links = relation.ones.tocoo()
+    mixed = (links.row.astype(np.int64) * links.col + links.row + links.col) * 7919 % 1009
+    return replace(relation, weights=np.where(mixed < 30, 2.0, 1.0))
+
+
 def dense_counts(data: Relation, corrected: bool) -> tuple[Array, Array]:
     """Return the counts and the exposures of all entries, both 0 if an entry is missing."""
     counts = data.links.toarray().astype(float)
@@ -105,7 +112,7 @@ class _Counts(IrmCases):
 
     def medium(self) -> tuple[Relation, dict[str, Any], int]:
         relation, values, calls = super().medium()
-        return weigh(relation), values, calls
+        return repeat(relation), values, calls
 
 
 class CountCases(_Counts):
@@ -116,7 +123,7 @@ class CountCases(_Counts):
     def wide(self) -> tuple[Relation, list[dict[str, Any]], list[dict[str, Any]]]:
         relation, _, shared = super().wide()
         random = {"k_rows": 20, "k_cols": 20, "init": "random"}
-        return weigh(relation), [random | {"degree": degree} for degree in ("none", "auto")], shared
+        return repeat(relation), [random | {"degree": degree} for degree in ("none", "auto")], shared
 
 
 class CountNetworkCases(_Counts, NetworkCases):
@@ -126,4 +133,4 @@ class CountNetworkCases(_Counts, NetworkCases):
 
     def wide(self) -> tuple[Relation, list[dict[str, Any]], list[dict[str, Any]]]:
         relation, own, shared = super().wide()
-        return weigh(relation), own, shared
+        return repeat(relation), own, shared

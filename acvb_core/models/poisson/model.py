@@ -13,12 +13,13 @@ from acvb_core.core.spec import Values, WarmUp
 from acvb_core.data.relation import CountRelation, Network, Relation
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm import model as irm
+from acvb_core.models.irm.gibbs import MANY_OBJECTS
 from acvb_core.models.irm.kernels import Floats, network_layout
 from acvb_core.models.irm.scores import SampledStrengths, clip_probability, count_samples
 from acvb_core.models.irm.spec import MOVES_FROM
 from acvb_core.models.irm.state import IrmState
 from acvb_core.models.poisson.counts import count_links, find_unit, log_base, loo_base, round_weights
-from acvb_core.models.poisson.methods import DegreeChoice
+from acvb_core.models.poisson.methods import FEW, MANY, DegreeChoice
 from acvb_core.models.poisson.scores import CountPairs, CountScore, list_blocks, score_counts
 
 if TYPE_CHECKING:
@@ -28,15 +29,35 @@ if TYPE_CHECKING:
 def memory_bytes(relation: Relation, method: str, values: Values) -> int:
     """Return the peak memory of a run in bytes, beyond the relation: that of links, and counts of either side.
 
-    Second-order runs have three sums over the neighbours of each object, and samples the rates of their blocks.
+    Second-order runs have three sums over the neighbours of each object. A sampler opens clusters of either side.
     """
     counts = 16 * relation.n_ones + 8 * sum(relation.shape)
+    sizes = {name: values[name] for name in ("k_rows", "k_cols") if name in values}
+    if method == "gibbs":
+        values = values | dict.fromkeys(sizes, max(sizes.values()))
     links = irm.memory_bytes(relation, method, values | {"variance": "paper"})
     k_rows: int = values["k_rows"]
     k_cols: int = values.get("k_cols", k_rows)
     if method in ("cvb", "acvb"):
         links += 24 * (relation.shape[0] * k_cols + relation.shape[1] * k_rows)
-    return links + counts
+    if values["init"] != "gibbs":
+        return links + counts
+    n_objects = sum(relation.shape[: len(sizes)])
+    return counts + _chain_bytes(n_objects, k_rows, k_cols, links)
+
+
+def _chain_bytes(n_objects: int, k_rows: int, k_cols: int, links: int) -> int:
+    """Return the peak memory in bytes of the chains before a run, or of the run with their samples if that is more.
+
+    Each chain has a spectral start. A sample has labels of eight bytes, and of two once the chains are over.
+    `links`: bytes of the run.
+    """
+    plan, blocks = (MANY if n_objects >= MANY_OBJECTS else FEW), k_rows * k_cols
+    work = max(plan.work, plan.total)
+    kept = min(plan.samples * plan.chains, int(work / (n_objects * blocks)) + plan.chains)
+    clusters = plan.breadth * max(k_rows, k_cols)
+    start = 8 * n_objects * (4 * (clusters + 10) + 2 * clusters)
+    return max(links, start + kept * (8 * n_objects + 16 * blocks)) + kept * (2 * n_objects + 8 * blocks)
 
 
 def sweep_seconds(relation: Relation, method: str, values: Values) -> float:

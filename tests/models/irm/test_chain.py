@@ -109,7 +109,7 @@ _LONG = list(range(chain.BURN_IN, chain.BURN_IN + chain.KEPT))
             0,
             range(chain.BURN_IN + 20, chain.BURN_IN + 20 + chain.SETTLED),
         ),
-        "few objects": ([RESTING], 1000, chain._MANY, _LONG),
+        "few objects": ([RESTING], 1000, chain.MANY_OBJECTS, _LONG),
         "moves again": (([RESTING] * (chain.SETTLED - 1) + [RESTLESS]) * 100, 1000, 0, _LONG),
         "five of a thousand may move": ([4.9e-3], 1000, 0, range(chain.SETTLED)),
         "no more": ([5.1e-3], 1000, 0, _LONG),
@@ -130,7 +130,7 @@ def test_which_sweeps_of_a_chain_are_kept(
         numbered = replace(first.hyper, a=np.full((1, 1), float(drawn[-1])))
         return replace(first, hyper=numbered), SweepInfo(None, None, change=2.0 * share)
 
-    monkeypatch.setattr(chain, "_MANY", many)
+    monkeypatch.setattr(chain, "MANY_OBJECTS", many)
     monkeypatch.setattr(GibbsIrm, "sweep", sweep)
     monkeypatch.setattr(chain, "try_merges", lambda *_: merging_after.append(len(drawn)))
     monkeypatch.setattr(chain, "measure_bound", lambda *_: float(min(len(drawn), rising)))
