@@ -215,8 +215,9 @@ def _owned_setting(name: str, model: str, methods: Sequence[str], several: bool)
     if name == "k" and (caps := model_row(model).caps):
         flags = dict.fromkeys(parameter.flag for cap in caps.values() for _, parameter in _settings()[cap])
         raise ParameterError(f"{flag} is not a setting of model {model!r}, which has {' and '.join(flags)}.")
-    models = list(dict.fromkeys(row.model for row, _ in everywhere))
-    asked, other = model_row(model), model_row(models[0])
+    asked, models = model_row(model), list(dict.fromkeys(row.model for row, _ in everywhere))
+    models = [one for one in models if model_row(one).folder == asked.folder] or models
+    other = model_row(models[0])
     two_sides = asked.kind == other.kind == "relation" and len(asked.domains) < len(other.domains)
     raise ParameterError(
         f"{flag} is not a setting of model {model!r}; {', '.join(models)} {_has(len(models))} it "

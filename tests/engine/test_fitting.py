@@ -188,7 +188,9 @@ def test_data_in_any_form_are_fitted(given: Any) -> None:
 
 def test_a_graph_is_a_network_and_a_file_is_read(tmp_path: Path) -> None:
     graph = nx.karate_club_graph()
-    with pytest.warns(DataChangedWarning, match="Values from 1 to 7 are used as linked .*: 78 above 0"):
+    with pytest.warns(
+        DataChangedWarning, match="Values from 1 to 7 are read by the threshold 0: 78 above it as linked"
+    ):
         result = fit(graph, "cvb0", k_rows=3, max_sweeps=2)
     assert result.report.count("values") == 78
     assert result.prepared.spec.model == "network"
