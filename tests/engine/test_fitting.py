@@ -189,7 +189,7 @@ def test_data_in_any_form_are_fitted(given: Any) -> None:
 def test_a_graph_is_a_network_and_a_file_is_read(tmp_path: Path) -> None:
     graph = nx.karate_club_graph()
     with pytest.warns(
-        DataChangedWarning, match="Values from 1 to 7 are read by the threshold 0: 78 above it as linked"
+        DataChangedWarning, match="Values from 1 to 7 are read by the threshold 0: 78 above it"
     ):
         result = fit(graph, "cvb0", k_rows=3, max_sweeps=2)
     assert result.report.count("values") == 78
@@ -238,7 +238,7 @@ def test_reading_warns_of_what_it_changed_and_of_nothing_else(tmp_path: Path) ->
     """The line that is named is the caller's; a change that an option asks for is no surprise."""
     path = tmp_path / "ratings.csv"
     path.write_text("who,what,value,day\na,x,5,1\nb,y,1,2\na,y,0.5,3\n")
-    says = r"ratings.csv: .*Values from 0.5 to 5 are used as .*1 column not used: day\."
+    says = r"ratings.csv: .*Values from 0.5 to 5 are read by .*1 column not used: day\."
     for read in (acvb_core.load_relation, read_data):
         with pytest.warns(DataChangedWarning, match=says) as told:
             read(path)
