@@ -76,13 +76,14 @@ def show_first_links(relation: Relation) -> None:
 
 
 def list_first_links(relation: Relation) -> pd.DataFrame:
-    """Return the first links, one a line."""
+    """Return the first links, one a line, with their weights if they have some."""
     rows, columns = (ends[:FIRST_LINKS] for ends in links_of(relation))
     row_kind, column_kind = relation.row_kind, relation.column_kind
     if column_kind == row_kind:
         column_kind += " (column)" if relation.network is None else " linked to"
     ends = {row_kind: relation.row_labels[rows], column_kind: relation.column_labels[columns]}
-    return pd.DataFrame(ends, dtype=str)
+    table = pd.DataFrame(ends, dtype=str)
+    return table if relation.weights is None else table.assign(weight=relation.links[rows, columns])
 
 
 # The relation itself is left out of the key: it is known by its fingerprint, and hashing it would only sample it.
