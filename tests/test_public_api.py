@@ -89,7 +89,8 @@ def test_methods_are_the_registrys() -> None:
     frame = acvb_core.methods()
     assert list(frame["method"]) == [row.name for row in METHODS]
     assert list(frame["ends"]) == [row.describe_convergence() for row in METHODS]
-    size = {"irm": "k_rows=20", "network": "k_rows=20", "lda": "k=20", "lfm": "k_max=0"}
+    size = {"lda": "k=20", "lfm": "k_max=0"}
+    size |= dict.fromkeys(("irm", "network", "poisson", "poisson-network"), "k_rows=20")
     assert set(frame["model"]) == set(size)
     assert all(size[model] in text for model, text in zip(frame["model"], frame["settings"], strict=True))
 
