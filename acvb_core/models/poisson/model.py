@@ -161,7 +161,9 @@ def tiny_network() -> tuple[Relation, Values]:
 def predict_links(model: PoissonModel, posterior: Posterior, train: Relation) -> None:
     """Predict links by the samples of a run, if it has some."""
     some = np.arange(2)
-    model.pairs(posterior, averaged=count_samples(posterior) > 0).predict(some, some)
+    pairs = model.pairs(posterior, averaged=count_samples(posterior) > 0)
+    pairs.predict(some, some)
+    pairs.band(0, 2, 0)
 
 
 _SWEEPS = {"init": "random", "degree": "corrected"}

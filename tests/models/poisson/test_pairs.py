@@ -93,6 +93,16 @@ def test_likely_links_are_unlinked_pairs_by_their_exact_probability() -> None:
     assert table["probability"].sum() == pytest.approx(best.sum(), rel=0.02)
 
 
+@pytest.mark.parametrize("averaged", [True, False])
+@pytest.mark.parametrize("band", [(2, 9, 0), (5, 12, 5)])
+def test_bands_of_pairs_have_the_probabilities_of_single_ones(
+    averaged: bool, band: tuple[int, int, int]
+) -> None:
+    pairs = letters().prepared.model.pairs(letters().posterior, averaged)
+    rows, columns = (side.ravel() for side in np.mgrid[band[0] : band[1], band[2] : 24])
+    np.testing.assert_allclose(pairs.band(*band).ravel(), pairs.of(rows, columns), rtol=0, atol=1e-6)
+
+
 def test_the_share_of_a_beta_distribution_is_that_of_scipy() -> None:
     rng = np.random.default_rng(0)
     for a, b in 10 ** rng.uniform(-2, 5, (500, 2)):
