@@ -150,8 +150,10 @@ class CountPairs:
 
 def _list_members(responsibilities: Floats, activity: Floats) -> Members:
     """Return the clusters that objects may be in: object, cluster, probability and activity of the object."""
-    places, labels = np.nonzero(responsibilities >= _NEGLIGIBLE)
-    return places, labels, responsibilities[places, labels], activity[places]
+    kept = np.where(responsibilities >= _NEGLIGIBLE, responsibilities, 0.0)
+    kept /= kept.sum(axis=1, keepdims=True)
+    places, labels = np.nonzero(kept)
+    return places, labels, kept[places, labels], activity[places]
 
 
 def list_blocks(hyper: Hyper, ones: Floats, entries: Floats) -> tuple[Floats, Floats]:

@@ -98,7 +98,10 @@ def test_likely_links_are_unlinked_pairs_by_their_exact_probability() -> None:
 def test_bands_of_pairs_have_the_probabilities_of_single_ones(
     averaged: bool, band: tuple[int, int, int]
 ) -> None:
-    pairs = letters().prepared.model.pairs(letters().posterior, averaged)
+    posterior = letters().posterior
+    q = np.random.default_rng(1).dirichlet(np.full(posterior["rows"].shape[1], 0.3), 24)
+    uncertain = posterior.with_arrays({"rows": q}, axes={"rows": (None, "rows")})
+    pairs = letters().prepared.model.pairs(uncertain, averaged)
     rows, columns = (side.ravel() for side in np.mgrid[band[0] : band[1], band[2] : 24])
     np.testing.assert_allclose(pairs.band(*band).ravel(), pairs.of(rows, columns), rtol=0, atol=1e-6)
 
