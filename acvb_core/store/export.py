@@ -134,6 +134,7 @@ def write_run(result: Result, folder: Path) -> list[Path]:
         of the row objects are known, a column known_ATTRIBUTE for each attribute.
     blocks.csv
         IRM: row_cluster, column_cluster, ones, entries, mean, low, high; of an undirected network each block once.
+        Where links are counted: count, expected in place of ones, entries, and the ratio of the two as mean.
     agreement.csv
         IRM, where labels are known: attribute, labels, known, unknown, ari, nmi (see `known_labels`).
     topics.csv
