@@ -13,7 +13,7 @@ from typing import Any, Literal
 from acvb_core.core.display import ModelDisplay
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parameters import Parameter, Value, check_values
-from acvb_core.core.protocols import Algorithm, Model, Posterior, Start
+from acvb_core.core.protocols import Algorithm, Model, Poll, Posterior, Start
 
 Monitored = Literal["lower_bound", "pseudo_loo", "mean_change"]
 #: Criteria of a race of restarts: the bound of the training data, or the score of held-out data.
@@ -109,6 +109,8 @@ class MethodSpec:
     build_from: Callable[[Any, Values, Any], Algorithm] | None = None
     #: (training data, values); raises ParameterError where settings do not go with each other or with the data.
     check: Callable[[Any, Values], None] = lambda data, values: None
+    #: (training data, values, poll); decides by the data what `build` would take long for, and keeps it with them.
+    prepare: Callable[[Any, Values, Poll], object] | None = None
     #: (training data, values, epochs) -> sweeps of a method that streams; None for the others.
     count_sweeps: Callable[[Any, Values, float], int] | None = None
     tuned: tuple[Range, ...] = ()  #: parameters worth tuning, and where

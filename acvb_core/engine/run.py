@@ -12,6 +12,7 @@ import numpy as np
 from acvb_core.core.averaging import align_arrays, averaged_arrays
 from acvb_core.core.clusters import mean_l1_change
 from acvb_core.core.protocols import (
+    Algorithm,
     AnyResponsibilities,
     Array,
     Poll,
@@ -225,13 +226,20 @@ class _Runner:
         self._poll()
         self.paused += time.monotonic() - before
 
+    def find_algorithm(self) -> Algorithm:
+        """Return the method; what it decides by the data first can be stopped, and takes no time when asked again."""
+        prepared = self.prepared
+        if prepared.row.prepare is not None:
+            prepared.row.prepare(prepared.train, dict(prepared.spec.values), self.poll)
+        return prepared.algorithm
+
     def start(self) -> SweepRecord:
         """Return the state before the first sweep, as a snapshot that is not yielded."""
         clock = Clock()
-        prepared = self.prepared
-        state = prepared.algorithm.init(self._rng(0), self.poll)
+        algorithm = self.find_algorithm()
+        state = algorithm.init(self._rng(0), self.poll)
         cpu, wall = clock.read()
-        posterior = prepared.algorithm.posterior(state)
+        posterior = algorithm.posterior(state)
         nothing = dict.fromkeys(("lower_bound", "pseudo_loo", "mean_change"))
         return SweepRecord(
             sweep=0,
@@ -251,7 +259,7 @@ class _Runner:
     def sweep(self, last: SweepRecord, *, last_sweep: bool) -> SweepRecord:
         self.paused = 0.0
         clock = Clock()
-        algorithm = self.prepared.algorithm
+        algorithm = self.find_algorithm()
         state, info = algorithm.sweep(last.state, self._rng(last.sweep + 1), self.poll)
         own, _ = clock.read()
         snapshot = self._diagnose(last, state, info, last_sweep=last_sweep)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from acvb_core.core.averaging import AveragedAlgorithm, SampleMean
-from acvb_core.core.protocols import Array, Poll, Posterior
+from acvb_core.core.parallel import SharedWork
+from acvb_core.core.protocols import Array, Poll, Posterior, no_poll
 from acvb_core.core.spec import Values
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.cvb import CollapsedIrm, average_sweeps, read_variational_settings
@@ -138,14 +140,31 @@ class VariationalPoisson(VariationalIrm):
         return _add_choice(super().posterior(state), self.choice)
 
 
-def choose_degree(relation: Relation, values: Values) -> DegreeChoice:
+#: Choices that are being made, and those that were made, by the data and the settings that they depend on.
+_UNDER_WAY: SharedWork[DegreeChoice] = SharedWork()
+_CHOSEN: WeakKeyDictionary[Relation, dict[str, DegreeChoice]] = WeakKeyDictionary()
+
+
+def choose_degree(relation: Relation, values: Values, poll: Poll = no_poll) -> DegreeChoice:
     """Return whether the degrees of a relation are corrected for: as asked, or by the evidence of a short run of each.
+
+    The choice is kept with the data, so that it is made once for all runs (`MethodSpec.prepare`).
+    """
+    if values["degree"] != "auto":
+        return DegreeChoice(values["degree"])
+    known = _CHOSEN.setdefault(relation, {})
+    key = repr([values.get(name) for name in ("k_rows", "k_cols", "alpha", "a", "b", "hyper")])
+    if key not in known:
+        known[key] = _UNDER_WAY.get((id(relation), key), partial(_compare_degrees, relation, values), poll)
+    return known[key]
+
+
+def _compare_degrees(relation: Relation, values: Values, poll: Poll) -> DegreeChoice:
+    """Return the choice with the higher evidence.
 
     The evidence is the lower bound, less 1 nat for each activity beyond the first of a domain: they are fitted to the
     data (Akaike's correction).
     """
-    if values["degree"] != "auto":
-        return DegreeChoice(values["degree"])
     evidence = {}
     for degree in ("none", "corrected"):
         counted = count_links(relation, degree)
@@ -156,9 +175,9 @@ def choose_degree(relation: Relation, values: Values) -> DegreeChoice:
             **settings | {"start": Start(*widths, "spectral")}, moves=Moves(merge=False, split=False)
         )
         rng = np.random.default_rng(0)
-        state = method.init(rng)
+        state = method.init(rng, poll)
         for _ in range(_SWEEPS):
-            state, _ = method.sweep(state, rng)
+            state, _ = method.sweep(state, rng, poll)
         bound = lower_bound(state) + log_base(counted)
         fitted = sum(len(q) - 1 for q in state.q.values()) * (2 if _has_two_degrees(relation) else 1)
         evidence[degree] = (bound - fitted * (degree == "corrected")) / max(relation.n_known, 1)

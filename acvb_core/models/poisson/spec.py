@@ -77,6 +77,7 @@ def _count(row: MethodSpec) -> MethodSpec:
         build=_METHODS(f"build_{row.name}"),
         paper=None,
         check=_METHODS("check_data"),
+        prepare=_METHODS("choose_degree"),
         retired={},
     )
 
