@@ -7,6 +7,7 @@ tests): absolute and relative error below 5e-13 for arguments from 1e-6 to 1e12,
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numba as nb
@@ -169,6 +170,23 @@ def log_single(x: np.float32) -> np.float32:
     z = s * s
     series = ((_NINTH * z + _SEVENTH) * z + _FIFTH) * z + _THIRD
     return np.float32(exponent) * _LN2_SINGLE + _TWO * (s + s * z * series)
+
+
+_LOG2_E_DOUBLE, _LN2_HIGH, _LN2_LOW = 1.4426950408889634, 0.693147180369123816, 1.90821492927058770e-10
+_INVERSE_FACTORIALS = tuple(1.0 / math.factorial(n) for n in range(13))
+
+
+@nb.njit(**INLINE)
+def exp(x: float) -> float:
+    """exp(x), relative error below 1e-15; x outside [-700, 700] counts as the end it is beyond."""
+    x = x if x < 700.0 else 700.0
+    x = x if x > -700.0 else -700.0
+    whole = np.floor(x * _LOG2_E_DOUBLE + 0.5)
+    r = (x - whole * _LN2_HIGH) - whole * _LN2_LOW
+    series = _INVERSE_FACTORIALS[12]
+    for n in range(11, -1, -1):
+        series = series * r + _INVERSE_FACTORIALS[n]
+    return series * _float_of((np.int64(whole) + 1023) << 52)
 
 
 _LOG2_E, _HALF = np.float32(1.4426950408889634), np.float32(0.5)

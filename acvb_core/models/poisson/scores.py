@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.protocols import Posterior
-from acvb_core.core.special import OPTIONS, exp_single, lgamma, log
+from acvb_core.core.special import OPTIONS, exp, exp_single, lgamma, log
 from acvb_core.data.relation import CountRelation
 from acvb_core.evaluate.heldout import LinkScore, score_links
 from acvb_core.models.irm.gibbs import LABELS, RATES, STRENGTHS
@@ -200,6 +200,20 @@ def _add_pair(weight: float, shape: float, rate: float, exposure: float, count: 
 
 
 @nb.njit(**OPTIONS)
+def _list_clusters(shares: Floats, own: Places, weights: Floats) -> int:
+    """Write the clusters that an object may be in and its shares of them, which add up to 1; return their number."""
+    n, total = 0, 0.0
+    for k in range(shares.shape[0]):
+        if shares[k] >= _NEGLIGIBLE:
+            own[n], weights[n] = k, shares[k]
+            total += shares[k]
+            n += 1
+    for at in range(n):
+        weights[at] /= total
+    return n
+
+
+@nb.njit(**OPTIONS)
 def _add_clusters(
     row_shares: Floats,
     column_shares: Floats,
@@ -210,23 +224,46 @@ def _add_clusters(
     out: Floats,
 ) -> None:
     rows, columns, exposures, counts = pairs
+    clusters = np.empty((2, max(shapes.shape)), np.int64)
+    weights = np.empty((2, max(shapes.shape)))
+    # Shape, inverse rate, weight and log probability of a 0 of the blocks that a pair may be in.
+    blocks = np.empty((4, shapes.size))
+    inverse = 1.0 / rates
+    last = n_rows = -1
     for e in range(rows.shape[0]):
         i, j = rows[e], columns[e]
-        total = 0.0
-        for k in range(shapes.shape[0]):
-            if row_shares[i, k] < _NEGLIGIBLE:
-                continue
-            if is_network and i == j:  # an object is in one cluster
-                weight = row_shares[i, k]
-                total += weight
+        if i != last:
+            last, n_rows = i, _list_clusters(row_shares[i], clusters[0], weights[0])
+        if is_network and i == j:  # an object is in one cluster
+            for at in range(n_rows):
+                k, weight = clusters[0, at], weights[0, at]
                 _add_pair(weight, shapes[k, k], rates[k, k], exposures[e], counts[e], out[e])
-                continue
-            for m in range(shapes.shape[1]):
-                if column_shares[j, m] >= _NEGLIGIBLE:
-                    weight = row_shares[i, k] * column_shares[j, m]
-                    total += weight
+            continue
+        n_columns = _list_clusters(column_shares[j], clusters[1], weights[1])
+        if counts[e] > 0.0 or out.shape[1] > 3:
+            for at in range(n_rows):
+                for to in range(n_columns):
+                    k, m = clusters[0, at], clusters[1, to]
+                    weight = weights[0, at] * weights[1, to]
                     _add_pair(weight, shapes[k, m], rates[k, m], exposures[e], counts[e], out[e])
-        out[e] /= total
+            continue
+        n = 0
+        for at in range(n_rows):
+            shape, scale = shapes[clusters[0, at]], inverse[clusters[0, at]]
+            for to in range(n_columns):
+                m = clusters[1, to]
+                blocks[0, n], blocks[1, n] = shape[m], scale[m]
+                blocks[2, n] = weights[0, at] * weights[1, to]
+                n += 1
+        absent = expected = 0.0
+        for t in range(n):  # loops of their own: the compiler vectorises them
+            blocks[3, t] = -blocks[0, t] * log(1.0 + exposures[e] * blocks[1, t])
+        for t in range(n):
+            absent += blocks[2, t] * exp(blocks[3, t])
+            expected += blocks[2, t] * blocks[0, t] * blocks[1, t]
+        out[e, 0] += absent
+        out[e, 1] += absent
+        out[e, 2] += exposures[e] * expected
 
 
 @nb.njit(**OPTIONS)
