@@ -86,11 +86,12 @@ def block_figure(
     notes += _numbers(columns, column_low, column_high, "x") if above.named else []
     right = 56 if left.named or above.named else 38
     upright = {"side": "top", "tickangle": -90 if above.named else 0}
+    # The numbers of the clusters and, in a narrow window, two lines of the legend; the scale of weights has one more.
+    below = 76 if raster.weighted else 64
     return make_figure(
         data + (_legend(raster, dark) if legend else []),
         max(height or (_NARROW_HEIGHT if narrow else 620), left.length),
-        # Below, the numbers of the clusters and, in a narrow window, two lines of the legend.
-        margin={"l": left.room, "r": right, "t": above.room, "b": 64 if legend else 24, "pad": 0},
+        margin={"l": left.room, "r": right, "t": above.room, "b": below if legend else 24, "pad": 0},
         dragmode="select",
         newselection={"line": {"color": LINE, "width": 1}},
         showlegend=True,
@@ -320,7 +321,7 @@ def _scale(raster: Raster, top: float) -> Part:
     values = [top * s ** (1.0 / raster.power) for s in stops]
     title = "share of links"
     if raster.weighted:
-        title = f"{'weight' if raster.exact else 'mean weight'} (fourth-root scale)"
+        title = f"{'weight' if raster.exact else 'mean weight'} (fourth-root scale)<br>"
     bar = {
         "orientation": "h", "thickness": 10, "lenmode": "pixels", "len": 150, "x": 1, "xanchor": "right", "xpad": 22,
         "y": 0, "yref": "container", "yanchor": "bottom", "ypad": 0, "ticklabelposition": "outside",
