@@ -450,7 +450,7 @@ class CountRelation(Relation):
 
     @property
     def factors(self) -> NDArray[np.float64]:
-        """What `neighbour_sums` multiplies the links by: their counts, or nothing if all are 1."""
+        """Factors of the links in sums over neighbours: their counts, or nothing if all are 1."""
         return EQUAL if self.weights is None else self.weights
 
     @property

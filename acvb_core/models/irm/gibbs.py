@@ -314,17 +314,19 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, poll: Poll) -> ChainS
     if plan.breadth > 1:
         widths = plan.breadth * start.k_rows, plan.breadth * start.k_cols
         sampler = replace(sampler, start=replace(start, k_rows=widths[0], k_cols=widths[1]))
-    chains = [_draw_chain(sampler, plan, rng, poll)]
+    chains = [_draw_chain(sampler, sampler.init(rng, poll), plan, rng, poll)]
     while len(chains) < plan.chains and sum(chain.work for chain in chains) < plan.total:
-        chains.append(_draw_chain(sampler, plan, rng.spawn(1)[0], poll))
+        fresh = rng.spawn(1)[0]
+        chains.append(_draw_chain(sampler, sampler.init(fresh, poll), plan, fresh, poll))
     best = max(chains, key=lambda chain: chain.highest).best
     samples = pack_samples([sample for chain in chains for sample in chain.kept])
     return ChainStart(dict(sampler.irm_state(best).q), best.hyper, samples)
 
 
-def _draw_chain(sampler: GibbsIrm, plan: ChainPlan, rng: np.random.Generator, poll: Poll) -> _Chain:
+def _draw_chain(
+    sampler: GibbsIrm, state: GibbsState, plan: ChainPlan, rng: np.random.Generator, poll: Poll
+) -> _Chain:
     """Draw samples until there are enough or the work is done; a chain over many objects ends once it has settled."""
-    state = sampler.init(rng, poll)
     best, highest, risen = state, -np.inf, _MERGE_AFTER
     work, sweeps, at_rest, burning = 0.0, 0, 0, True
     may_settle = sampler.has_many_objects
