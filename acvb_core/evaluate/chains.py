@@ -29,18 +29,20 @@ class Mixing(NamedTuple):
 
 @dataclass(frozen=True)
 class ChainReport:
-    """R-hat and effective sample size of one Gibbs chain, by the quantities that were measured."""
+    """R-hat and effective sample size of one Gibbs chain or several, by the quantities that were measured."""
 
     n_samples: int
     quantities: Mapping[str, Mixing]  #: "lower_bound", "k_rows", …; NaN if a quantity never changes
+    n_chains: int = 1
 
     @classmethod
     def of_draws(cls, draws: Mapping[str, ArrayLike]) -> ChainReport | None:
-        """Return the report on draws of the same chain, shape (S,) each; None without any."""
+        """Return the report on draws of one chain, shape (S,) each, or of C chains, (C, S); None without any."""
         sizes = [np.size(values) for values in draws.values()]
         if not sizes or not sizes[0]:
             return None
-        return cls(sizes[0], {name: measure_mixing(values) for name, values in draws.items()})
+        n_chains = max(len(np.atleast_2d(values)) for values in draws.values())
+        return cls(sizes[0], {name: measure_mixing(values) for name, values in draws.items()}, n_chains)
 
     @property
     def r_hat(self) -> float:
@@ -75,15 +77,20 @@ class ChainReport:
         if self.has_mixed is None:
             few = self.n_samples < FEWEST_EFFECTIVE
             why = "too few to show" if few else "all alike, which does not show"
-            return f"{self.n_samples:,} samples: {why} whether their chain has mixed."
+            whose = (
+                "their chain has mixed" if self.n_chains == 1 else f"their {self.n_chains} chains have mixed"
+            )
+            return f"{self.n_samples:,} samples: {why} whether {whose}."
         worth = f"{self.n_samples:,} samples, worth {self.effective_size:,.0f} independent ones"
         if self.r_hat > MOST_R_HAT:
-            text = f"{worth}; the first and the second half differ (R-hat {self.r_hat:.2f})."
+            parts = "the first and the second half" if self.n_chains == 1 else f"the {self.n_chains} chains"
+            text = f"{worth}; {parts} differ (R-hat {self.r_hat:.2f})."
         else:
             text = f"{worth} (R-hat {self.r_hat:.2f})."
         if self.has_mixed:
             return text
-        return f"{text} They come from one chain that has not mixed: intervals may be too narrow."
+        chains = "one chain that has" if self.n_chains == 1 else f"{self.n_chains} chains that have"
+        return f"{text} They come from {chains} not mixed: intervals may be too narrow."
 
 
 def measure_mixing(draws: ArrayLike) -> Mixing:

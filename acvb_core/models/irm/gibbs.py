@@ -276,6 +276,8 @@ _LEVEL = 10
 LABELS, STRENGTHS, PRIORS, BOUNDS = "sampled_{}", "sampled_strengths", "sampled_priors", "sampled_bounds"
 #: Samples of counts also have b + N of each block, (S, K, L): its rate is Gamma distributed, with that as its rate.
 RATES = "sampled_rates"
+#: The number of the chain of each sample, (S,), if there are several chains.
+CHAINS = "sampled_chains"
 
 
 class ChainStart(NamedTuple):
@@ -320,6 +322,8 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, poll: Poll) -> ChainS
         chains.append(_draw_chain(sampler, sampler.init(fresh, poll), plan, fresh, poll))
     best = max(chains, key=lambda chain: chain.highest).best
     samples = pack_samples([sample for chain in chains for sample in chain.kept])
+    if len(chains) > 1:
+        samples[CHAINS] = np.repeat(np.arange(len(chains)), [len(chain.kept) for chain in chains])
     return ChainStart(dict(sampler.irm_state(best).q), best.hyper, samples)
 
 

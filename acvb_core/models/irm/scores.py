@@ -14,7 +14,7 @@ from acvb_core.core.protocols import Posterior
 from acvb_core.core.special import OPTIONS
 from acvb_core.data.relation import CountRelation, Relation
 from acvb_core.evaluate.heldout import pair_products
-from acvb_core.models.irm.gibbs import BOUNDS, LABELS, PRIORS, STRENGTHS, count_blocks
+from acvb_core.models.irm.gibbs import BOUNDS, CHAINS, LABELS, PRIORS, STRENGTHS, count_blocks
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats, Layout
 
@@ -217,9 +217,18 @@ def range_of_clusters(posterior: Posterior) -> dict[str, tuple[int, int]]:
 
 
 def read_chain(posterior: Posterior) -> dict[str, NDArray[Any]]:
-    """Return numbers by which the mixing of a chain is judged, shape (S,) each: clusters, and the bounds if kept."""
-    counts = {f"k_{domain}": k for domain, k in count_sampled_clusters(posterior).items()}
-    return counts | ({"lower_bound": posterior[BOUNDS]} if BOUNDS in posterior.arrays else {})
+    """Return numbers by which the mixing of chains is judged: clusters, and the bounds if kept.
+
+    Shape (S,) each, or (C, S) if there are several chains; of longer chains the last samples.
+    """
+    numbers = {f"k_{domain}": k for domain, k in count_sampled_clusters(posterior).items()}
+    if BOUNDS in posterior.arrays:
+        numbers["lower_bound"] = posterior[BOUNDS]
+    if CHAINS not in posterior.arrays:
+        return numbers
+    ends = np.cumsum(np.bincount(posterior[CHAINS]))
+    shortest = int(np.diff(ends, prepend=0).min())
+    return {name: np.stack([each[end - shortest : end] for end in ends]) for name, each in numbers.items()}
 
 
 def share_company(posterior: Posterior, domain: str) -> Floats:
