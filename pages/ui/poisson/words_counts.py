@@ -14,9 +14,10 @@ _RATES = """
 - Some objects are far more active than others (hubs). **Corrected for activity**: what is expected of a pair is
   in proportion to the totals of both objects. Clusters are then about whom objects are linked to.
 - **Not corrected**: every pair is expected to have the overall mean, so hubs get clusters of their own.
-- By default a short run of each decides: the higher evidence (lower bound) wins. The Blocks page shows both.
-- Links without weights count as 1. Weights that are not whole numbers are counted in a unit, chosen so that their
-  variance equals their mean, as a Poisson variable's does.
+- By default a short run of each decides: the higher evidence wins. It is the lower bound, less 1 nat for each activity
+  that is fitted. The Blocks page shows both.
+- Links without weights count as 1, and values up to the threshold as 0. Weights that are not whole numbers are counted
+  in a unit, chosen so that their variance equals their mean, as a Poisson variable's does.
 - Data with values below 0 are refused: they are no counts.
 
 The number of clusters, unknown entries, certainty, methods and curves are those of the Infinite Relational Model.
@@ -59,6 +60,6 @@ def describe_rates(result: Result) -> str:
     expected = "Expected counts are from the activity of the objects."
     if choice.degree == "none":
         expected = "Rates are relative to the overall mean."
-    unit = find_unit(result.prepared.data)
+    unit = result.prepared.model.unit  # type: ignore[attr-defined]
     counted = "" if unit == 1.0 else f" Weights are counted in units of {unit:.4g}."
     return f"{text[0].upper()}{text[1:]}. {expected}{counted} {other}"
