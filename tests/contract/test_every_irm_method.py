@@ -14,11 +14,12 @@ from acvb_core.data.relation import Relation
 from acvb_core.registry import model_row
 from acvb_core.samples.planted_relations import planted_relation, sparse_relation
 
-from .cases import CASES, built, course, data_of, last_of, methods_for
+from .cases import CASES, built, course, data_of, known, last_of, methods_for
 from .cases_network import network_of
 from .test_every_method import assert_posterior
 
 every_method = methods_for("irm", "network")
+every_counted_too = methods_for("irm", "network", "poisson", "poisson-network")
 
 
 #: Data on which a prior of its own for each block is learned.
@@ -32,13 +33,13 @@ PER_BLOCK = {
 
 def drawn(row: MethodSpec) -> list[Relation]:
     """Return data of the method's model with clear clusters: of networks one of either kind."""
-    if row.model == "irm":
+    if "k_cols" in known(row, {"k_cols": 3}):
         return [planted_relation(60, 50, 3, 3, 5).relation]
     links = sparse_relation(5, 60, 3, 0.3).relation.ones.toarray()
     return [network_of(links | links.T, directed=directed) for directed in (True, False)]
 
 
-@every_method
+@every_counted_too
 def test_order_is_the_one_the_sweep_applied(row: MethodSpec) -> None:
     """Clusters far apart keep their objects, so that each new cluster can be told from its members."""
     if row.sampled or row.name == "vb":  # VB sorts only where that does not lower its bound
