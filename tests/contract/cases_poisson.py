@@ -34,12 +34,10 @@ def repeat(relation: Relation) -> Relation:
     return replace(relation, weights=np.where(mixed < 30, 2.0, 1.0))
 
 
-def dense_counts(data: Relation, corrected: bool) -> tuple[Array, Array]:
+def dense_counts(data: Relation, corrected: bool, unit: float) -> tuple[Array, Array]:
     """Return the counts and the exposures of all entries, both 0 if an entry is missing."""
-    counts = data.links.toarray().astype(float)
-    amounts = counts[counts > 0]
-    if (amounts % 1.0).any():
-        counts = np.where(counts > 0, np.maximum(np.rint(counts * amounts.mean() / amounts.var()), 1.0), 0.0)
+    weights = data.links.toarray().astype(float)
+    counts = np.where(weights > 0, np.maximum(np.rint(weights / unit), 1.0), 0.0)
     rows, columns = (
         counts.sum(axis=axis) + 1.0 if corrected else np.ones(counts.shape[1 - axis]) for axis in (1, 0)
     )
@@ -78,7 +76,7 @@ class _Counts(IrmCases):
         """Return the counts of all blocks, and these plus the exposures."""
         sums = [
             float((np.triu(each) if data.network and not is_directed(data) else each).sum())
-            for each in dense_counts(data, corrected=bool(posterior["degree"][0]))
+            for each in dense_counts(data, bool(posterior["counting"][0]), posterior["counting"][1])
         ]
         return sums[0], sum(sums)
 

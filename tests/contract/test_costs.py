@@ -72,6 +72,8 @@ def test_checkpoint_is_called_often(row: MethodSpec, monkeypatch: pytest.MonkeyP
 @cache
 def load_what_is_used_first() -> None:
     """Run every method once: libraries and compiled functions take memory that is not of a run."""
+    import sklearn.cluster  # noqa: F401 - only runs on many objects use it
+
     for row in METHODS:
         last_of(built(row, usual(row)), 1)
 

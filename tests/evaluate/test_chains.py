@@ -72,7 +72,7 @@ def test_a_chain_that_drifts_or_hardly_moves_has_not_mixed() -> None:
     assert report.r_hat == report.quantities["lower_bound"].r_hat > 1.1
     assert "the first and the second half differ (R-hat" in report.describe()
     assert report.describe().endswith("one chain that has not mixed: intervals may be too narrow.")
-    apart = np.random.default_rng(0).normal(size=(2, 50)) + [[0.0], [9.0]]
+    apart = np.random.default_rng(0).normal(size=(2, 50)) + np.array([[0.0], [9.0]])
     several = ChainReport.of_draws({"lower_bound": apart})
     assert several is not None
     assert several.n_samples == 100

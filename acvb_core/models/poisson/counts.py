@@ -15,16 +15,17 @@ from acvb_core.models.irm.kernels import Floats
 Degree = Literal["corrected", "none"]
 
 #: Counts of relations that are in use: methods that are compared share them.
-_COUNTED: WeakKeyDictionary[Relation, dict[Degree, CountRelation]] = WeakKeyDictionary()
+_COUNTED: WeakKeyDictionary[Relation, dict[tuple[Degree, float], CountRelation]] = WeakKeyDictionary()
 
 
-def count_links(relation: Relation, degree: Degree) -> CountRelation:
+def count_links(relation: Relation, degree: Degree, unit: float = 1.0) -> CountRelation:
     """Return a relation's links as counts, with the activity of its objects; the same object at every call.
 
     The exposures of the known entries add up to the counts. So an exposure is the count that an entry would have if
     clusters made no difference, and a block's rate is relative to that.
 
     `degree`: "corrected": an object is as active as its counts add up to, plus 1; "none": all objects are alike.
+    `unit`: the weight that counts as 1.
 
     Raises
     ------
@@ -32,14 +33,21 @@ def count_links(relation: Relation, degree: Degree) -> CountRelation:
         The data have values below 0.
     """
     known = _COUNTED.setdefault(relation, {})
-    if degree not in known:
-        known[degree] = _count_links(relation, degree)
-    return known[degree]
+    counted = known.get((degree, unit))
+    if counted is None:
+        counted = known[degree, unit] = _count_links(relation, degree, unit)
+    return counted
 
 
-def _count_links(relation: Relation, degree: Degree) -> CountRelation:
+def forget_counts(relation: Relation, degree: Degree, unit: float) -> None:
+    """Let go of all counts of a relation but these: each has a transpose and all counts."""
+    known = _COUNTED.setdefault(relation, {})
+    for other in [choice for choice in known if choice != (degree, unit)]:
+        known.pop(other, None)
+
+
+def _count_links(relation: Relation, degree: Degree, unit: float) -> CountRelation:
     check_counts(relation)
-    unit = find_unit(relation)
     counts = None if relation.weights is None else round_weights(relation.weights, unit)
     values = np.ones(relation.n_ones) if counts is None else counts
     matrix = sparse.csr_array((values, relation.ones.indices, relation.ones.indptr), shape=relation.shape)
@@ -61,17 +69,21 @@ def check_counts(relation: Relation) -> None:
         raise DataError(what, source=relation.name, remedy=remedy)
 
 
-def find_unit(relation: Relation) -> float:
-    """Return the unit in which the weights are counted: 1 for whole numbers.
+def are_whole(weights: Floats) -> bool:
+    """Return whether weights are whole numbers, and so counts as they are."""
+    return bool((weights == np.floor(weights)).all())
 
-    Amounts have no unit in which they are counts. They get one in which their variance over the links is their mean,
-    as that of a Poisson count is.
+
+def measure_dispersion(counts: Floats, expected: Floats, explained: Floats) -> float:
+    """Return the variance of counts as a multiple of their means: about 1 for Poisson counts, sparse ones too.
+
+    `counts`: shape (n,); those above 0. `expected`: what all the others let expect of each. `explained`: what all
+    together do; of all pairs this adds up to the counts.
+
+    Reference: Fletcher, Biometrika 99 (2012).
     """
-    weights = relation.weights
-    if weights is None or (weights == np.floor(weights)).all():
-        return 1.0
-    mean, variance = float(weights.mean()), float(weights.var())
-    return variance / mean if variance > 0.0 else mean
+    excess = float((counts**2 / expected).sum() - counts.sum() - (explained - expected).sum())
+    return excess / max(float((counts / expected).sum()), 1e-300)
 
 
 def round_weights(weights: Floats, unit: float) -> Floats:

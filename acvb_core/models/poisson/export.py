@@ -12,7 +12,7 @@ from acvb_core.models.irm.export import files as files
 from acvb_core.models.irm.export import write_links as write_links
 from acvb_core.models.irm.scores import Among, Places, count_samples, links_of, pair_table, rank_likely
 from acvb_core.models.poisson.counts import round_weights
-from acvb_core.models.poisson.methods import DegreeChoice
+from acvb_core.models.poisson.methods import CountChoice
 from acvb_core.store.export import has_heading
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def facts(result: Result) -> dict[str, Any]:
 
     The evidence of both choices is in nats an entry, and left out if the user chose.
     """
-    choice = DegreeChoice.of_posterior(result.posterior)
-    found: dict[str, Any] = {"degree": choice.degree, "unit": result.prepared.model.unit}  # type: ignore[attr-defined]
+    choice = CountChoice.of_posterior(result.posterior)
+    found: dict[str, Any] = {"degree": choice.degree, "unit": choice.unit}
     if np.isfinite(choice.corrected):
         found["degree_evidence"] = {"corrected": choice.corrected, "none": choice.without}
     return found
@@ -92,9 +92,9 @@ def _predictor(result: Result, averaged: bool) -> CountPairs:
 
 def _counts(result: Result, rows: Places, columns: Places) -> np.ndarray:
     """Return the counts of links."""
-    relation, model = result.prepared.data, result.prepared.model
+    relation = result.prepared.data
     weights = np.asarray(relation.links[rows, columns], dtype=np.float64).ravel()
-    return round_weights(weights, model.unit)  # type: ignore[attr-defined]
+    return round_weights(weights, CountChoice.of_posterior(result.posterior).unit)
 
 
 def _tabulate(result: Result, probability: np.ndarray, rows: Places, columns: Places) -> pd.DataFrame:

@@ -13,45 +13,63 @@ from acvb_core.core.averaging import AveragedAlgorithm, SampleMean
 from acvb_core.core.parallel import SharedWork
 from acvb_core.core.protocols import Array, Poll, Posterior, no_poll
 from acvb_core.core.spec import Values
-from acvb_core.data.relation import Relation
+from acvb_core.data.relation import CountRelation, Relation
 from acvb_core.models.irm.cvb import CollapsedIrm, average_sweeps, read_variational_settings
 from acvb_core.models.irm.gibbs import KEPT, BlockPair, ChainPlan, GibbsIrm, GibbsState
 from acvb_core.models.irm.gibbs_kernels import Labels
 from acvb_core.models.irm.hyper import Hyper
+from acvb_core.models.irm.kernels import Floats
 from acvb_core.models.irm.moves import Moves
 from acvb_core.models.irm.start import Start, read_settings
 from acvb_core.models.irm.state import IrmState, lower_bound
 from acvb_core.models.irm.vb import VariationalIrm
-from acvb_core.models.poisson.counts import Degree, check_counts, count_links, log_base, loo_base
+from acvb_core.models.poisson.counts import (
+    Degree,
+    are_whole,
+    check_counts,
+    count_links,
+    forget_counts,
+    log_base,
+    loo_base,
+    measure_dispersion,
+)
 from acvb_core.models.poisson.gibbs_kernels import draw_side
 
-#: Array of a posterior: 1 if the degrees are corrected for, else 0; and, if both were compared, the evidence without
-#: and with the correction, in nats an entry.
-DEGREE = "degree"
-#: Sweeps of the runs that compare the two, and how many clusters they begin with at most.
-_SWEEPS, _CLUSTERS = 15, 20
+#: Array of a posterior: 1 if the degrees are corrected for, else 0; the unit of the counts; and, if both corrections
+#: were compared, the evidence without and with it, in nats an entry.
+COUNTING = "counting"
+#: Sweeps of the short runs that the choices are made by, and how many clusters they begin with at most.
+_SWEEPS, CLUSTERS = 15, 20
+#: For the unit, a block has so many links on average: with fewer, blocks follow the counts of single links.
+_LINKS_A_BLOCK, _FEWEST_CLUSTERS = 16, 5
+#: Amounts are counted in this share of their mean at first, and in this share of that unit at least.
+_FINE = 0.1
+#: Whole numbers that vary by less than this multiple of their means are counts as they are.
+_LEAST_DISPERSION = 1.25
 
 #: Chains over few objects and over many.
 FEW, MANY = ChainPlan(KEPT, 2e9), ChainPlan(50, 4e9, 4, 1e10, breadth=2)
 
 
-class DegreeChoice(NamedTuple):
-    """The choice to correct for degrees or not, and the evidence for either (nats an entry; NaN if not compared)."""
+class CountChoice(NamedTuple):
+    """The choices that a run makes of its data: the unit of the counts, and whether degrees are corrected for."""
 
     degree: Degree
+    unit: float = 1.0  #: the weight that counts as 1
+    #: Evidence without and with the correction (nats an entry); NaN if they were not compared.
     without: float = float("nan")
     corrected: float = float("nan")
 
     def to_array(self) -> Array:
-        """Return the choice as an array of a posterior."""
+        """Return the choices as an array of a posterior."""
         evidence = [] if np.isnan(self.corrected) else [self.without, self.corrected]
-        return np.array([float(self.degree == "corrected"), *evidence])
+        return np.array([float(self.degree == "corrected"), self.unit, *evidence])
 
     @classmethod
-    def of_posterior(cls, posterior: Posterior) -> DegreeChoice:
-        """Return the choice that a posterior carries."""
-        corrected, *evidence = posterior[DEGREE].tolist()
-        return cls("corrected" if corrected else "none", *evidence)
+    def of_posterior(cls, posterior: Posterior) -> CountChoice:
+        """Return the choices that a posterior carries."""
+        corrected, *others = posterior[COUNTING].tolist()
+        return cls("corrected" if corrected else "none", *others)
 
     def describe(self) -> str:
         """Return in words what was chosen, by whom, and the evidence for both."""
@@ -64,18 +82,18 @@ class DegreeChoice(NamedTuple):
         return f"{text}: evidence {mine:.4f} nats an entry against {other:.4f} {how}"
 
 
-_UNCORRECTED = DegreeChoice("none")
+_UNCORRECTED = CountChoice("none")
 
 
-def _add_choice(posterior: Posterior, choice: DegreeChoice) -> Posterior:
-    return posterior.with_arrays({DEGREE: choice.to_array()}, axes={DEGREE: (None,)})
+def _add_choice(posterior: Posterior, choice: CountChoice) -> Posterior:
+    return posterior.with_arrays({COUNTING: choice.to_array()}, axes={COUNTING: (None,)})
 
 
 @dataclass(frozen=True)
 class GibbsPoisson(GibbsIrm):
     """Collapsed Gibbs sampler of counts."""
 
-    choice: DegreeChoice = _UNCORRECTED
+    choice: CountChoice = _UNCORRECTED
 
     @property
     def plan(self) -> ChainPlan:
@@ -110,7 +128,7 @@ class GibbsPoisson(GibbsIrm):
 class CollapsedPoisson(CollapsedIrm):
     """CVB0 or CVB of counts."""
 
-    choice: DegreeChoice = _UNCORRECTED
+    choice: CountChoice = _UNCORRECTED
     sampler: ClassVar[type[GibbsIrm]] = GibbsPoisson
 
     @cached_property
@@ -132,7 +150,7 @@ class CollapsedPoisson(CollapsedIrm):
 class VariationalPoisson(VariationalIrm):
     """Plain variational Bayes of counts."""
 
-    choice: DegreeChoice = _UNCORRECTED
+    choice: CountChoice = _UNCORRECTED
     sampler: ClassVar[type[GibbsIrm]] = GibbsPoisson
 
     def posterior(self, state: IrmState) -> Posterior:
@@ -141,48 +159,91 @@ class VariationalPoisson(VariationalIrm):
 
 
 #: Choices that are being made, and those that were made, by the data and the settings that they depend on.
-_UNDER_WAY: SharedWork[DegreeChoice] = SharedWork()
-_CHOSEN: WeakKeyDictionary[Relation, dict[str, DegreeChoice]] = WeakKeyDictionary()
+_UNDER_WAY: SharedWork[CountChoice] = SharedWork()
+_CHOSEN: WeakKeyDictionary[Relation, dict[str, CountChoice]] = WeakKeyDictionary()
 
 
-def choose_degree(relation: Relation, values: Values, poll: Poll = no_poll) -> DegreeChoice:
-    """Return whether the degrees of a relation are corrected for: as asked, or by the evidence of a short run of each.
+def choose_counts(relation: Relation, values: Values, poll: Poll = no_poll) -> CountChoice:
+    """Return the unit of the counts, and whether degrees are corrected for: as asked, or by short runs.
 
     The choice is kept with the data, so that it is made once for all runs (`MethodSpec.prepare`).
     """
-    if values["degree"] != "auto":
-        return DegreeChoice(values["degree"])
     known = _CHOSEN.setdefault(relation, {})
-    key = repr([values.get(name) for name in ("k_rows", "k_cols", "alpha", "a", "b", "hyper")])
+    names = "degree", "unit", "k_rows", "k_cols", "alpha", "a", "b", "hyper"
+    key = repr([values.get(name) for name in names])
     if key not in known:
-        known[key] = _UNDER_WAY.get((id(relation), key), partial(_compare_degrees, relation, values), poll)
+        known[key] = _UNDER_WAY.get((id(relation), key), partial(_choose_counts, relation, values), poll)
     return known[key]
 
 
-def _compare_degrees(relation: Relation, values: Values, poll: Poll) -> DegreeChoice:
-    """Return the choice with the higher evidence.
+def _choose_counts(relation: Relation, values: Values, poll: Poll) -> CountChoice:
+    """Return the choices; of the degrees the one with the higher evidence.
 
     The evidence is the lower bound, less 1 nat for each activity beyond the first of a domain: they are fitted to the
     data (Akaike's correction).
     """
+    unit = values["unit"] or _find_unit(relation, values, poll)
+    if values["degree"] != "auto":
+        return CountChoice(values["degree"], unit)
     evidence = {}
     for degree in ("none", "corrected"):
-        counted = count_links(relation, degree)
-        settings = read_settings(counted, values)
-        start = settings["start"]
-        widths = min(start.k_rows, _CLUSTERS), min(start.k_cols, _CLUSTERS)
-        method = CollapsedPoisson(
-            **settings | {"start": Start(*widths, "spectral")}, moves=Moves(merge=False, split=False)
-        )
-        rng = np.random.default_rng(0)
-        state = method.init(rng, poll)
-        for _ in range(_SWEEPS):
-            state, _ = method.sweep(state, rng, poll)
+        counted = count_links(relation, degree, unit)
+        state = _run_briefly(counted, values, CLUSTERS, poll)
         bound = lower_bound(state) + log_base(counted)
         fitted = sum(len(q) - 1 for q in state.q.values()) * (2 if _has_two_degrees(relation) else 1)
         evidence[degree] = (bound - fitted * (degree == "corrected")) / max(relation.n_known, 1)
     best: Degree = "corrected" if evidence["corrected"] > evidence["none"] else "none"
-    return DegreeChoice(best, evidence["none"], evidence["corrected"])
+    forget_counts(relation, best, unit)
+    return CountChoice(best, unit, evidence["none"], evidence["corrected"])
+
+
+def _find_unit(relation: Relation, values: Values, poll: Poll) -> float:
+    """Return the unit in which the counts of alike pairs vary as Poisson counts do; 1 if weights vary no more.
+
+    If counts varied more than the model knows, it would explain each by a cluster of its own.
+    """
+    if relation.weights is None or not relation.n_ones:
+        return 1.0
+    whole = are_whole(relation.weights)
+    unit = 1.0 if whole else _FINE * float(relation.weights.mean())
+    counted = count_links(relation, "corrected", unit)
+    widest = int(np.clip(np.sqrt(relation.n_ones / _LINKS_A_BLOCK), _FEWEST_CLUSTERS, CLUSTERS))
+    state = _run_briefly(counted, values, widest, poll)
+    dispersion = measure_dispersion(counted.counts, *_expect_links(counted, state))
+    if whole and dispersion < _LEAST_DISPERSION:
+        return 1.0
+    return unit * max(dispersion, _FINE)
+
+
+def _expect_links(counted: CountRelation, state: IrmState) -> tuple[Floats, Floats]:
+    """Return the expected counts of the links by all others, and by all together, shape (n_links,) each.
+
+    The own count is taken out of the totals of both objects and of the block: they would follow each large count.
+    """
+    rows, columns = np.repeat(np.arange(counted.shape[0]), np.diff(counted.ones.indptr)), counted.ones.indices
+    row_clusters, column_clusters = (state.q[domain].argmax(axis=1) for domain in state.layout.axes)
+    block = row_clusters[rows], column_clusters[columns]
+    rates = state.hyper.strengths(state.ones, state.entries)[block]
+    totals = np.bincount(rows, counted.counts)[rows], np.bincount(columns, counted.counts)[columns]
+    explained = counted.link_exposures * rates
+    expected = explained.copy()
+    for total in (*totals, state.ones[block]):
+        expected *= (np.maximum(total - counted.counts, 0.0) + 1.0) / (total + 1.0)
+    return expected, explained
+
+
+def _run_briefly(counted: CountRelation, values: Values, widest: int, poll: Poll) -> IrmState:
+    """Return the state after a short run of CVB0 without moves, from at most so many clusters a side."""
+    settings = read_settings(counted, values)
+    start = settings["start"]
+    widths = min(start.k_rows, widest), min(start.k_cols, widest)
+    moves = Moves(merge=False, split=False)
+    method = CollapsedPoisson(**settings | {"start": Start(*widths, "spectral")}, moves=moves)
+    rng = np.random.default_rng(0)
+    state = method.init(rng, poll)
+    for _ in range(_SWEEPS):
+        state, _ = method.sweep(state, rng, poll)
+    return state
 
 
 def _has_two_degrees(relation: Relation) -> bool:
@@ -192,8 +253,8 @@ def _has_two_degrees(relation: Relation) -> bool:
 
 def _prepare(data: Relation, values: Values) -> tuple[Relation, Values]:
     """Return the counts of a relation, and the settings that its choice of degrees adds."""
-    choice = choose_degree(data, values)
-    return count_links(data, choice.degree), {"choice": choice}
+    choice = choose_counts(data, values)
+    return count_links(data, choice.degree, choice.unit), {"choice": choice}
 
 
 #: The settings of the shared methods that counts do not have, with the only value that they take.

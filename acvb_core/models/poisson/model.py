@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -18,8 +17,8 @@ from acvb_core.models.irm.kernels import Floats, network_layout
 from acvb_core.models.irm.scores import SampledStrengths, clip_probability, count_samples
 from acvb_core.models.irm.spec import MOVES_FROM
 from acvb_core.models.irm.state import IrmState
-from acvb_core.models.poisson.counts import count_links, find_unit, log_base, loo_base, round_weights
-from acvb_core.models.poisson.methods import FEW, MANY, DegreeChoice
+from acvb_core.models.poisson.counts import count_links, log_base, loo_base, round_weights
+from acvb_core.models.poisson.methods import CLUSTERS, FEW, MANY, CountChoice
 from acvb_core.models.poisson.scores import CountPairs, CountScore, list_blocks, score_counts
 
 if TYPE_CHECKING:
@@ -36,6 +35,9 @@ def memory_bytes(relation: Relation, method: str, values: Values) -> int:
     if method == "gibbs":
         values = values | dict.fromkeys(sizes, max(sizes.values()))
     links = irm.memory_bytes(relation, method, values | {"variance": "paper"})
+    if values["degree"] == "auto" or (relation.weights is not None and not values["unit"]):
+        short = {"init": "spectral", "split": False} | {name: min(k, CLUSTERS) for name, k in sizes.items()}
+        links = max(links, irm.memory_bytes(relation, "cvb0", values | short))
     k_rows: int = values["k_rows"]
     k_cols: int = values.get("k_cols", k_rows)
     if method in ("cvb", "acvb"):
@@ -79,7 +81,8 @@ class PoissonModel(irm.IrmModel):
 
     def observations(self, posterior: Posterior) -> CountRelation:
         """Return the data as counts, with the activities that the posterior's method has chosen."""
-        return count_links(self.relation, DegreeChoice.of_posterior(posterior).degree)
+        choice = CountChoice.of_posterior(posterior)
+        return count_links(self.relation, choice.degree, choice.unit)
 
     def lower_bound(self, posterior: Posterior, responsibilities: Responsibilities | None = None) -> float:
         """Return the variational lower bound of log p(X) in nats, at the best q(v), q(lambda) for given q(Z)."""
@@ -102,25 +105,20 @@ class PoissonModel(irm.IrmModel):
 
     def predict(self, posterior: Posterior, heldout: HeldOut) -> Floats:
         """Return p(x_ij > 0) and p(x_ij) of each held-out entry, shape (n, 2), by the clusters."""
-        return self._predict(self.pairs(posterior), heldout)
+        return self._predict(posterior, heldout, averaged=False)
 
     def predict_averaged(self, posterior: Posterior, heldout: HeldOut) -> Floats | None:
         """Return the mean prediction of the samples of a chain; None without samples."""
         if not count_samples(posterior):
             return None
-        return self._predict(self.pairs(posterior, averaged=True), heldout)
+        return self._predict(posterior, heldout, averaged=True)
 
-    def _predict(self, pairs: CountPairs, heldout: HeldOut) -> Floats:
+    def _predict(self, posterior: Posterior, heldout: HeldOut, *, averaged: bool) -> Floats:
         weights = heldout.values.astype(np.float64) if heldout.weights is None else heldout.weights
-        counts = round_weights(weights, self.unit)
-        predicted = pairs.predict(heldout.rows, heldout.columns, counts)[:, :2]
+        counts = round_weights(weights, CountChoice.of_posterior(posterior).unit)
+        predicted = self.pairs(posterior, averaged).predict(heldout.rows, heldout.columns, counts)[:, :2]
         clip_probability(predicted[:, 0])
         return predicted
-
-    @cached_property
-    def unit(self) -> float:
-        """The unit in which weights are counted."""
-        return find_unit(self.relation)
 
     def score(self, probability: Floats, heldout: HeldOut) -> CountScore:  # type: ignore[override]
         """Return the scores of predictions, of links compared with the density of the training relation."""

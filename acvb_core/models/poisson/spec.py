@@ -43,6 +43,11 @@ _DEGREE = Parameter(
     "run of each, and the one with the higher evidence.",
     "Correct for activity", choices=("auto", "corrected", "none"), advanced=False,
 )  # fmt: skip
+_UNIT = Parameter(
+    "unit", "float", 0.0, "The weight that counts as 1. 0: found by a short run, so that the counts of alike pairs "
+    "vary as Poisson counts do. It is 1 for whole numbers that vary no more.",
+    "Unit of the counts", 0.0, 1e300,
+)  # fmt: skip
 _PRIOR = {
     "hyper": Parameter(
         "hyper", "choice", "tied", "How the prior's hyper-parameters are estimated. tied: all blocks share one Gamma "
@@ -67,7 +72,7 @@ def _count(row: MethodSpec) -> MethodSpec:
     kept = [parameter for parameter in row.parameters if parameter.name not in _LEFT_OUT]
     parameters = [_PRIOR.get(parameter.name, parameter) for parameter in kept]
     sizes = sum(parameter.name.startswith("k_") for parameter in parameters)
-    parameters.insert(sizes, _DEGREE)
+    parameters[sizes:sizes] = [_DEGREE, _UNIT]
     model = {"irm": POISSON, "network": NETWORK}[row.model]
     return replace(
         row,
@@ -77,7 +82,7 @@ def _count(row: MethodSpec) -> MethodSpec:
         build=_METHODS(f"build_{row.name}"),
         paper=None,
         check=_METHODS("check_data"),
-        prepare=_METHODS("choose_degree"),
+        prepare=_METHODS("choose_counts"),
         retired={},
     )
 

@@ -7,7 +7,7 @@ from acvb_core.models.irm import text as irm
 from acvb_core.models.irm.text import held_out as held_out
 from acvb_core.models.irm.text import lines as lines
 from acvb_core.models.irm.text import write_further_files as write_further_files
-from acvb_core.models.poisson.methods import DegreeChoice
+from acvb_core.models.poisson.methods import CountChoice
 
 
 def facts(result: Result) -> list[tuple[str, str]]:
@@ -16,6 +16,6 @@ def facts(result: Result) -> list[tuple[str, str]]:
     if result.snapshot.heldout is not None:
         each = result.snapshot.heldout.count_log_likelihood
         rows.append(("held-out counts", f"{each:.4f} nats each"))
-    rows.append(("activity", DegreeChoice.of_posterior(result.posterior).describe()))
-    unit = result.prepared.model.unit  # type: ignore[attr-defined]
-    return rows if unit == 1.0 else [*rows, ("unit of the counts", f"{unit:.4g}")]
+    choice = CountChoice.of_posterior(result.posterior)
+    rows.append(("activity", choice.describe()))
+    return rows if choice.unit == 1.0 else [*rows, ("unit of the counts", f"{choice.unit:.4g}")]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
-from acvb_core.models.poisson.counts import find_unit
-from acvb_core.models.poisson.methods import DegreeChoice
+from acvb_core.models.poisson.methods import CountChoice
 from pages.ui.irm import words_relation
 
 _RATES = """
@@ -16,8 +15,9 @@ _RATES = """
 - **Not corrected**: every pair is expected to have the overall mean, so hubs get clusters of their own.
 - By default a short run of each decides: the higher evidence wins. It is the lower bound, less 1 nat for each activity
   that is fitted. The Blocks page shows both.
-- Links without weights count as 1, and values up to the threshold as 0. Weights that are not whole numbers are counted
-  in a unit, chosen so that their variance equals their mean, as a Poisson variable's does.
+- Links without weights count as 1, and values up to the threshold as 0.
+- Weights often vary more than counts of independent events. They are then counted in a larger **unit**: the one in
+  which the counts of alike pairs vary as Poisson counts do. Otherwise large weights would get clusters of their own.
 - Data with values below 0 are refused: they are no counts.
 
 The number of clusters, unknown entries, certainty, methods and curves are those of the Infinite Relational Model.
@@ -46,20 +46,16 @@ def describe_weights(relation: Relation) -> str:
     """Return what the model does with the links of a relation, in a sentence."""
     if relation.weights is None:
         return "The links have no weights: each counts as 1. The model can still correct for hubs."
-    unit = find_unit(relation)
-    if unit == 1.0:
-        return "The weights of the links are used as counts."
-    return f"The weights are no whole numbers. They are counted in units of {unit:.4g}."
+    return "The weights of the links are used as counts, in a larger unit if alike pairs differ more than counts do."
 
 
 def describe_rates(result: Result) -> str:
     """Return how the rates of a result are to be read: whether degrees are corrected, by whose choice, and why."""
-    choice = DegreeChoice.of_posterior(result.posterior)
+    choice = CountChoice.of_posterior(result.posterior)
     text = choice.describe()
     other = "Choose the other on the Run page (Correct for activity)."
     expected = "Expected counts are from the activity of the objects."
     if choice.degree == "none":
         expected = "Rates are relative to the overall mean."
-    unit = result.prepared.model.unit  # type: ignore[attr-defined]
-    counted = "" if unit == 1.0 else f" Weights are counted in units of {unit:.4g}."
+    counted = "" if choice.unit == 1.0 else f" Weights are counted in units of {choice.unit:.4g}."
     return f"{text[0].upper()}{text[1:]}. {expected}{counted} {other}"

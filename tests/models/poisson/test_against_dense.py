@@ -14,7 +14,7 @@ from acvb_core.models.irm.hyper import update_tied
 from acvb_core.models.irm.kernels import network_layout
 from acvb_core.models.irm.state import posterior_of
 from acvb_core.models.poisson.counts import count_links
-from acvb_core.models.poisson.methods import DEGREE, DegreeChoice
+from acvb_core.models.poisson.methods import COUNTING, CountChoice
 from acvb_core.models.poisson.model import PoissonModel
 from tests.loops import for_each
 from tests.models.poisson.adapters import method_of, relation_of, state_of
@@ -163,7 +163,7 @@ def test_bound_pseudo_loo_and_predictions(kind: str, setting: str, degree: str) 
     model, case = modelled(case_of(kind, setting), degree)
     posterior = posterior_of(state_of(case))
     posterior = posterior.with_arrays(
-        {DEGREE: DegreeChoice(degree).to_array()}, axes={DEGREE: (None,)}, drop=("ones", "entries")
+        {COUNTING: CountChoice(degree).to_array()}, axes={COUNTING: (None,)}, drop=("ones", "entries")
     )
     bound = lower_bound(case.data, case.q, *case.hyper)
     assert model.lower_bound(posterior) == pytest.approx(bound, rel=1e-10)
@@ -192,7 +192,7 @@ def test_bound_is_below_the_exact_evidence(kind: str) -> None:
             state, _ = method.sweep(state, np.random.default_rng(0))
             posterior = method.posterior(replace(state))
             posterior = posterior.with_arrays(
-                {DEGREE: DegreeChoice("corrected").to_array()}, axes={DEGREE: (None,)}
+                {COUNTING: CountChoice("corrected").to_array()}, axes={COUNTING: (None,)}
             )
             assert model.lower_bound(posterior) <= table.log_evidence + 1e-10
         assert model.lower_bound(posterior) > table.log_evidence - 12.0

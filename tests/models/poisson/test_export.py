@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from acvb_core.models.poisson.methods import DegreeChoice
+from acvb_core.models.poisson.methods import CountChoice
 from acvb_core.models.poisson.text import facts
 from acvb_core.store.export import remove_leftovers, write_run
 from tests.models.poisson.test_pairs import letters
@@ -18,7 +18,7 @@ from tests.models.poisson.test_pairs import letters
 def test_blocks_and_activity_add_up_to_the_counts(tmp_path: Path) -> None:
     """So do the counts that are expected, over all blocks and over all known pairs."""
     result = letters()
-    total = result.prepared.data.links.sum()
+    total = result.prepared.model.observations(result.posterior).counts.sum()
     files = write_run(result, tmp_path)
     arrays = np.load(tmp_path / "posterior.npz")
     assert arrays["count"].sum() == pytest.approx(total)
@@ -35,7 +35,7 @@ def test_blocks_and_activity_add_up_to_the_counts(tmp_path: Path) -> None:
 
 def test_the_choice_of_the_degrees_is_said_with_its_evidence(tmp_path: Path) -> None:
     result = letters()
-    choice = DegreeChoice.of_posterior(result.posterior)
+    choice = CountChoice.of_posterior(result.posterior)
     assert choice.degree == "corrected"
     write_run(result, tmp_path)
     said = json.loads((tmp_path / "run.json").read_text())

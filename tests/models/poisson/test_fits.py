@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,7 @@ from acvb_core.core.errors import DataError
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import label_agreement
-from acvb_core.models.poisson.counts import count_links, find_unit
-from acvb_core.models.poisson.methods import DegreeChoice
+from acvb_core.models.poisson.methods import CountChoice
 from acvb_core.registry import model_row
 from acvb_core.samples.planted_relations import large_relation, planted_hubs
 from tests.loops import for_each
@@ -30,25 +30,45 @@ def amounts_of(seed: int = 0) -> Relation:
     return replace(network, weights=pairs.data * (noise + noise.T)[pairs.row, pairs.col])
 
 
-def test_amounts_are_counted_in_the_unit_in_which_their_variance_is_their_mean() -> None:
-    data = amounts_of()
-    unit = find_unit(data)
-    assert (data.weights / unit).var() == pytest.approx((data.weights / unit).mean(), rel=1e-12)
-    counted = count_links(data, "none").counts
-    np.testing.assert_array_equal(counted, np.maximum(np.round(data.weights / unit), 1.0))
-    assert counted.min() == 1.0 < counted.max()
-    other = replace(data, weights=data.weights * 0.037)  # in another currency
-    np.testing.assert_array_equal(count_links(other, "none").counts, counted)
-    whole = replace(data, weights=7.0 * counted)
-    np.testing.assert_array_equal(count_links(whole, "none").counts, whole.weights)
+def unit_of(data: Relation, **values: Any) -> float:
+    model = "poisson" if data.network is None else "poisson-network"
+    settings = dict.fromkeys(("k_rows", "k_cols") if data.network is None else ("k_rows",), 8)
+    result = acvb_core.fit(data, "vb", model=model, init="spectral", max_sweeps=1, **settings, **values)
+    return CountChoice.of_posterior(result.posterior).unit
+
+
+def test_weights_are_counted_in_the_unit_in_which_alike_pairs_vary_as_counts() -> None:
+    network = planted_hubs(300, 5, 0, mean_weight=200.0).relation
+    assert unit_of(network) == pytest.approx(1.0, abs=0.05), "Poisson counts, whatever their blocks"
+    assert unit_of(replace(network, weights=7.0 * network.weights)) == pytest.approx(7.0, rel=0.1)
+    cents = unit_of(replace(network, weights=0.01 * network.weights))
+    assert cents == pytest.approx(0.01, rel=0.1)
+    # Geometric weights of mean m have E x^2 / E x = 2 m - 1; activities and blocks explain some of that.
+    links = large_relation(300, 400, 2_400, 4, 4, 1).relation
+    weights = np.random.default_rng(0).geometric(1 / 4.0, links.n_ones).astype(float)
+    assert 3.0 < unit_of(replace(links, weights=weights)) < 7.0
+    assert unit_of(links) == 1.0
+    assert unit_of(replace(links, weights=weights), unit=2.5) == 2.5
+
+
+def test_weights_that_only_vary_are_no_clusters() -> None:
+    """As they are, such weights end in a hundred clusters a side: one for each large weight."""
+    links = large_relation(200, 300, 9_000, 4, 4, 1)
+    weights = np.random.default_rng(0).geometric(1 / 4.0, links.relation.n_ones).astype(float)
+    weighted = replace(links.relation, weights=weights)
+    result = acvb_core.fit(weighted, model="poisson", k_rows=10, k_cols=10, seed=0, max_sweeps=40)
+    assert max(result.posterior.n_clusters().values()) <= 6
+    assert label_agreement(result.labels("rows"), links.row_clusters.astype(str)).ari > 0.9
 
 
 def test_the_unit_is_in_the_files_and_in_the_words_of_a_run() -> None:
     network = amounts_of()
     result = acvb_core.fit(network, "vb", model="poisson-network", k_rows=4, init="spectral", max_sweeps=4)
-    row = model_row("poisson-network")
-    assert row.part("export").facts(result)["unit"] == pytest.approx(find_unit(network))
-    assert dict(row.part("text").facts(result))["unit of the counts"] == f"{find_unit(network):.4g}"
+    row, unit = model_row("poisson-network"), CountChoice.of_posterior(result.posterior).unit
+    assert row.part("export").facts(result)["unit"] == unit
+    assert dict(row.part("text").facts(result))["unit of the counts"] == f"{unit:.4g}"
+    counted = result.prepared.model.observations(result.posterior).counts
+    np.testing.assert_array_equal(counted, np.maximum(np.round(network.weights / unit), 1.0))
 
 
 def test_values_below_0_are_refused_with_the_remedy(
@@ -75,7 +95,7 @@ def test_degrees_are_corrected_for_if_groups_have_hubs_and_not_otherwise(
     for seed in range(3):
         planted = planted_hubs(200, 4, seed, skew=skew)
         result = acvb_core.fit(planted.relation, "cvb0", model="poisson-network", k_rows=10)
-        choice = DegreeChoice.of_posterior(result.posterior)
+        choice = CountChoice.of_posterior(result.posterior)
         assert choice.degree == wanted
         assert (choice.corrected > choice.without) == (wanted == "corrected")
         assert label_agreement(result.labels("rows"), planted.row_clusters.astype(str)).ari > ari
@@ -105,7 +125,7 @@ def predict_densely(result: Result) -> np.ndarray:
     rates = posterior.hyper["b"] + posterior["entries"] - posterior["ones"]
     exposure = counted.row_activity[heldout.rows] * counted.column_activity[heldout.columns]
     counts = np.where(
-        heldout.values, np.maximum(np.round(heldout.weights / find_unit(result.prepared.train)), 1), 0
+        heldout.values, np.maximum(np.round(heldout.weights / CountChoice.of_posterior(posterior).unit), 1), 0
     )
     each = nbinom.pmf(counts[:, None, None], shapes, rates / (rates + exposure[:, None, None]))
     return np.einsum("nkl,nk,nl->n", each, q[heldout.rows], q[heldout.columns])

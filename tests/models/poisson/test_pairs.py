@@ -25,7 +25,7 @@ def letters() -> Result:
     counts[3, 20] = 4
     np.fill_diagonal(counts, 0)
     network = Relation.build(counts, threshold=0, network=Network(directed=True), name="letters")
-    return fit(network, "cvb0", model="poisson-network", k_rows=3)
+    return fit(network, "cvb0", model="poisson-network", k_rows=3, unit=1.0)
 
 
 def mixture(result: Result, row: int, column: int, averaged: bool) -> list[tuple[float, float, float]]:

@@ -60,7 +60,7 @@ def test_amounts_are_said_to_be_counted_in_a_unit_and_negative_ones_refused(open
     in_use(Relation.build(amounts, threshold=0, name="amounts"))
     app = open_app("run")
     app.segmented_control(key=of_data(app, "kind")).set_value("poisson").run()
-    assert "They are counted in units of " in texts(app)
+    assert "in a larger unit if alike pairs differ more than counts do" in texts(app)
     in_use(Relation.build(amounts - 1.0, threshold=0, name="balances"))
     app = open_app("run")
     assert "start" in {str(button.key) for button in app.button}
@@ -72,7 +72,7 @@ def test_amounts_are_said_to_be_counted_in_a_unit_and_negative_ones_refused(open
 def test_the_page_says_how_rates_are_read_and_shows_hubs_as_such(open_app: Open, novel: Result) -> None:
     """Whether degrees are corrected and why; degrees next to clusters; expected weights of pairs."""
     app = opened(open_app, "blocks", novel)
-    _, without, corrected = novel.posterior["degree"]
+    _, _, without, corrected = novel.posterior["counting"]
     assert f"evidence {corrected:.4f} nats an entry against {without:.4f} without" in texts(app)
     assert "Link probability inside" not in str(app.dataframe[0].columns)
     members = show_part(app, "Members").dataframe[-1].value.set_index("object")
