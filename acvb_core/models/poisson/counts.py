@@ -77,8 +77,8 @@ def are_whole(weights: Floats) -> bool:
 def measure_dispersion(counts: Floats, expected: Floats, explained: Floats) -> float:
     """Return the variance of counts as a multiple of their means: about 1 for Poisson counts, sparse ones too.
 
-    `counts`: shape (n,); those above 0. `expected`: what all the others let expect of each. `explained`: what all
-    together do; of all pairs this adds up to the counts.
+    `counts`: shape (n,); some of those above 0. `expected`: what all the others let expect of each. `explained`: what
+    all together do; of all pairs this adds up to the counts.
 
     Reference: Fletcher, Biometrika 99 (2012).
     """

@@ -18,7 +18,7 @@ from acvb_core.models.irm.cvb import CollapsedIrm, average_sweeps, read_variatio
 from acvb_core.models.irm.gibbs import KEPT, BlockPair, ChainPlan, GibbsIrm, GibbsState
 from acvb_core.models.irm.gibbs_kernels import Labels
 from acvb_core.models.irm.hyper import Hyper
-from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.kernels import Floats, sum_weights
 from acvb_core.models.irm.moves import Moves
 from acvb_core.models.irm.start import Start, read_settings
 from acvb_core.models.irm.state import IrmState, lower_bound
@@ -42,6 +42,8 @@ COUNTING = "counting"
 _SWEEPS, CLUSTERS = 15, 20
 #: For the unit, a block has so many links on average: with fewer, blocks follow the counts of single links.
 _LINKS_A_BLOCK, _FEWEST_CLUSTERS = 16, 5
+#: The unit is found from so many links at most.
+MOST_LINKS = 500_000
 #: Amounts are counted in this share of their mean at first, and in this share of that unit at least.
 _FINE = 0.1
 #: Whole numbers that vary by less than this multiple of their means are counts as they are.
@@ -209,27 +211,29 @@ def _find_unit(relation: Relation, values: Values, poll: Poll) -> float:
     counted = count_links(relation, "corrected", unit)
     widest = int(np.clip(np.sqrt(relation.n_ones / _LINKS_A_BLOCK), _FEWEST_CLUSTERS, CLUSTERS))
     state = _run_briefly(counted, values, widest, poll)
-    dispersion = measure_dispersion(counted.counts, *_expect_links(counted, state))
+    dispersion = measure_dispersion(*_expect_links(counted, state))
     if whole and dispersion < _LEAST_DISPERSION:
         return 1.0
     return unit * max(dispersion, _FINE)
 
 
-def _expect_links(counted: CountRelation, state: IrmState) -> tuple[Floats, Floats]:
-    """Return the expected counts of the links by all others, and by all together, shape (n_links,) each.
+def _expect_links(counted: CountRelation, state: IrmState) -> tuple[Floats, Floats, Floats]:
+    """Return the counts of evenly chosen links, what all others let expect of them, and what all together do.
 
     The own count is taken out of the totals of both objects and of the block: they would follow each large count.
     """
-    rows, columns = np.repeat(np.arange(counted.shape[0]), np.diff(counted.ones.indptr)), counted.ones.indices
+    chosen = np.linspace(0, counted.n_ones - 1, min(counted.n_ones, MOST_LINKS)).astype(np.int64)
+    counts, columns = counted.counts[chosen], counted.ones.indices[chosen]
+    rows = np.searchsorted(counted.ones.indptr, chosen, side="right") - 1
     row_clusters, column_clusters = (state.q[domain].argmax(axis=1) for domain in state.layout.axes)
     block = row_clusters[rows], column_clusters[columns]
-    rates = state.hyper.strengths(state.ones, state.entries)[block]
-    totals = np.bincount(rows, counted.counts)[rows], np.bincount(columns, counted.counts)[columns]
-    explained = counted.link_exposures * rates
+    explained = counted.row_activity[rows] * counted.column_activity[columns]
+    explained *= state.hyper.strengths(state.ones, state.entries)[block]
+    of_rows, of_columns = (sum_weights(each.ones, each.counts) for each in (counted, counted.transposed))
     expected = explained.copy()
-    for total in (*totals, state.ones[block]):
-        expected *= (np.maximum(total - counted.counts, 0.0) + 1.0) / (total + 1.0)
-    return expected, explained
+    for total in (of_rows[rows], of_columns[columns], state.ones[block]):
+        expected *= (np.maximum(total - counts, 0.0) + 1.0) / (total + 1.0)
+    return counts, expected, explained
 
 
 def _run_briefly(counted: CountRelation, values: Values, widest: int, poll: Poll) -> IrmState:

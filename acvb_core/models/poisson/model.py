@@ -18,7 +18,7 @@ from acvb_core.models.irm.scores import SampledStrengths, clip_probability, coun
 from acvb_core.models.irm.spec import MOVES_FROM
 from acvb_core.models.irm.state import IrmState
 from acvb_core.models.poisson.counts import count_links, log_base, loo_base, round_weights
-from acvb_core.models.poisson.methods import CLUSTERS, FEW, MANY, CountChoice
+from acvb_core.models.poisson.methods import CLUSTERS, FEW, MANY, MOST_LINKS, CountChoice
 from acvb_core.models.poisson.scores import CountPairs, CountScore, list_blocks, score_counts
 
 if TYPE_CHECKING:
@@ -35,9 +35,11 @@ def memory_bytes(relation: Relation, method: str, values: Values) -> int:
     if method == "gibbs":
         values = values | dict.fromkeys(sizes, max(sizes.values()))
     links = irm.memory_bytes(relation, method, values | {"variance": "paper"})
-    if values["degree"] == "auto" or (relation.weights is not None and not values["unit"]):
+    finds_unit = relation.weights is not None and not values["unit"]
+    if values["degree"] == "auto" or finds_unit:
         short = {"init": "spectral", "split": False} | {name: min(k, CLUSTERS) for name, k in sizes.items()}
-        links = max(links, irm.memory_bytes(relation, "cvb0", values | short))
+        unit = 100 * min(relation.n_ones, MOST_LINKS) if finds_unit else 0
+        links = max(links, unit, irm.memory_bytes(relation, "cvb0", values | short))
     k_rows: int = values["k_rows"]
     k_cols: int = values.get("k_cols", k_rows)
     if method in ("cvb", "acvb"):
