@@ -101,6 +101,25 @@ def test_degrees_are_corrected_for_if_groups_have_hubs_and_not_otherwise(
         assert label_agreement(result.labels("rows"), planted.row_clusters.astype(str)).ari > ari
 
 
+def test_groups_with_hubs_are_found_where_the_model_of_links_finds_hubs() -> None:
+    for seed in range(2):
+        planted = planted_hubs(400, 4, seed, mean_weight=60.0)
+        of_counts, of_links = (
+            label_agreement(
+                acvb_core.fit(planted.relation, model=model, seed=seed).labels("rows"),
+                planted.row_clusters.astype(str),
+            ).ari
+            for model in ("poisson-network", "network")
+        )
+        assert of_counts > 0.95
+        assert of_links < 0.6
+    club = acvb_core.load_sample("karate").relation
+    settings = {"k_rows": 2, "init": "spectral", "merge": False, "split": False, "degree": "corrected"}
+    result = acvb_core.fit(club, model="poisson-network", **settings)
+    (camps,) = club.attributes.values()
+    assert label_agreement(result.labels("rows"), camps).ari > 0.87, "one member in the other camp"
+
+
 def test_sparse_links_are_predicted_as_by_the_model_of_links() -> None:
     """The fewer links there are, the less likely is a count above 1: both models then have the same likelihood."""
     relation = large_relation(300, 400, 2_400, 4, 4, 1).relation
