@@ -46,7 +46,7 @@ def test_order_is_the_one_the_sweep_applied(row: MethodSpec) -> None:
         return
     for relation in drawn(row):
         algorithm = built(
-            row, relation, k_rows=3, k_cols=3, smoothing=0.0, merge=False, split=False, burn_in=1000
+            row, relation, k_rows=3, k_cols=3, smoothing=0.0, merge=False, split=False, burn_in=1000, unit=1.0
         )
         state = last_of(algorithm, 5)
         inner = getattr(state, "inner", state)

@@ -35,7 +35,7 @@ MODEL_PAGES: dict[str, ModelPages] = {
             sample="planted_hubs",
             methods=irm.METHODS,
             values={},
-            label="Find the clusters of a network with hubs",
+            label="Cluster a network with hubs",
             help="A network of counts, drawn from groups with hubs. Runs ACVB0, CVB0 and VB.",
             key="sample_hubs",
         ),
