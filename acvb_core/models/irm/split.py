@@ -424,7 +424,7 @@ def promising_splits(
     One that lowers it by more than `worst` (nats, negative) is left out. Those in `tried` are not looked for again.
     The rest: `split_clusters`.
     """
-    trials: list[tuple[float, int, IrmState, str, NDArray[np.bool_]]] = []
+    trials: list[tuple[SplitTrial, str, NDArray[np.bool_]]] = []
     known: Mapping[tuple[str, int], SplitTrial | None] = tried or {}
     for domain in state.q:
         if _is_full(state, domain, most):
@@ -437,9 +437,9 @@ def promising_splits(
             is_known = (domain, k) in known
             best = known[domain, k] if is_known else side.best_split(state, k, rng, poll)
             if best is not None and best.gain > worst:
-                trials = heapq.nlargest(n, [*trials, (best.gain, -len(trials), best.state, what, members)])
-    for _, _, after, what, members in trials:
-        yield after, what, members
+                trials = heapq.nlargest(n, [*trials, (best, what, members)], key=lambda trial: trial[0].gain)
+    for best, what, members in trials:
+        yield best.state, what, members
 
 
 def _is_full(state: IrmState, domain: str, most: Mapping[str, int]) -> bool:

@@ -14,6 +14,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.evaluate.agreement import agreement
 from acvb_core.models.irm.split import (
     RejectedMoves,
+    SplitTrial,
     _Side,
     cut_in_two,
     promising_splits,
@@ -193,3 +194,12 @@ def test_splits_on_trial_are_the_least_losses_and_each_comes_once(tried: list[tu
     left = [m for _, _, m in promising_splits(state, relation, {}, 3, -1e9, known, np.random.default_rng(0))]
     assert len(left) == 3
     assert not any(np.array_equal(m, members) for m in left)
+
+
+def test_splits_with_equal_losses_are_tried_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    relation, truth = small_relation("two domains", 1)
+    state = state_with(relation, truth, sure=1.0)
+    monkeypatch.setattr(_Side, "best_split", lambda _, state, *rest: SplitTrial(-1.0, state))
+    candidates = promising_splits(state, relation, {}, 2, -9.0, RejectedMoves(), np.random.default_rng(0))
+    members = [members for _, _, members in candidates]
+    np.testing.assert_array_equal(members, (state.q["rows"] > 0.5).T[:2])
