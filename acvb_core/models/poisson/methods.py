@@ -14,8 +14,9 @@ from acvb_core.core.parallel import SharedWork
 from acvb_core.core.protocols import Array, Poll, Posterior, no_poll
 from acvb_core.core.spec import Values
 from acvb_core.data.relation import CountRelation, Relation
+from acvb_core.models.irm import gibbs
 from acvb_core.models.irm.cvb import CollapsedIrm, average_sweeps, read_variational_settings
-from acvb_core.models.irm.gibbs import KEPT, BlockPair, ChainPlan, GibbsIrm, GibbsState
+from acvb_core.models.irm.gibbs import BlockPair, ChainPlan, GibbsIrm, GibbsState
 from acvb_core.models.irm.gibbs_kernels import Labels
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats, sum_weights
@@ -49,8 +50,16 @@ _FINE = 0.1
 #: Whole numbers that vary by less than this multiple of their means are counts as they are.
 _LEAST_DISPERSION = 1.25
 
-#: Chains over few objects and over many.
-FEW, MANY = ChainPlan(KEPT, 2e9), ChainPlan(50, 4e9, 4, 1e10, breadth=2)
+#: Chains over many objects.
+MANY = ChainPlan(50, 4e9, 4, 1e10, breadth=2)
+
+
+def plan_chains(n_objects: int) -> ChainPlan:
+    """Return how many chains give a start: several over many objects, as one does not mix.
+
+    They begin with more clusters than a run, as a chain opens new clusters slowly.
+    """
+    return MANY if n_objects >= gibbs.MANY_OBJECTS else ChainPlan(gibbs.KEPT, 2e9)
 
 
 class CountChoice(NamedTuple):
@@ -99,11 +108,8 @@ class GibbsPoisson(GibbsIrm):
 
     @property
     def plan(self) -> ChainPlan:
-        """Return how many chains give a start: several chains over many objects, as one does not mix.
-
-        They begin with more clusters than a run, as a chain opens new clusters slowly.
-        """
-        return MANY if self.has_many_objects else FEW
+        """Return how many chains give a start, and how long they are."""
+        return plan_chains(sum(self.relation.shape[: len(self.layout.domains)]))
 
     def draw_domain(
         self,

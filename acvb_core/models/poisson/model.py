@@ -12,13 +12,12 @@ from acvb_core.core.spec import Values, WarmUp
 from acvb_core.data.relation import CountRelation, Network, Relation
 from acvb_core.evaluate.split import HeldOut
 from acvb_core.models.irm import model as irm
-from acvb_core.models.irm.gibbs import MANY_OBJECTS
 from acvb_core.models.irm.kernels import Floats, network_layout
 from acvb_core.models.irm.scores import SampledStrengths, clip_probability, count_samples
 from acvb_core.models.irm.spec import MOVES_FROM
 from acvb_core.models.irm.state import IrmState
 from acvb_core.models.poisson.counts import count_links, log_base, loo_base, round_weights
-from acvb_core.models.poisson.methods import CLUSTERS, FEW, MANY, MOST_LINKS, CountChoice
+from acvb_core.models.poisson.methods import CLUSTERS, MOST_LINKS, CountChoice, plan_chains
 from acvb_core.models.poisson.scores import CountPairs, CountScore, list_blocks, score_counts
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def _chain_bytes(n_objects: int, k_rows: int, k_cols: int, links: int) -> int:
     Each chain has a spectral start. A sample has labels of eight bytes, and of two once the chains are over.
     `links`: bytes of the run.
     """
-    plan, blocks = (MANY if n_objects >= MANY_OBJECTS else FEW), k_rows * k_cols
+    plan, blocks = plan_chains(n_objects), k_rows * k_cols
     work = max(plan.work, plan.total)
     kept = min(plan.samples * plan.chains, int(work / (n_objects * blocks)) + plan.chains)
     clusters = plan.breadth * max(k_rows, k_cols)
