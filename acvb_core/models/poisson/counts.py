@@ -91,11 +91,6 @@ def round_weights(weights: Floats, unit: float) -> Floats:
     return np.where(weights > 0.0, np.maximum(np.rint(weights / unit), 1.0), 0.0)
 
 
-def list_exposures(relation: CountRelation, rows: np.ndarray, columns: np.ndarray) -> Floats:
-    """Return the exposures of some pairs, shape (n,)."""
-    return relation.row_activity[rows] * relation.column_activity[columns]
-
-
 def log_base(relation: CountRelation) -> float:
     """Return the part of log p(X) that does not depend on the clusters: the sum of x log(exposure) - log x! (nats).
 

@@ -63,11 +63,6 @@ def _chain_bytes(n_objects: int, k_rows: int, k_cols: int, links: int) -> int:
     return max(links, start + kept * (8 * n_objects + 16 * blocks)) + kept * (2 * n_objects + 8 * blocks)
 
 
-def sweep_seconds(relation: Relation, method: str, values: Values) -> float:
-    """Return about how long a sweep takes at most."""
-    return irm.sweep_seconds(relation, method, values)
-
-
 @dataclass(frozen=True)
 class PoissonModel(irm.IrmModel):
     """Bound, predictions and tables of a posterior of blocks of counts on one relation (a `Model`).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from acvb_core.core.parameters import Parameter
 from acvb_core.core.spec import PRESET, MethodSpec, references_to
@@ -10,31 +11,29 @@ from acvb_core.models.irm import spec as irm
 
 _MODEL, _METHODS = references_to("models.poisson.model"), references_to("models.poisson.methods")
 
+_SHARED: dict[str, Any] = {
+    "folder": "poisson",
+    "memory": _MODEL("memory_bytes"),
+    "score_type": references_to("models.poisson.scores")("CountScore"),
+    "scoring_bytes": irm.IRM.scoring_bytes + 16,  # the probability of the count too
+}
 POISSON = replace(
     irm.IRM,
     name="poisson",
     label="Poisson block model",
-    folder="poisson",
-    display=replace(irm.IRM.display, run_word="Poisson"),
     data="a relation with weights or hubs: how often row objects are linked to column objects",
     build=_MODEL("build_model"),
-    memory=_MODEL("memory_bytes"),
-    score_type=references_to("models.poisson.scores")("CountScore"),
-    sweep_seconds=_MODEL("sweep_seconds"),
-    scoring_bytes=irm.IRM.scoring_bytes + 16,
+    display=replace(irm.IRM.display, run_word="Poisson"),
+    **_SHARED,
 )
 NETWORK = replace(
     irm.NETWORK,
     name="poisson-network",
     label="Poisson block model of a network",
-    folder="poisson",
-    display=replace(irm.NETWORK.display, run_word="Poisson"),
     data="a network with weights or hubs: how often objects of one kind are linked to each other",
     build=_MODEL("build_network_model"),
-    memory=_MODEL("memory_bytes"),
-    score_type=references_to("models.poisson.scores")("CountScore"),
-    sweep_seconds=_MODEL("sweep_seconds"),
-    scoring_bytes=irm.IRM.scoring_bytes + 16,
+    display=replace(irm.NETWORK.display, run_word="Poisson"),
+    **_SHARED,
 )
 
 _DEGREE = Parameter(
