@@ -192,6 +192,21 @@ class Corpus(WordCounts):
         digest.update(self.counts.data.astype("<i4", copy=False).tobytes())
         return digest.hexdigest()
 
+    def recut(self, tokeniser: Tokeniser) -> Corpus:
+        """Return the corpus that another tokeniser makes of the same texts.
+
+        Names, labels and further columns stay; documents without a word left do, too.
+        Raises DataError: the texts are not known, or no word is left.
+        """
+        if self.texts is None:
+            remedy = "Read the file of texts again with the other tokeniser."
+            raise _fault("the texts are not kept, only their words", self.name, remedy)
+        counts, vocabulary, preview = tokeniser.select(self.texts)
+        if not len(vocabulary):
+            raise preview.explain_nothing_left(tokeniser, self.name)
+        changed = replace(self, counts=check_counts(counts, self.name), tokeniser=tokeniser)
+        return replace(changed, vocabulary=unique_names(vocabulary, len(vocabulary), "word", self.name))
+
     def with_counts(self, counts: NDArray[np.integer]) -> Corpus:
         """Return the same documents with other counts of the stored pairs, shape (n_pairs,); those of 0 are dropped."""
         matrix = self.counts.copy()

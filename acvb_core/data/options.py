@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from acvb_core.core.errors import ParameterError
-from acvb_core.data.corpora.tokenise import STOP_WORD_LANGUAGES, Tokeniser
+from acvb_core.data.corpora.languages import STOP_WORD_LANGUAGES
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.schema import ROLES, Kind, Schema
 from acvb_core.data.sources.formats import choices_of, formats_of
 

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 
 from acvb_core.core.errors import DataError, ParameterError, shorten
 from acvb_core.core.parameters import Parameter
+from acvb_core.data.corpora.languages import SHORT_ENGLISH, stop_words_of
+from acvb_core.data.corpora.rewriting import Rewriting
 from acvb_core.data.report import Fact, plural
 
 #: Two letters, digits or underscores at least: scikit-learn's usual pattern. Marks on a letter belong to it.
@@ -351,9 +352,10 @@ class CutTexts:
 
     def _count(self, tokeniser: Tokeniser, lengths: tuple[int, int], dropped: frozenset[str]) -> Counted:
         """Return how often words, or phrases of so many words that are not dropped, occur in each text; and these."""
-        key = tokeniser.lowercase, tokeniser.token_pattern, tokeniser.function, lengths, dropped
+        key: Any = tokeniser.lowercase, tokeniser.token_pattern, tokeniser.function, tokeniser.rewriting
+        key = *key, lengths, dropped
         if lengths[0] not in self._counted or self._counted[lengths[0]][0] != key:
-            texts = self._cut(tokeniser)
+            texts = map(tokeniser.rewriting.join_words, self._cut(tokeniser))
             if dropped:
                 texts = ([word for word in words if word not in dropped] for words in texts)
             self._counted[lengths[0]] = key, _count_words(texts, len(self._texts), lengths)
@@ -408,17 +410,6 @@ def apply_limits(
     return alphabetical[reasons[alphabetical] == ""], preview
 
 
-#: The default list of stop words: those of "english" without the words that say what a text is about.
-SHORT_ENGLISH = "english-short"
-_CONTENT_WORDS = {
-    "amount", "bill", "bottom", "cry", "detail", "empty", "fill", "fire", "front", "interest", "mill", "serious",
-    "side", "sincere", "system", "thick", "thin",
-}  # fmt: skip
-#: Languages whose stop words are offered, by their English names. Chinese and Japanese are written without blanks:
-#: only a tokeniser of one's own finds their stop words.
-STOP_WORD_LANGUAGES: tuple[str, ...] = tuple(
-    sorted({*AVAILABLE_LANGUAGES, SHORT_ENGLISH} - {"chinese", "japanese"})
-)
 TOKENISER_PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
         "lowercase", "bool", True, "Write everything in lower case, so that The and the are one word.", "Lower case",
@@ -448,25 +439,6 @@ TOKENISER_PARAMETERS: tuple[Parameter, ...] = (
         low=0, advanced=False,
     ),
 )  # fmt: skip
-
-
-@lru_cache(maxsize=64)
-def stop_words_of(language: str) -> frozenset[str]:
-    """Return the stop words of one language, in lower case; ParameterError if no list is known."""
-    if language == SHORT_ENGLISH:
-        return stop_words_of("english") - _CONTENT_WORDS
-    if language not in AVAILABLE_LANGUAGES:
-        known = ", ".join(STOP_WORD_LANGUAGES)
-        raise ParameterError(f"There are no stop words for the language {language!r}; choose among {known}.")
-    words = frozenset(word.lower() for word in get_stop_words(language))
-    if language != "english":
-        return words
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # takes a second to import
-
-    # The library's English list is meant for search engines: with computer, microsoft, problem and state it
-    # drops what topics are made of. scikit-learn's is shorter, but knows no contractions (don't, she'll). It holds
-    # content words too: the corpora that were cut with it keep it, and new ones have SHORT_ENGLISH.
-    return frozenset(ENGLISH_STOP_WORDS) | {word for word in words if "'" in word}
 
 
 @lru_cache(maxsize=32)
@@ -514,6 +486,10 @@ class Tokeniser:
     function : callable or str, optional
         Takes a text (in lower case with `lowercase`) and gives its words, in place of the pattern: `jieba.lcut`. It is
         not saved: a str is the name of one that has to be given again before a text can be cut.
+    phrases : tuple of str
+        "new york" makes one word of these two if they follow each other directly, before stop words are dropped.
+    same_words : mapping of str to str
+        {"colour": "color"} counts the first word, or phrase, as the second.
 
     Raises
     ------
@@ -536,6 +512,8 @@ class Tokeniser:
     max_share: float = 0.95
     max_words: int | None = None
     function: WordFunction | str | None = None
+    phrases: tuple[str, ...] = ()
+    same_words: Any = ()  #: pairs once it is made, so that a tokeniser can be hashed
 
     def __post_init__(self) -> None:
         if self.max_words is None:
@@ -556,6 +534,14 @@ class Tokeniser:
             )
         if self.token_pattern != NO_PATTERN:
             check_pattern(self.token_pattern)
+        rewriting = Rewriting.build(self.phrases, self.same_words, self.lowercase)
+        object.__setattr__(self, "phrases", rewriting.phrases)
+        object.__setattr__(self, "same_words", rewriting.same_words)
+
+    @cached_property
+    def rewriting(self) -> Rewriting:
+        """The changes of words, once the texts are cut."""
+        return Rewriting(self.phrases, self.same_words)
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> Tokeniser:
@@ -569,9 +555,12 @@ class Tokeniser:
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as JSON-able values, of a function its name."""
         words = {"stop_words": list(self.stop_words), "extra_stop_words": list(self.extra_stop_words)}
-        found: dict[str, Any] = vars(self) | words
-        function = found.pop("function")
-        return found if function is None else found | {"function": name_of(function)}
+        found: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)} | words
+        function, phrases, same = (found.pop(name) for name in ("function", "phrases", "same_words"))
+        # Settings of later versions are named only if they are used: without them, data keep their identity.
+        found |= {} if function is None else {"function": name_of(function)}
+        found |= {"phrases": list(phrases)} if phrases else {}
+        return found | ({"same_words": dict(same)} if same else {})
 
     @property
     def cuts_texts(self) -> bool:
@@ -622,7 +611,8 @@ class Tokeniser:
         indices saves making one of a sequence at each call.
         """
         index = vocabulary if isinstance(vocabulary, Mapping) else {w: i for i, w in enumerate(vocabulary)}
-        tokens = [token for token in self._locate_words(text) if self.drops(token[0]) is None]
+        located = self.rewriting.join_spans(self._locate_words(text))
+        tokens = [token for token in located if self.drops(token[0]) is None]
         spans = []
         at = 0
         while at < len(tokens):
