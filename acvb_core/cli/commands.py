@@ -109,7 +109,9 @@ def compare(arguments: argparse.Namespace) -> int:
         for result in comparison.results:
             settings = result.prepared.spec
             removed += write(result, arguments, out / f"{settings.method}-seed{settings.seed}")
-        (out / "comparison.csv").write_text(csv_text(comparison.table()), encoding="utf-8", newline="")
+        (out / "comparison.csv").write_text(
+            csv_text(comparison.table(), exact=True), encoding="utf-8", newline=""
+        )
     shown = comparison_json if arguments.json else comparison_text
     sys.stdout.write(shown(comparison, source.lines, out, removed))
     stopped = len(comparison.results) < planned or any(one.was_stopped for one in comparison.results)

@@ -189,7 +189,7 @@ def tune(arguments: argparse.Namespace) -> int:
         return report_nothing("trial was done")
     removed = [] if best is None or out is None else write(best, arguments, out)
     if out is not None:
-        (out / "trials.csv").write_text(csv_text(tuning.table()), encoding="utf-8", newline="")
+        (out / "trials.csv").write_text(csv_text(tuning.table(), exact=True), encoding="utf-8", newline="")
     printed = _search_json if arguments.json else _search_text
     sys.stdout.write(printed(source, planned, tuning, out, removed))
     return 0 if len(tuning.trials) >= planned.trials else INTERRUPTED

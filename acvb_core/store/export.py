@@ -1,8 +1,8 @@
 """Results as files that other programs read: CSV, JSON, npz, and the Python that repeats a run.
 
 In CSV a text cell that begins with = + - @, a tab or a carriage return gets an apostrophe in front, everywhere
-alike, because spreadsheets would take it for a formula. Numbers are written with as many digits as bring them
-back exactly.
+alike, because spreadsheets would take it for a formula. Numbers have six significant digits and whole numbers all of
+theirs; `run.json`, `posterior.npz`, histories and the tables of experiments have the exact ones.
 """
 
 from __future__ import annotations
@@ -45,25 +45,56 @@ _LATEX_NOTES = (
 )
 
 
-def csv_text(frame: pd.DataFrame) -> str:
-    """Return a frame as CSV, without its index; text that a spreadsheet would run is guarded by an apostrophe."""
+def csv_text(frame: pd.DataFrame, *, exact: Collection[str] | bool = False) -> str:
+    """Return a frame as CSV, without its index; text that a spreadsheet would run is guarded by an apostrophe.
+
+    `exact`: columns whose numbers are written with as many digits as bring them back exactly, or True for all; the
+      others have six significant digits.
+    """
     import pandas as pd
 
     guarded = frame.copy()
-    texts = [name for name in guarded.columns if not pd.api.types.is_numeric_dtype(guarded[name])]
-    for name in texts:
-        guarded[name] = [_guard_cell(cell) for cell in guarded[name]]
+    whole = set(frame.columns) if exact is True else set(exact or ())
+    texts = []
+    for name in guarded.columns:
+        if not pd.api.types.is_numeric_dtype(guarded[name]):
+            texts.append(name)
+            guarded[name] = [_guard_cell(cell) for cell in guarded[name]]
+        elif pd.api.types.is_float_dtype(guarded[name]) and name not in whole:
+            guarded[name] = round_digits(guarded[name].to_numpy(dtype=np.float64))
     guarded.columns = [_guard_cell(name) for name in guarded.columns]
     out = io.StringIO()
     # A lone carriage return ends a line for many readers, but the writer itself would not quote it.
     odd = any(isinstance(cell, str) and "\r" in cell for name in texts for cell in frame[name])
     quoting = csv.QUOTE_NONNUMERIC if odd else csv.QUOTE_MINIMAL
-    guarded.to_csv(out, index=False, lineterminator="\n", quoting=quoting)
+    guarded.to_csv(out, index=False, lineterminator="\n", quoting=quoting, float_format=_write_float)
     return out.getvalue()
 
 
 def _guard_cell(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+    return f"'{cell}" if is_formula(cell) else cell
+
+
+def is_formula(cell: Any) -> bool:
+    """Return whether a cell is text that a spreadsheet would run."""
+    return isinstance(cell, str) and _FORMULA.match(cell) is not None
+
+
+def round_digits(values: np.ndarray, digits: int = 6) -> np.ndarray:
+    """Return numbers with so many significant digits; larger ones are rounded to whole numbers."""
+    size, known = np.abs(values), np.isfinite(values) & (values != 0.0)
+    after = digits - 1 - np.floor(np.log10(size, where=known, out=np.zeros(values.shape)))
+    # Up to 10^22 powers of ten are exact, and their quotients are the numbers that are written with the fewest digits.
+    exact, tiny = known & (after <= 22.0) & (size < 1e15), known & (after > 22.0)
+    scale = 10.0 ** np.clip(after, 0.0, 22.0)
+    rounded = np.where(exact, np.rint(np.where(exact, values, 0.0) * scale) / scale, values)
+    rounded[tiny] = [float(f"{value:.{digits}g}") for value in values[tiny].tolist()]
+    return rounded + 0.0  # without the sign of -0.0
+
+
+def _write_float(value: float) -> str:
+    """Return the shortest text that brings a number back, a whole one without a point."""
+    return str(value).removesuffix(".0")
 
 
 def latex_table(summary: pd.DataFrame) -> str:
@@ -169,13 +200,13 @@ def write_run(result: Result, folder: Path) -> list[Path]:
         The folder cannot be written to.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {"run.json": run_json(result), "history.csv": csv_text(result.history)}
+    texts = {"run.json": run_json(result), "history.csv": csv_text(result.history, exact=True)}
     tables, known = dict(result.tables), compare_known_labels(result)
     if len(known):
         tables |= {"rows": add_known_labels(result), "agreement": known}
     texts |= {f"{name}.csv": csv_text(table) for name, table in tables.items()}
     if result.race is not None:
-        texts["race.csv"] = csv_text(result.race)
+        texts["race.csv"] = csv_text(result.race, exact=True)
     paths = []
     for name, text in texts.items():
         paths.append(folder / name)

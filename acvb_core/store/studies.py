@@ -243,8 +243,8 @@ class ExperimentFolder(StudyFolder[Plan, Experiment]):
         """Write runs.csv, summary.csv and summary.tex (for the package booktabs), and return them."""
         summary = experiment.summary(score)
         texts = {
-            "runs.csv": csv_text(experiment.table()),
-            "summary.csv": csv_text(summary),
+            "runs.csv": csv_text(experiment.table(), exact=True),
+            "summary.csv": csv_text(summary, exact=True),
             "summary.tex": latex_table(summary),
         }
         for name, text in texts.items():

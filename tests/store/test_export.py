@@ -53,6 +53,19 @@ def test_text_that_a_spreadsheet_would_run_is_guarded(start: str) -> None:
     assert list(back.iloc[:, 0]) == ["fine", f"'{start}cmd|' /C calc'!A0", f"in{start}side"]
 
 
+def test_numbers_have_six_digits_unless_they_are_asked_for_exactly() -> None:
+    drawn = np.random.default_rng(0)
+    small = drawn.normal(size=500) * 10.0 ** drawn.integers(-40, 5, 500)
+    frame = pd.DataFrame({"small": small, "large": 123456.789 + np.arange(500.0), "whole": np.arange(500.0)})
+    written = csv_text(frame, exact=["large"])
+    assert written.splitlines()[2].endswith(",123457.789,1")
+    lines = [line.split(",")[0] for line in written.splitlines()[1:]]
+    assert [float(text) for text in lines] == [float(f"{value:.6g}") for value in small]
+    assert max(len(text.split("e")[0].strip("-0.").replace(".", "")) for text in lines) == 6
+    assert csv_text(frame[["large"]]).splitlines()[1:3] == ["123457", "123458"]
+    pd.testing.assert_frame_equal(read(csv_text(frame, exact=True)).astype(float), frame, check_exact=True)
+
+
 def repeated(snippet: str) -> Result:
     names: dict[str, Any] = {}
     exec(compile(snippet, "snippet", "exec"), names)

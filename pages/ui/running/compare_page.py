@@ -134,7 +134,7 @@ def show_scores(table: ComparisonTable) -> None:
         st.caption("Shaded: best comparable value.", help="Log likelihoods are in nats (natural logarithms).")
     scores = table.frame.reset_index(names="Run")
     st.download_button(
-        "Scores as CSV", lambda: csv_text(scores), "scores.csv", "text/csv", key="compare_csv",
+        "Scores as CSV", lambda: csv_text(scores, exact=True), "scores.csv", "text/csv", key="compare_csv",
         icon=":material/download:", on_click="ignore",
     )  # fmt: skip
     if table.seeds is not None:

@@ -218,8 +218,8 @@ def _show_answer(job: StudyJob[Experiment], experiment: Experiment) -> None:
     if len(failed) > 5:
         st.caption("The file of all runs gives the other reasons.")
     files = (
-        ("Download all runs (CSV)", "runs.csv", lambda: csv_text(experiment.table())),
-        ("Download the table (CSV)", "summary.csv", lambda: csv_text(summary)),
+        ("Download all runs (CSV)", "runs.csv", lambda: csv_text(experiment.table(), exact=True)),
+        ("Download the table (CSV)", "summary.csv", lambda: csv_text(summary, exact=True)),
         ("Download the table (LaTeX)", "summary.tex", lambda: latex_table(summary)),
     )
     with st.container(horizontal=True):
