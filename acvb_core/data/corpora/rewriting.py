@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from acvb_core.core.errors import ParameterError
 
 #: A word with where it begins and ends in a text.
 Located = tuple[str, int, int]
+
+
+class WordChange(NamedTuple):
+    """One change that a reader of topics asks for.
+
+    kind: "leave_out" drops the words, "join" makes one phrase of them, "merge" counts them all as the first.
+    """
+
+    kind: Literal["leave_out", "join", "merge"]
+    words: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,10 @@ class Rewriting:
         for parts in sorted((tuple(phrase.split()) for phrase in self.phrases), key=len, reverse=True):
             found.setdefault(parts[0], []).append(parts)
         return found
+
+    def count_as(self, word: str) -> str:
+        """Return the word that a word is counted as."""
+        return dict(self.same_words).get(word, word)
 
     def join_words(self, words: list[str]) -> list[str]:
         """Return the words of a text with its phrases as one word each, and each word as it is counted."""

@@ -21,7 +21,7 @@ from scipy import sparse
 from acvb_core.core.errors import DataError, ParameterError, shorten
 from acvb_core.core.parameters import Parameter
 from acvb_core.data.corpora.languages import SHORT_ENGLISH, stop_words_of
-from acvb_core.data.corpora.rewriting import Rewriting
+from acvb_core.data.corpora.rewriting import Rewriting, WordChange
 from acvb_core.data.report import Fact, plural
 
 #: Two letters, digits or underscores at least: scikit-learn's usual pattern. Marks on a letter belong to it.
@@ -352,12 +352,11 @@ class CutTexts:
 
     def _count(self, tokeniser: Tokeniser, lengths: tuple[int, int], dropped: frozenset[str]) -> Counted:
         """Return how often words, or phrases of so many words that are not dropped, occur in each text; and these."""
-        key: Any = tokeniser.lowercase, tokeniser.token_pattern, tokeniser.function, tokeniser.rewriting
-        key = *key, lengths, dropped
+        how: Any = tokeniser.lowercase, tokeniser.token_pattern, tokeniser.function, tokeniser.rewriting
+        key = *how, lengths, dropped
         if lengths[0] not in self._counted or self._counted[lengths[0]][0] != key:
-            texts = map(tokeniser.rewriting.join_words, self._cut(tokeniser))
-            if dropped:
-                texts = ([word for word in words if word not in dropped] for words in texts)
+            cut = map(tokeniser.rewriting.join_words, self._cut(tokeniser))
+            texts = ([word for word in words if word not in dropped] for words in cut) if dropped else cut
             self._counted[lengths[0]] = key, _count_words(texts, len(self._texts), lengths)
         return self._counted[lengths[0]][1]
 
@@ -585,6 +584,20 @@ class Tokeniser:
         """
         return replace(self, min_documents=1, max_share=1.0, max_words=None)
 
+    def with_changes(self, changes: Iterable[WordChange]) -> Tokeniser:
+        """Return the tokeniser that makes some further changes, one after another."""
+        extra, phrases, same = list(self.extra_stop_words), list(self.phrases), dict(self.same_words)
+        for kind, words in changes:
+            if kind == "leave_out":
+                extra += words
+            elif kind == "join":
+                phrases.append(" ".join(words))
+            else:
+                same |= {one: words[0] for one, other in same.items() if other in words}
+                same |= dict.fromkeys(words[1:], words[0])
+                same.pop(words[0], None)
+        return replace(self, extra_stop_words=tuple(extra), phrases=tuple(phrases), same_words=same)
+
     def select(self, texts: Sequence[str] | Sequence[list[str]], *, first: int = 1) -> Selection:
         """Return the words of texts that are kept, and their counts; lists of words are not cut.
 
@@ -599,10 +612,17 @@ class Tokeniser:
 
     def drops(self, word: str) -> str | None:
         """Return why a single word is never kept: "stop_word", "number", or None when it may be."""
-        pattern = NO_PATTERN if self.function else self.token_pattern
-        if word.lower() in _stop_words(self.stop_words, self.extra_stop_words, pattern):
+        if word.lower() in self._left_out:
             return "stop_word"
         return "number" if not self.numbers and is_number(word) else None
+
+    @cached_property
+    def _left_out(self) -> frozenset[str]:
+        """The stop words as the texts are cut; a phrase among them is dropped as a whole."""
+        pattern = NO_PATTERN if self.function else self.token_pattern
+        whole = {word for word in self.extra_stop_words if word in self.phrases}
+        single = tuple(word for word in self.extra_stop_words if word not in whole)
+        return _stop_words(self.stop_words, single, pattern) | {word.lower() for word in whole}
 
     def spans(self, text: str, vocabulary: Sequence[str] | Mapping[str, int]) -> list[tuple[int, int, int]]:
         """Return where words of a vocabulary occur in a text, as start, end and index of the word, in order.

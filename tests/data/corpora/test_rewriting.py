@@ -9,6 +9,7 @@ import pytest
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.corpora.rewriting import WordChange
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from tests.loops import for_each
@@ -39,6 +40,21 @@ def test_a_phrase_is_dropped_as_a_word_that_it_is_counted_as() -> None:
     )
     assert "nyc" not in count(TEXTS, tokeniser)[0]
     assert tokeniser.preview(TEXTS).dropped["stop_word"].words.tolist() == ["nyc"]
+
+
+def test_changes_follow_one_another() -> None:
+    tokeniser = Tokeniser(**EVERY).with_changes(
+        [
+            WordChange("merge", ("color", "colour")),
+            WordChange("merge", ("shade", "color", "colors")),
+            WordChange("join", ("new", "york")),
+            WordChange("leave_out", ("new york", "is")),
+        ]
+    )
+    assert dict(tokeniser.same_words) == dict.fromkeys(("color", "colour", "colors"), "shade")
+    first, second, _ = count(TEXTS, tokeniser)
+    assert +first == Counter({"new": 1, "city": 1})  # the words of a phrase that is left out stay elsewhere
+    assert second["shade"] == 2
 
 
 @for_each("seed", range(5))
