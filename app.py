@@ -82,6 +82,7 @@ else:
             st.Page("pages/guide.py", title="Guide", icon=":material/menu_book:"),
         ]
     )
+    st.set_page_config(page_title=f"{page.title} - ACVB")  # a page of answers names what it shows
     if page.url_path not in {*(PurePath(answer.path).stem for answer in answers), "compare"}:
         name_address()  # those name the runs that they show, too
     apply_style()

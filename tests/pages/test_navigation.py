@@ -9,8 +9,19 @@ from acvb_core.engine.fitting import fit
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace, view_id
-from tests.pages.lda.topics import small_corpus
-from tests.pages.session import OTHER, WORKSPACE, Open, drawn, press, share_links, texts
+from tests.pages.lda.topics import fitted, small_corpus
+from tests.pages.session import (
+    OTHER,
+    WORKSPACE,
+    Open,
+    drawn,
+    group,
+    opened,
+    press,
+    share_links,
+    show_part,
+    texts,
+)
 
 
 def use(app: AppTest, sample: str) -> AppTest:
@@ -111,3 +122,30 @@ def test_a_run_that_a_page_cannot_show_is_missed_in_one_sentence(
     features = open_app("features", run=run)
     assert NO_RUN in texts(features)
     assert "run" not in features.query_params
+
+
+NO_CHOICE = "This page does not have the {} that the address asks for."
+
+
+def test_an_address_opens_what_was_chosen_on_its_page(open_app: Open) -> None:
+    first = opened(open_app, "topics", fitted(), fitted())
+    assert not {"topic", "part"} & {*first.query_params}, "what the page begins with"
+    first.selectbox(key="topics_topic").set_value(2).run()
+    show_part(first, "Quality")
+    copied = {name: one.query_params[name] for one in [first] for name in ("run", "topic", "part")}
+    assert (copied["topic"], copied["part"]) == ("2", "Quality")
+    two = open_app("topics", **copied)
+    assert two.selectbox(key="topics_topic").value == 2
+    assert group(two, "topics_part").value == "Quality"
+    two.selectbox(key="topics_topic").set_value(1).run()
+    two.query_params["topic"] = "2"  # as a browser says that does not know the new address yet
+    assert drawn(two, "topics").selectbox(key="topics_topic").value == 1
+    assert "topic" not in two.query_params
+    for wrong in ("3", "0", "two", "<b>"):
+        app = open_app("topics", topic=wrong, part="Quality")
+        assert app.selectbox(key="topics_topic").value == 1
+        assert texts(app).count(NO_CHOICE.format("topic")) == 1
+        assert "topic" not in app.query_params
+        assert NO_CHOICE.format("topic") in texts(drawn(app, "topics"))
+        app.selectbox(key="topics_topic").set_value(2).run()
+        assert NO_CHOICE.format("topic") not in texts(app)

@@ -21,9 +21,10 @@ from acvb_core.views.theme import isolate
 from pages.ui.shared import format as say
 from pages.ui.shared.empty import show_empty_answer
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.model_pages import AnswerPage
+from pages.ui.shared.model_pages import AnswerPage, pages_of_run
 from pages.ui.shared.picking import Key, answer_key, choose_run, choose_way, read_answer
 from pages.ui.shared.workspace import Workspace, current_workspace
+from pages.ui.workspace.entrance import name_choice, take_choice
 
 _HELP = (
     "A **cluster** is a group of objects that link alike. "
@@ -211,8 +212,13 @@ def _measure_seeds(keys: tuple[Key, ...], _results: tuple[Result, ...]) -> dict[
 
 
 def show_heading(job: Job, result: Result, parts: str) -> None:
-    """Draw how a run stands and, in one line, its data, what it has found, and how far it is."""
+    """Draw how a run stands and, in one line, its data, what it has found, and how far it is.
+
+    The tab of the browser has the page, the data, the run and what it has found as its title.
+    """
     seen, last, data = job.inspect(), result.snapshot, result.prepared.data
+    page = pages_of_run(job).answer.title
+    st.set_page_config(page_title=f"{page}: {data.name[:40]} - {job.label.name} - {parts}")
     state = say.describe_state(seen.outline)
     progress = say.epochs(last.passes) if result.prepared.row.streams else say.count(last.sweep, "sweep")
     facts = [isolate(data.name), data.size_text, parts, progress]
@@ -227,7 +233,11 @@ def show_heading(job: Job, result: Result, parts: str) -> None:
 
 def show_parts(key: str, parts: Mapping[str, Callable[[], None]]) -> None:
     """Draw the choice of a part of the page, the first one at first, and that part; the others cost nothing."""
-    names = {name: name for name in parts}
-    chosen = choose_way("Part of the page", names, key, label_visibility="collapsed")
+    names, texts = {name: name for name in parts}, {say.file_name(name): name for name in parts}
+    more: dict[str, Any] = {"label_visibility": "collapsed"}
+    if asked := take_choice("part", texts):
+        st.session_state[key], more["default"] = asked, None
+    chosen = choose_way("Part of the page", names, key, **more)
+    name_choice("part", say.file_name(chosen), next(iter(texts)))
     with contain_failure("part of the page"):
         parts[chosen]()

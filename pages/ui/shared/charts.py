@@ -20,6 +20,7 @@ from acvb_core.views.theme import (
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one
 from pages.ui.shared.refresh import is_narrow
+from pages.ui.workspace.entrance import name_choice, take_choice
 
 #: Pixels of a column of names on a phone.
 _NARROW_NAME = 115
@@ -130,7 +131,11 @@ class PartChoice(NamedTuple):
     def show(self, n: int, label: Callable[[int], str], width: int) -> int:
         """Draw the list of `n` parts and the buttons for the one before and the next, and return the chosen number."""
         word = self.part.capitalize()
+        asked = take_choice(self.part, {str(number): number for number in range(1, n + 1)})
+        if asked is not None:
+            st.session_state[self.key] = asked
         chosen = choose_one(word, range(1, n + 1), label, self.key, width=width, on_change=self.forget_clicks)
+        name_choice(self.part, str(chosen), "1")
         steps = ((-1, "chevron_left", f"{word} before"), (1, "chevron_right", f"Next {self.part}"))
         with st.container(horizontal=True, width="content"):
             for step, icon, text in steps:

@@ -17,11 +17,13 @@ from pages.ui.workspace.dataset import keep_address
 # when the browser turns dark or light, as its figures are coloured for one of them, when its window becomes narrow or
 # wide, and when its tab is seen again after a while, as runs may have been added in another tab. A page that is opened
 # by a link is one step to go back over: its path comes first, without a workspace, or after what the page names, which
-# would otherwise be a step of the page before.
+# would otherwise be a step of the page before. Other runs are a step, too. What is chosen within a page is none.
 _JS = """
 const AWAY_MS = 1500;
 const NARROW = 640; // pixels
 const PATH_MS = 50;
+const STEPS = ["ws", "view", "data", "run"];
+const stepOf = (url) => STEPS.map((name) => new URL(url, location).searchParams.get(name)).join();
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = document.documentElement;
@@ -33,7 +35,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const path = new URL(url, location).pathname;
       const step = () => {
         const isNamed = /[?&](ws|view)=/.test(location.search);
-        (isNamed ? push : history.replaceState).call(history, state, title, url);
+        const isStep = path !== location.pathname || stepOf(url) !== stepOf(location);
+        (isNamed && isStep ? push : history.replaceState).call(history, state, title, url);
       };
       clearTimeout(later);
       if (path !== location.pathname) step();

@@ -102,6 +102,10 @@ class Tab:
         self.is_named = False
         #: Ids of the runs in an address that was opened, or gone back to; there may be no such runs.
         self.asked: list[str] = []
+        #: What such an address chooses on its page and the page has not taken yet, by name; and what it chooses that
+        #: the page does not have, with what the page shows in its place.
+        self.asked_choices: dict[str, str] = {}
+        self.missed: dict[str, str] = {}
         self._split: dict[str, Any] | None = None
 
     @property

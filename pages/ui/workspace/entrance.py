@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import TypeGuard
+from typing import TypeGuard, TypeVar
 
 import streamlit as st
 
@@ -26,6 +27,7 @@ _BETWEEN = "."
 LOST = "lost_view"
 #: In the session: the page that says that an address has asked for a run which it cannot show, and what it shows.
 ABSENT = "absent_run"
+Option = TypeVar("Option")
 
 
 def enter_workspace() -> Workspace:
@@ -47,7 +49,7 @@ def enter_workspace() -> Workspace:
 
 
 def _follow_address(workspace: Workspace, tab: Tab) -> None:
-    """Have the tab use the data that its address names, and note the runs for the page.
+    """Have the tab use the data that its address names, and note the runs and choices for the page.
 
     An address that says other than it did has been opened, or gone back to. Links between pages leave out data and
     runs: the tab keeps its data, and each page its run.
@@ -56,6 +58,12 @@ def _follow_address(workspace: Workspace, tab: Tab) -> None:
     if data not in ("", tab.address.get(DATA)) and data != tab.mark:
         tab.choose(data)
     tab.asked = runs.split(_BETWEEN) if runs not in ("", tab.address.get(RUN)) else []
+    if (
+        tab.asked or RUN not in tab.address
+    ):  # of the page that is shown already, the session knows the choices
+        names = st.query_params.to_dict().items()
+        tab.asked_choices = {name: value for name, value in names if name not in (FULL, VIEW, DATA, RUN)}
+        tab.missed.clear()
     if not runs:
         tab.address.pop(RUN, None)
     tab.is_named = False
@@ -70,11 +78,50 @@ def name_address(*runs: str) -> None:
     """
     workspace, tab, before = current_workspace(), st.session_state[TAB], st.query_params.to_dict()
     named = {DATA: tab.mark, RUN: _BETWEEN.join(runs)}
-    tab.address, tab.is_named = {name: value for name, value in named.items() if value}, True
+    chosen = tab.address if tab.address.get(RUN) == named[RUN] else {}
+    tab.address = {name: value for name, value in (chosen | named).items() if value}
+    tab.is_named = True
     others = {name: value for name, value in before.items() if name not in (FULL, VIEW, DATA, RUN)}
     address = others | {VIEW if workspace.view_only else FULL: workspace.id} | tab.address
     if address != before:
         st.query_params.from_dict(address)
+
+
+def take_choice(name: str, options: Mapping[str, Option]) -> Option | None:
+    """Return what the address chooses among options, by their texts there, once; None if it chooses none of them.
+
+    Call it before the widget is drawn, and `name_choice` afterwards.
+    """
+    tab: Tab = st.session_state[TAB]
+    asked = tab.asked_choices.pop(name, None)
+    if asked is not None and asked not in options:
+        tab.missed[name] = ""
+    return None if asked is None else options.get(asked)
+
+
+def name_choice(name: str, text: str, usual: str) -> None:
+    """Have the address name what is chosen on the page, unless that is the usual choice.
+
+    If the address chose what the page does not have, say so as long as the page shows the same in its place. A choice
+    is no step for Back.
+    """
+    tab: Tab = st.session_state[TAB]
+    address, named = st.query_params, "" if text == usual else text
+    if not named:
+        tab.address.pop(name, None)
+        if name in address:
+            del address[name]
+    else:
+        tab.address[name] = named
+        if address.get(name) != named:
+            address[name] = named
+    if name in tab.missed:
+        tab.missed[name] = tab.missed[name] or text
+        if tab.missed[name] == text:
+            text = f"This page does not have the {name} that the address asks for."
+            st.warning(text, icon=":material/link_off:")
+        else:
+            del tab.missed[name]
 
 
 def _find_workspace() -> Workspace:
