@@ -158,7 +158,7 @@ class IrmModel:
         """Names of the domains."""
         return self.layout.domains
 
-    def _state(self, posterior: Posterior) -> IrmState:
+    def state(self, posterior: Posterior) -> IrmState:
         """Return the posterior as a state."""
         q = {domain: posterior[domain] for domain in self.domains}
         if "ones" in posterior.arrays:
@@ -176,7 +176,7 @@ class IrmModel:
 
         IRM14 eqs. 39-49; the conjugate factors leave Beta functions of the counts.
         """
-        return lower_bound(self._state(posterior))
+        return lower_bound(self.state(posterior))
 
     def pseudo_loo(
         self,
@@ -188,7 +188,7 @@ class IrmModel:
 
         With one domain the first sum alone.
         """
-        state, relation = self._state(posterior), self.observations(posterior)
+        state, relation = self.state(posterior), self.observations(posterior)
         if self.layout.one_domain:
             every = np.arange(self.relation.shape[0])
             return NetworkPass(relation, state).run("zeroth", every, poll, update=False)
@@ -210,7 +210,7 @@ class IrmModel:
 
     def strengths(self, posterior: Posterior) -> Floats:
         """Return the posterior mean of every block's strength, its link probability, shape (K1, K2)."""
-        state = self._state(posterior)
+        state = self.state(posterior)
         return state.hyper.strengths(state.ones, state.entries)
 
     def extras(
@@ -274,7 +274,7 @@ class IrmModel:
         frames = {"rows": assignments(ids[0], posterior, self.layout.axes[0])}
         if not self.layout.one_domain:
             frames["columns"] = assignments(ids[1], posterior, self.layout.axes[1])
-        state, sampled = self._state(posterior), None
+        state, sampled = self.state(posterior), None
         if count_samples(posterior):
             relation = self.observations(posterior)
             sampled = SampledStrengths.of(relation, posterior, state.hyper, self.layout)

@@ -420,7 +420,8 @@ def likely_links(
       and in, for a directed network).
     Raises ParameterError: `n` is negative, or `among` is neither.
     """
-    pairs = _choose_predictor(posterior, strengths, averaged, n)
+    _check_number(n)
+    pairs = choose_predictor(posterior, strengths, averaged)
     return pair_table(relation, posterior, strengths, *rank_likely(relation, pairs, n, among))
 
 
@@ -432,16 +433,20 @@ def surprising_links(
     Parameters and columns are those of `likely_links`; a link whose `probability` is far below the
     `block_probability` belongs to an object between two clusters.
     """
+    _check_number(n)
     rows, columns = links_of(relation)
-    probability = clip_probability(_choose_predictor(posterior, strengths, averaged, n).of(rows, columns))
+    probability = clip_probability(choose_predictor(posterior, strengths, averaged).of(rows, columns))
     value, rows, columns = _top(-probability, rows, columns, n)
     return pair_table(relation, posterior, strengths, -value, rows, columns)
 
 
-def _choose_predictor(posterior: Posterior, strengths: Floats, averaged: bool, n: int) -> PairPredictor:
-    """Return the samples of a posterior, if they are asked for and it has some, else its clusters."""
+def _check_number(n: int) -> None:
     if n < 0:
         raise ParameterError(f"The number of pairs must be at least 0, not {n}.")
+
+
+def choose_predictor(posterior: Posterior, strengths: Floats, averaged: bool) -> PairPredictor:
+    """Return the samples of a posterior, if they are asked for and it has some, else its clusters."""
     if strengths.shape != (shape := block_shape(posterior)):
         raise ParameterError(
             f"The strengths are {strengths.shape}, but there are {shape[0]} x {shape[1]} blocks."

@@ -95,7 +95,7 @@ class PoissonModel(irm.IrmModel):
 
     def pairs(self, posterior: Posterior, averaged: bool = False) -> CountPairs:
         """Return the predictions of any pair, by the clusters or by the mean of the posterior's samples."""
-        state = self._state(posterior)
+        state = self.state(posterior)
         blocks = list_blocks(state.hyper, state.ones, state.entries)
         return CountPairs(self.observations(posterior), posterior, blocks, averaged)
 

@@ -37,7 +37,7 @@ def mixture(result: Result, row: int, column: int, averaged: bool) -> list[tuple
         labels, rates, means = (posterior[name] for name in (LABELS.format("rows"), RATES, STRENGTHS))
         blocks = [(rates[s, a, b], means[s, a, b]) for s, (a, b) in enumerate(labels[:, [row, column]])]
         return [(1 / len(blocks), rate * mean, rate / (rate + exposure)) for rate, mean in blocks]
-    state = model._state(posterior)
+    state = model.state(posterior)
     shapes, rates = list_blocks(state.hyper, state.ones, state.entries)
     q = posterior["rows"]
     return [
