@@ -52,6 +52,7 @@ FLOORS = ("core", "models")
 LATER = {
     "online": "engine",
     "grid": "engine",
+    "answer": "engine",
     "export": "store",
     "figures": "views",
     "text": "cli",
@@ -66,6 +67,7 @@ INSIDE = (
     ("state",),
     ("",),
     ("model",),
+    ("answer",),
     ("export", "text"),
     ("figures",),
 )

@@ -87,3 +87,9 @@ class ModelDisplay:
     titles: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     #: Colour and dash of the curves of the model's own methods, by the method's name.
     styles: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+def cut_label(label: object, most: int) -> str:
+    """Return a label on one line, cut to `most` characters."""
+    text = " ".join(str(label).split())
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -66,6 +66,11 @@ class Result:
     name: str = ""  #: the name that the run was given; empty if it has none
     #: What reading the data found; None if they were given as a Relation, Corpus or Table.
     report: ReadReport | None = None
+    #: The user's names of clusters, topics or features, by domain; None for a part without one. See `names`.
+    given_names: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    #: By domain, the run's own parts (from 1) that each part is made of, if a reader has arranged them; these keep
+    #: their order. Empty: the parts are those of the run.
+    arranged: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
 
     @property
     def prepared(self) -> PreparedRun:
@@ -197,7 +202,8 @@ class Result:
     def posterior(self) -> Posterior:
         """The answer, largest cluster first in every domain; what a method does not keep is worked out where it can."""
         posterior = self.prepared.model.complete_posterior(self.snapshot.posterior)
-        orders = {domain: order_by_size(mass) for domain, mass in posterior.masses().items()}
+        masses = posterior.masses().items()
+        orders = {domain: order_by_size(mass) for domain, mass in masses if domain not in self.arranged}
         return rearrange(posterior, orders)
 
     @cached_property
@@ -242,9 +248,37 @@ class Result:
         return HeldOutPeak(int(self.state.history.column("sweep")[at]), best, last)
 
     @cached_property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """The name of every cluster ("rows", "cols"), topic ("topics") or feature ("features"), number 1 first.
+
+        It is the user's name (`given_names`), or one made of what the part contains.
+        """
+        found: dict[str, tuple[str, ...]] = self._naming.name_parts(self)
+        for domain, given in self.given_names.items():
+            known = zip(given, found.get(domain, ()), strict=True)
+            found[domain] = tuple(own or default for own, default in known)
+        return found
+
+    @cached_property
+    def marks(self) -> dict[str, list[list[int]]]:
+        """The words or objects by which each part is recognised, however it is numbered, by domain."""
+        found: dict[str, list[list[int]]] = self._naming.mark_parts(self)
+        return found
+
+    @property
+    def _naming(self) -> Any:
+        return self.prepared.model_row.part("answer.naming")
+
+    @cached_property
+    def bare_tables(self) -> dict[str, pd.DataFrame]:
+        """The tables without names of parts, from which these are made."""
+        return self.prepared.model.tables(self.posterior)
+
+    @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:
         """The model's result frames, by name, as the properties below and `write_run` describe them."""
-        return self.prepared.model.tables(self.posterior)
+        named: dict[str, pd.DataFrame] = self._naming.add_names(self.bare_tables, self.names)
+        return named
 
     def _table(self, name: str) -> pd.DataFrame:
         if name not in self.tables:
@@ -254,12 +288,12 @@ class Result:
 
     @property
     def rows(self) -> pd.DataFrame:
-        """Row objects: object, cluster, probability, entropy."""
+        """Row objects: object, cluster, name, probability, entropy."""
         return self._table("rows")
 
     @property
     def features(self) -> pd.DataFrame:
-        """Features: feature, share, objects, then what it adds to each column, in the column's units."""
+        """Features: feature, name, share, objects, then what it adds to each column, in the column's units."""
         return self._table("features")
 
     @property
@@ -269,17 +303,17 @@ class Result:
 
     @property
     def columns(self) -> pd.DataFrame:
-        """Column objects: object, cluster, probability, entropy; of a table column, baseline, noise_sd, mean, sd."""
+        """Column objects: as `rows`; of a table: column, baseline, noise_sd, mean, sd."""
         return self._table("columns")
 
     @property
     def blocks(self) -> pd.DataFrame:
-        """Blocks: row_cluster, column_cluster, ones, entries, mean, low, high."""
+        """Blocks: row_cluster, row_name, column_cluster, column_name, ones, entries, mean, low, high."""
         return self._table("blocks")
 
     @property
     def topics(self) -> pd.DataFrame:
-        """Words of the topics: topic, rank, word, probability."""
+        """Words of the topics: topic, name, rank, word, probability."""
         return self._table("topics")
 
     @property

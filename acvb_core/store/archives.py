@@ -50,11 +50,11 @@ from acvb_core.store.files import (
 )
 from acvb_core.store.index import choose_id
 from acvb_core.store.jobs import JobManager
+from acvb_core.store.part_names import PartNames
 from acvb_core.store.plausible import check_run
 from acvb_core.store.results import RUNS, read_identity, read_result, run_path
 from acvb_core.store.runs import RunStore, TakenRun
 from acvb_core.store.studies import PlanT, StudyFolder, StudyStore
-from acvb_core.store.topic_names import TopicNames
 
 #: Version 2 may have plans: experiments, and searches. One without them says 1, as older programs can read it. They
 #: pass over data without runs.
@@ -82,7 +82,7 @@ class Entry:
 
     job_id: str
     label: RunLabel
-    topic_names: Any  #: as `TopicNames.entries` gives them; not checked
+    part_names: Any  #: as `PartNames.entries` gives them; not checked
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Manifest:
             "format": FORMAT,
             "version": VERSION if self.plans else 1,
             "program": program,
-            "runs": [{"id": run.job_id, "label": asdict(run.label), "topic_names": run.topic_names}
+            "runs": [{"id": run.job_id, "label": asdict(run.label), "part_names": run.part_names}
                      for run in self.runs],
             "plans": [asdict(plan) for plan in self.plans],
             "data": [asdict(data) for data in self.data],
@@ -183,7 +183,8 @@ def _read_entry(run: dict[str, Any]) -> Entry:
     tags = tuple(str(tag)[:MOST_CHARACTERS] for tag in list(label["tags"])[:_MOST_TAGS])
     note = str(label["note"])[:_MOST_NOTE]
     name = clean_name(str(label["name"]))
-    return Entry(job_id, RunLabel(name, note, tags, label["pinned"] is True), run.get("topic_names"))
+    names = run.get("part_names", run.get("topic_names"))  # the second is of earlier versions
+    return Entry(job_id, RunLabel(name, note, tags, label["pinned"] is True), names)
 
 
 def _read_plan(plan: dict[str, Any]) -> PlanEntry:
@@ -259,7 +260,7 @@ class _Writer:
 
     def __init__(self, archive: zipfile.ZipFile, store: RunStore) -> None:
         self._archive, self._store, self._folder = archive, store, store.folder
-        self._names = TopicNames(store.folder)
+        self._names = PartNames(store.folder)
         self.manifest = Manifest()
 
     def add_run(self, job_id: str, label: RunLabel) -> None:
@@ -396,7 +397,7 @@ class OpenArchive:
                 check_run(record)
         finally:
             path.unlink(missing_ok=True)
-        return TakenRun(entry.job_id, run.created, record, entry.label, entry.topic_names)
+        return TakenRun(entry.job_id, run.created, record, entry.label, entry.part_names)
 
     def read_plan(
         self, kind: type[StudyFolder[PlanT, StudyT]], entry: PlanEntry

@@ -47,6 +47,7 @@ from acvb_core.store.index import (
     save_label,
     save_row,
 )
+from acvb_core.store.part_names import PartNames
 from acvb_core.store.results import (
     RUNS,
     TRASH,
@@ -62,7 +63,6 @@ from acvb_core.store.results import (
     trash_path,
     write_result,
 )
-from acvb_core.store.topic_names import TopicNames
 
 DAY = 24 * 3600.0  # seconds
 _DATA_OF = "SELECT kind, dataset, report, settings FROM datasets WHERE workspace = ?"
@@ -75,7 +75,7 @@ class TakenRun(NamedTuple):
     created: float  #: seconds since the epoch
     run: Result | PreparedRun
     label: RunLabel
-    topic_names: Any  #: as `TopicNames.entries` gives them; not checked
+    part_names: Any  #: as `PartNames.entries` gives them; not checked
 
 
 class RunStore:
@@ -139,9 +139,9 @@ class RunStore:
             if chosen is None:
                 return None
             save_label(connection, chosen, taken.label)
-            names = TopicNames(self.folder)
+            names = PartNames(self.folder)
             try:
-                names.take_entries(chosen, taken.topic_names)
+                names.take_entries(chosen, taken.part_names)
                 self._write(connection, replace(identity, job_id=chosen), taken.run, state=True)
             except BaseException:
                 names.forget(chosen)
@@ -381,7 +381,7 @@ class RunStore:
         if listed is None:
             return
         connection.execute("DELETE FROM runs WHERE job_id = ?", (job_id,))
-        TopicNames(self.folder).forget(job_id)
+        PartNames(self.folder).forget(job_id)
         remove_file(run_path(self.folder, job_id))
         self._trash.remove(job_id)
         self._data.drop(connection, listed.kind, listed.dataset)

@@ -27,8 +27,8 @@ from acvb_core.store import index, results
 from acvb_core.store.archives import MANIFEST, ImportReport, read_archive, write_archive
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager
+from acvb_core.store.part_names import PartNames
 from acvb_core.store.runs import RunStore
-from acvb_core.store.topic_names import TopicNames
 from benchmarks.kill_runs import end_of
 from tests.loops import for_each
 
@@ -80,6 +80,9 @@ class Home:
         return read_archive(self.book, self.store, self.workspace, io.BytesIO(archive), "runs.acvb.zip")
 
 
+MARKS, LATER = {"topics": [[0, 1], [2, 3], [4, 5]]}, {"topics": [[4, 5], [2, 3]]}
+
+
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Home:
     """Two runs on a relation, one of them interrupted before its first sweep, and one on texts."""
@@ -88,7 +91,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Home:
     home.store.save("mine", "waiting", 1.0, small_run(seed=7))
     home = Home(home.store.folder)
     home.book.relabel("mine", home.jobs[-1].id, **vars(LABEL))
-    TopicNames(home.store.folder).rename(home.jobs[-1].id, [[0, 1], [2, 3], [4, 5]], 2, "Sport")
+    PartNames(home.store.folder).rename(home.jobs[-1].id, MARKS, "topics", 2, "Sport")
     return home
 
 
@@ -121,7 +124,7 @@ def test_runs_come_back_to_the_bit_in_another_store(filled: Home, other: Home) -
         assert [job.label for job in home.jobs] == [job.label for job in filled.jobs]
         assert [job.created for job in home.jobs] == [job.created for job in filled.jobs]
     assert other.jobs[-1].label == LABEL
-    assert TopicNames(other.store.folder).names(other.jobs[-1].id, [[4, 5], [2, 3]]) == (None, "Sport")
+    assert PartNames(other.store.folder).names(other.jobs[-1].id, LATER) == {"topics": (None, "Sport")}
     first, second, third = (job.prepared.data for job in other.jobs)
     assert first is second
     assert type(third) is Corpus
@@ -197,7 +200,7 @@ def test_an_import_that_is_stopped_leaves_nothing_half_imported(
     labels = {job.id: job.label for job in filled.jobs}
     assert all(job.label == labels[job.id] for job in other.jobs)
     assert len(other.read(archive).imported) == 3 - len(here)
-    assert TopicNames(other.store.folder).names(other.jobs[-1].id, [[4, 5], [2, 3]]) == (None, "Sport")
+    assert PartNames(other.store.folder).names(other.jobs[-1].id, LATER) == {"topics": (None, "Sport")}
 
 
 def list_runs(change: Callable[[list[Any]], list[Any]], part: str = "runs") -> Callable[..., None]:

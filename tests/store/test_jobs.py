@@ -23,8 +23,8 @@ from acvb_core.store import runs as stored_runs
 from acvb_core.store.files import StoreError
 from acvb_core.store.index import LIST, open_connection
 from acvb_core.store.jobs import JobManager, UnreadableRunError
+from acvb_core.store.part_names import PartNames
 from acvb_core.store.runs import RunStore, TakenRun
-from acvb_core.store.topic_names import TopicNames
 from tests.store.support import assert_same_result
 
 SECONDS = 300
@@ -221,7 +221,7 @@ def ids(store: RunStore) -> tuple[list[str], list[str]]:
 @pytest.fixture
 def deleted(store: RunStore, women: Result) -> RunStore:
     store.save("mine", "run", 1.0, women)
-    TopicNames(store.folder).rename("run", WORDS, 2, "a name")
+    PartNames(store.folder).rename("run", {"topics": WORDS}, "topics", 2, "a name")
     assert store.move_to_trash("mine", "run")
     return store
 

@@ -25,7 +25,7 @@ from acvb_core.registry import method_row, methods_of
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.export import write_run
 from acvb_core.store.files import StoreError, labels_bytes
-from acvb_core.store.topic_names import TopicNames
+from acvb_core.store.part_names import Marks, PartNames
 from acvb_core.store.topics import VERSION, load_model, load_topics, model_arrays, save_model
 from tests.loops import for_each
 from tests.store.support import SMALL, WOMEN
@@ -107,36 +107,49 @@ def test_arrays_that_are_no_topics(folder: Path, tmp_path: Path, wrong: dict[str
 
 
 WORDS = np.arange(12).reshape(3, 4)
+MARKS: Marks = {"topics": WORDS.tolist(), "rows": [[0, 1], [2]]}
 
 
 @pytest.fixture
-def names(tmp_path: Path) -> TopicNames:
-    return TopicNames(tmp_path / "kept")
+def names(tmp_path: Path) -> PartNames:
+    return PartNames(tmp_path / "kept")
 
 
-def test_names_come_back(names: TopicNames, tmp_path: Path) -> None:
-    assert names.names("run", WORDS) == (None, None, None)
-    assert names.rename("run", WORDS, 2, "  kings \n of Israel ") == (None, "kings of Israel", None)
-    assert names.rename("run", WORDS, 3, "日本 <b>") == (None, "kings of Israel", "日本 <b>")
-    again = TopicNames(tmp_path / "kept")
-    assert again.names("run", WORDS) == (None, "kings of Israel", "日本 <b>")
-    assert again.names("other", WORDS) == (None, None, None)
+def test_names_come_back(names: PartNames, tmp_path: Path) -> None:
+    assert names.names("run", MARKS) == {"topics": (None, None, None), "rows": (None, None)}
+    names.rename("run", MARKS, "topics", 2, "  kings \n of Israel ")
+    names.rename("run", MARKS, "rows", 1, "日本 <b>")
+    known = {"topics": (None, "kings of Israel", None), "rows": ("日本 <b>", None)}
+    again = PartNames(tmp_path / "kept")
+    assert again.names("run", MARKS) == known
+    assert again.names("other", MARKS)["topics"] == (None, None, None)
+    assert again.rename("run", MARKS, "topics", 2, " ")["topics"] == (None, None, None)
+    with pytest.raises(ParameterError, match="only 2"):
+        again.rename("run", MARKS, "rows", 3, "none")
 
 
-def test_a_name_follows_the_words_of_its_topic(names: TopicNames) -> None:
-    names.rename("run", WORDS, 1, "low")
-    names.rename("run", WORDS, 3, "high")
-    assert names.names("run", WORDS[[2, 1, 0]]) == ("high", None, "low")
+def test_names_of_an_earlier_version_are_those_of_topics(names: PartNames) -> None:
+    names.folder.mkdir(parents=True)
+    old = {"topic": 2, "name": "kings", "words": WORDS[1].tolist()}
+    (names.folder / "run.json").write_text(json.dumps({"version": 2, "run": "run", "names": [old]}))
+    assert names.names("run", MARKS) == {"topics": (None, "kings", None), "rows": (None, None)}
+
+
+def test_a_name_follows_the_words_of_its_topic(names: PartNames) -> None:
+    names.rename("run", MARKS, "topics", 1, "low")
+    names.rename("run", MARKS, "topics", 3, "high")
+    assert names.names("run", {"topics": WORDS[[2, 1, 0]]})["topics"] == ("high", None, "low")
     # Half of the words may change, in any order; a topic with fewer of them is another one.
-    assert names.names("run", [[3, 2, 90, 91], [10, 70, 71, 72]]) == ("low", None)
+    changed = [[3, 2, 90, 91], [10, 70, 71, 72]]
+    assert names.names("run", {"topics": changed})["topics"] == ("low", None)
 
 
 @for_each("text", ["", "{", "[]", '{"version": 1, "names": [{}]}', '{"version": 2, "names": []}'])
-def test_a_damaged_file_of_names_is_reported(names: TopicNames, text: str) -> None:
+def test_a_damaged_file_of_names_is_reported(names: PartNames, text: str) -> None:
     names.folder.mkdir(parents=True, exist_ok=True)
     (names.folder / "run.json").write_text(text)
     with pytest.raises(StoreError, match=r"run\.json"):
-        names.names("run", WORDS)
+        names.names("run", MARKS)
 
 
 BARS = load_sample("bars").corpus

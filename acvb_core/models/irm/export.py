@@ -10,7 +10,7 @@ import numpy as np
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.result import Result
 from acvb_core.models.irm import scores
-from acvb_core.models.irm.scores import Among, block_matrix, block_shape
+from acvb_core.models.irm.scores import Among, Places, block_matrix, block_shape
 from acvb_core.store.export import csv_text, has_heading
 from acvb_core.store.files import labels_bytes
 
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 #: Files that a run may leave, and how each is recognised: by the columns that it begins with.
 OWN_FILES = (
-    ("rows.csv", has_heading("object", "cluster", "probability")),
-    ("columns.csv", has_heading("object", "cluster", "probability")),
-    ("blocks.csv", has_heading("row_cluster", "column_cluster", "ones", "entries")),
+    ("rows.csv", has_heading("object", "cluster")),
+    ("columns.csv", has_heading("object", "cluster")),
+    ("blocks.csv", has_heading("row_cluster", "row_name", "column_cluster", "column_name")),
+    ("blocks.csv", has_heading("row_cluster", "column_cluster", "ones", "entries")),  # of an earlier version
     ("agreement.csv", has_heading("attribute", "labels", "known", "unknown")),
     ("links.csv", has_heading("pair", "row", "column", "row_cluster")),
     ("surprising.csv", has_heading("row", "column", "row_cluster")),
@@ -113,6 +114,14 @@ def surprising_links(result: Result, n: int, averaged: bool = True) -> pd.DataFr
     """Return the observed links that were least expected (`scores.surprising_links`)."""
     strengths = result.prepared.model.strengths(result.posterior)  # type: ignore[attr-defined]
     return scores.surprising_links(result.prepared.data, result.posterior, strengths, n, averaged=averaged)
+
+
+def predict_pairs(result: Result, rows: Places, columns: Places, averaged: bool = True) -> pd.DataFrame:
+    """Return the columns of `scores.likely_links` for given pairs, linked or not, in their order."""
+    strengths = result.prepared.model.strengths(result.posterior)  # type: ignore[attr-defined]
+    pairs = scores.choose_predictor(result.posterior, strengths, averaged)
+    probability = scores.clip_probability(pairs.of(rows, columns))
+    return scores.pair_table(result.prepared.data, result.posterior, strengths, probability, rows, columns)
 
 
 def links_table(result: Result, number: int) -> pd.DataFrame:

@@ -29,7 +29,8 @@ Floats = NDArray[np.float64]
 CHUNK = 5_000
 #: Files of a run, and how each is recognised.
 OWN_FILES = (
-    ("topics.csv", has_heading("topic", "rank", "word", "probability")),
+    ("topics.csv", has_heading("topic", "name", "rank", "word")),
+    ("topics.csv", has_heading("topic", "rank", "word", "probability")),  # of an earlier version
     ("documents.csv", has_heading("document", "tokens", "topic_1")),
     ("documents.csv", has_heading("document", "topic_1")),  # of an earlier version
     (MODEL, is_model),

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from acvb_core.engine.result import Result
-from acvb_core.models.lfm.answer import own_units
+from acvb_core.models.lfm.features import own_units
 from acvb_core.store.export import has_heading
 from acvb_core.store.files import labels_bytes
 
 #: Files that a run may leave, and how each is recognised: by the columns that it begins with.
 OWN_FILES = (
     ("columns.csv", has_heading("column", "baseline", "noise_sd")),
-    ("features.csv", has_heading("feature", "share", "objects")),
+    ("features.csv", has_heading("feature", "name", "share", "objects")),
+    ("features.csv", has_heading("feature", "share", "objects")),  # of an earlier version
     ("objects.csv", has_heading("object", "feature_1")),
     ("objects.csv", has_heading("object")),  # of a run without features
 )

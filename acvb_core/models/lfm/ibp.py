@@ -16,7 +16,7 @@ from acvb_core.core.averaging import AveragedState, SampleMean
 from acvb_core.core.clusters import order_by_size, place_columns
 from acvb_core.core.protocols import Array, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.core.spec import Values
-from acvb_core.models.lfm.answer import correlate_features
+from acvb_core.models.lfm.features import correlate_features
 from acvb_core.models.lfm.ibp_kernels import BIRTHS, FeatureSlots, NoisyCells, visit
 from acvb_core.models.lfm.kernels import LOG_2PI, Bits, Floats, StandardisedTable
 from acvb_core.models.lfm.state import AXES, build_posterior

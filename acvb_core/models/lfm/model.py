@@ -13,7 +13,7 @@ from acvb_core.core.spec import Values, WarmUp
 from acvb_core.data.table import Table
 from acvb_core.evaluate.heldout import CellScore, score_cells
 from acvb_core.evaluate.split import HeldOut
-from acvb_core.models.lfm.answer import Reconstruction, measure_spread, reconstruct, result_tables
+from acvb_core.models.lfm.features import Reconstruction, measure_spread, reconstruct, result_tables
 from acvb_core.models.lfm.kernels import LOG_2PI, Floats, cell_moments
 from acvb_core.models.lfm.state import FEATURES
 

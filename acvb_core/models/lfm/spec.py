@@ -118,7 +118,7 @@ LFM = ModelSpec(
     bound_unit=lambda table: float(table.n_rows),
     observed=lambda table: table.n_observed,
     unit=("cell", "cells"),
-    count_alike=references_to("models.lfm.answer")("count_alike_features"),
+    count_alike=references_to("models.lfm.features")("count_alike_features"),
     sweep_seconds=sweep_seconds,
     limits=lambda table, values: {"features": values["k_max"]},
 )

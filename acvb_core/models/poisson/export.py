@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 OWN_FILES = (
     *irm.OWN_FILES,
-    ("blocks.csv", has_heading("row_cluster", "column_cluster", "count", "expected")),
+    (
+        "blocks.csv",
+        has_heading("row_cluster", "column_cluster", "count", "expected"),
+    ),  # of an earlier version
 )
 #: Samples by which all pairs are ranked, at most.
 _RANKED_BY = 32
@@ -78,11 +81,18 @@ def surprising_links(result: Result, n: int, averaged: bool = True) -> pd.DataFr
     counts = _counts(result, rows, columns)
     _, same, _, above = pairs.thin(_RANKED_BY).predict(rows, columns, counts, tails=True).T
     chosen = np.argsort(np.minimum(above, 1.0 - above + same), kind="stable")[:n]
-    rows, columns, counts = rows[chosen], columns[chosen], counts[chosen]
-    probability, same, expected, above = pairs.predict(rows, columns, counts, tails=True).T
-    tail = np.clip(np.minimum(above, 1.0 - above + same), 0.0, 1.0)
-    table = _tabulate(result, probability, rows, columns).assign(expected=expected, count=counts, tail=tail)
+    table = predict_pairs(result, rows[chosen], columns[chosen], averaged)
     return table.sort_values("tail", kind="stable", ignore_index=True)
+
+
+def predict_pairs(result: Result, rows: Places, columns: Places, averaged: bool = True) -> pd.DataFrame:
+    """Return the columns of `surprising_links` for given pairs, linked or not, in their order."""
+    counts = _counts(result, rows, columns)
+    probability, same, expected, above = (
+        _predictor(result, averaged).predict(rows, columns, counts, tails=True).T
+    )
+    tail = np.clip(np.minimum(above, 1.0 - above + same), 0.0, 1.0)
+    return _tabulate(result, probability, rows, columns).assign(expected=expected, count=counts, tail=tail)
 
 
 def _predictor(result: Result, averaged: bool) -> CountPairs:

@@ -14,9 +14,8 @@ from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.models.lda.figures.tinted import Floats, tint_text, word_topics
 from acvb_core.models.lda.figures.topics import document_topics_figure
 from acvb_core.models.lda.topics import DocumentOrder
-from acvb_core.store.topic_names import Names
 from acvb_core.views.parts import plain_name
-from pages.ui.lda.topic_view import TOPIC, TopicView
+from pages.ui.lda.topic_view import TOPIC, Names, TopicView
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_clickable_figure
 from pages.ui.shared.failures import contain_failure

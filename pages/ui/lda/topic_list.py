@@ -13,10 +13,9 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import depends_on_seed
 from acvb_core.models.lda.figures.topics import quality_figure, quality_table, topic_shares_figure
 from acvb_core.models.lda.topics import ALIKE
-from acvb_core.store.topic_names import Names
 from acvb_core.views.parts import plain_name, user_name
 from acvb_core.views.theme import MUTED, cluster_colour, css_colour, ink_on
-from pages.ui.lda.topic_view import TOPIC, TopicView, WordOrder, format_measure
+from pages.ui.lda.topic_view import TOPIC, Names, TopicView, WordOrder, format_measure
 from pages.ui.shared import format as say
 from pages.ui.shared.answer_page import MORE_SEEDS, measure_seeds
 from pages.ui.shared.charts import show_figure

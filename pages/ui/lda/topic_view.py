@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,12 +14,10 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import Ranking, ranked_words
 from acvb_core.models.lda.topics import TopicAnswer
-from acvb_core.store.files import StoreError
-from acvb_core.store.topic_names import Names, TopicNames
-from pages.ui.shared import services
 from pages.ui.shared.charts import PartChoice
 from pages.ui.shared.picking import Key, answer_key
 
+Names = Sequence[str]
 #: The chosen topic.
 TOPIC = PartChoice("topics", "topic")
 _START = 90  # characters of a text in a list
@@ -94,17 +93,6 @@ def _rank_words(key: Key, order: WordOrder, topics: tuple[int, ...], _view: Topi
     return ranked_words(*words, by=order.by, lambda_=order.lambda_, n=order.n, topics=numbers)
 
 
-@services.once_per_process
-def open_topic_names() -> TopicNames:
-    """Return the store of the topics' names of all runs; its lock is that of all sessions."""
-    return TopicNames(services.home())
-
-
 def read_names(view: TopicView) -> Names:
-    """Return the names that the user gave to the topics; warn if they cannot be read."""
-    try:
-        return open_topic_names().names(view.run, view.identifying_words)
-    except StoreError as error:
-        st.warning("The names of the topics could not be read:", icon=":material/warning:")
-        st.text(str(error))
-        return (None,) * view.n_topics
+    """Return the names of the topics: the user's, or those made of their words."""
+    return view.result.names["topics"]

@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from acvb_core.core.errors import AcvbError
 from acvb_core.core.files import scratch_prefix
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
@@ -19,18 +18,25 @@ from acvb_core.evaluate.ranking import Ranking
 from acvb_core.models.lda.export import name_columns, pyldavis_json, write_document_topics
 from acvb_core.models.lda.figures.topics import topic_bars, topic_map_figure
 from acvb_core.models.lda.topics import count_repeats
-from acvb_core.store.topic_names import MOST_CHARACTERS, Names
 from acvb_core.store.topics import MODEL, save_model
 from acvb_core.views.parts import plain_name, user_name
 from pages.ui.lda.topic_documents import show_documents, show_try_text
 from pages.ui.lda.topic_list import show_all_topics, show_known_labels, show_quality, show_spread
-from pages.ui.lda.topic_view import TOPIC, TopicView, WordOrder, build_view, open_topic_names, read_names
+from pages.ui.lda.topic_view import TOPIC, Names, TopicView, WordOrder, build_view, read_names
 from pages.ui.shared import format as say
 from pages.ui.shared.answer_page import measure_seeds, open_answer, show_heading, show_parts
 from pages.ui.shared.charts import show_clickable_figure, show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model
-from pages.ui.shared.picking import FileOffer, choose_way, offer_arrays, offer_run, offer_table, show_files
+from pages.ui.shared.picking import (
+    FileOffer,
+    choose_way,
+    offer_arrays,
+    offer_run,
+    offer_table,
+    show_files,
+    show_rename,
+)
 from pages.ui.shared.refresh import is_narrow
 from pages.ui.shared.workspace import Workspace, current_workspace
 
@@ -67,7 +73,7 @@ def choose_settings(view: TopicView, names: Names) -> tuple[int, WordOrder]:
     return topic, WordOrder(by, float(lambda_), int(shown))
 
 
-def show_overview(view: TopicView, names: Names, topic: int, order: WordOrder) -> None:
+def show_overview(job: Job, view: TopicView, names: Names, topic: int, order: WordOrder) -> None:
     """Draw the map beside the words of the chosen topic."""
     height = max(420, 48 + 21 * order.n)
     with st.container(key="topic_panels"):
@@ -80,7 +86,7 @@ def show_overview(view: TopicView, names: Names, topic: int, order: WordOrder) -
             )
             _show_map(view, names, topic, order, _NARROW_MAP if is_narrow() else min(height, 560))
         with st.container(key="topic_words", gap="xsmall"):
-            _show_heading(view, names, topic)
+            _show_heading(job, view, names, topic)
             with contain_failure():
                 words, tokens = view.rank_words(order, [topic]), float(view.tokens[topic - 1])
                 how: dict[str, Any] = {"labels": names, "n": order.n, "title": False, "height": height}
@@ -110,40 +116,14 @@ def _show_map(view: TopicView, names: Names, topic: int, order: WordOrder, heigh
 
 
 @contain_failure("part of the page")
-def _show_heading(view: TopicView, names: Names, topic: int) -> None:
+def _show_heading(job: Job, view: TopicView, names: Names, topic: int) -> None:
     """Draw the topic's number, name and measures, and the field that renames it."""
     name = user_name(topic, names) or f"Topic {topic}"
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.html(TOPIC.head_html(topic, html.escape(name)), width="content")
-        if not current_workspace().view_only:
-            with st.popover("Rename", icon=":material/edit:", key=f"rename_popover_{topic}"):
-                _edit_name(view, names, topic)
+        show_rename(job, view.result, "topics", topic, f"Name of topic {topic}")
     share = say.percent(float(view.topics.share[topic - 1]))
     st.caption(f"{share} of all words · coherence {view.describe_quality(topic)}", help=QUALITY_HELP)
-
-
-def _edit_name(view: TopicView, names: Names, topic: int) -> None:
-    key = f"topic_name_{view.run}_{topic}"
-
-    def save() -> None:
-        try:
-            current_workspace().check_owner()
-            open_topic_names().rename(view.run, view.identifying_words, topic, st.session_state[key])
-            st.session_state.pop("topics_trouble", None)
-        except AcvbError as error:
-            st.session_state["topics_trouble"] = str(error)
-
-    st.text_input(
-        f"Name of topic {topic}",
-        user_name(topic, names),
-        max_chars=MOST_CHARACTERS,
-        key=key,
-        placeholder="what it is about",
-        on_change=save,
-        help="Press Enter to save. Every page shows the name. Clear the field to remove it.",
-    )
-    if "topics_trouble" in st.session_state:
-        st.text(st.session_state["topics_trouble"])
 
 
 #: Numbers in the largest table of all documents that is offered here: some 100 MB.
@@ -175,13 +155,11 @@ def show_topic_files(job: Job, view: TopicView) -> None:
 
 
 def list_words(workspace: Workspace, job: Job, view: TopicView) -> pd.DataFrame:
-    """Return the words of the topics, the topics' names, and their ranges over seeds; NaN if not measured."""
-    spread, names = measure_seeds(workspace, job, view.result), read_names(view)
+    """Return the words of the topics, and their ranges over seeds; NaN if not measured."""
+    spread = measure_seeds(workspace, job, view.result)
     topics = spread["topics"].rename(columns={"low": "share_low", "high": "share_high"})
     words = spread["words"].drop(columns=["rank", "probability"])
     table = view.result.topics.merge(words.astype({"in_top_ten": "Int64"}), on=["topic", "word"], how="left")
-    if any(names):
-        table["name"] = [names[topic - 1] or "" for topic in table["topic"]]
     return table.merge(topics, on="topic", how="left")
 
 
@@ -259,7 +237,7 @@ def show_body(job: Job, view: TopicView) -> None:
     """Draw all that follows the chosen topic and the order of the words, and nothing else is drawn again."""
     names = read_names(view)
     topic, order = choose_settings(view, names)
-    show_overview(view, names, topic, order)
+    show_overview(job, view, names, topic, order)
     parts = {
         "All topics": lambda: show_all_topics(view, names, topic, order),
         "Documents": lambda: show_documents(view, names, topic),

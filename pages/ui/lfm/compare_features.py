@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from acvb_core.models.lfm.answer import ALIKE, FeatureMatch, match_features
+from acvb_core.models.lfm.features import ALIKE, FeatureMatch, match_features
 from acvb_core.views.comparison import similarity_figure
 from pages.ui.lfm.feature_view import FeatureView, build_view
 from pages.ui.shared import format as say

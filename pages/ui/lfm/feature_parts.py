@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.engine.job import Job
-from acvb_core.models.lfm.answer import ALIKE, ObjectSteps, are_in_order
+from acvb_core.models.lfm.features import ALIKE, ObjectSteps, are_in_order
 from acvb_core.models.lfm.figures.feature_course import feature_course_figure
 from acvb_core.models.lfm.figures.features import feature_images_figure, feature_matrix_figure
 from acvb_core.models.lfm.figures.objects import reconstruction_bars_figure, reconstruction_images_figure

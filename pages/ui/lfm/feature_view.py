@@ -11,7 +11,7 @@ import streamlit as st
 from acvb_core.data.table import Table
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.models.lfm.answer import FeatureAnswer
+from acvb_core.models.lfm.features import FeatureAnswer
 from acvb_core.models.lfm.figures.pictures import image_uri, signed_text, tone_range, tones
 from acvb_core.views.theme import isolate
 from pages.ui.shared.charts import PartChoice

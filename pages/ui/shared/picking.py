@@ -5,20 +5,25 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.engine.history import RaceReport, SweepRecord, Verdict
 from acvb_core.engine.job import Job, JobSnapshot
 from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.result import Result
 from acvb_core.store import export
+from acvb_core.store.files import StoreError
+from acvb_core.store.part_names import MOST_CHARACTERS, GivenNames, PartNames
 from acvb_core.store.snippet import python_snippet
 from acvb_core.views.theme import isolate
 from pages.ui.shared import format as say
+from pages.ui.shared import services
 from pages.ui.shared.model_pages import AnswerPage, models_on, pages_of_run
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace, current_workspace
@@ -34,7 +39,7 @@ _ABSENT = (
     "other data or another workspace."
 )
 Choice = TypeVar("Choice", str, int)
-#: The key of an answer: the run, its sweep, its verdict, and how far a race is.
+#: The key of an answer: the run, its sweep, its verdict, how far a race is, and the names that the user gave.
 Key = tuple[str, int, str]
 
 
@@ -62,7 +67,10 @@ def read_answer(job: Job) -> Result | None:
     seen = job.inspect()
     if seen.snapshot is None or seen.snapshot.sweep == 0:
         return None
-    return _build_result(_key(job, seen.prepared, seen.snapshot, seen.race_report), job.label.name, seen)
+    key = _key(job, seen.prepared, seen.snapshot, seen.race_report)
+    result = _build_result(key, job.label.name, seen)
+    given = read_given_names(job, result)
+    return _name_result(key, job.label.name, repr(given), result, given) if given else result
 
 
 @st.cache_resource(show_spinner=False, max_entries=24)
@@ -70,9 +78,66 @@ def _build_result(key: Key, name: str, _seen: JobSnapshot) -> Result:
     return Result(_seen.run, name)
 
 
+@st.cache_resource(show_spinner=False, max_entries=24)
+def _name_result(key: Key, name: str, names: str, _result: Result, _given: GivenNames) -> Result:
+    return replace(_result, given_names=_given)
+
+
+@services.once_per_process
+def open_part_names() -> PartNames:
+    """Return the store of the names of all runs' parts; its lock is that of all sessions."""
+    return PartNames(services.home())
+
+
+def read_given_names(job: Job, result: Result) -> GivenNames:
+    """Return the names that the user gave to the parts of a run; empty if there are none. Warn if they are damaged."""
+    try:
+        # Without names, nothing is computed of an answer that may not be looked at.
+        return open_part_names().names(job.id, result.marks) if open_part_names().entries(job.id) else {}
+    except StoreError as error:
+        st.warning("The names that were given could not be read:", icon=":material/warning:")
+        st.text(str(error))
+        return {}
+
+
+def show_rename(job: Job, result: Result, domain: str, number: int, label: str) -> None:
+    """Draw the button that opens a field for the name of a part; nothing for a viewer.
+
+    `number`: of the part in its domain, from 1. `label`: the field's own ("Name of topic 3").
+    """
+    if current_workspace().view_only:
+        return
+    key, given = f"name_{domain}_{job.id}_{number}", result.given_names.get(domain, ())
+
+    def save() -> None:
+        try:
+            current_workspace().check_owner()
+            open_part_names().rename(job.id, result.marks, domain, number, st.session_state[key])
+            st.session_state.pop(f"{key}_trouble", None)
+            st.session_state[f"{key}_saved"] = True
+        except AcvbError as error:
+            st.session_state[f"{key}_trouble"] = str(error)
+
+    if st.session_state.pop(f"{key}_saved", False):
+        st.rerun()  # the whole page: the field may be in a fragment, which has the answer with the name before
+    with st.popover("Rename", icon=":material/edit:", key=f"rename_{domain}_{number}"):
+        st.text_input(
+            label,
+            (given[number - 1] if given else None) or "",
+            max_chars=MOST_CHARACTERS,
+            key=key,
+            placeholder=result.names[domain][number - 1],
+            on_change=save,
+            help="Press Enter to save. Every page and file shows the name. Clear the field to get the first one back.",
+        )
+        if f"{key}_trouble" in st.session_state:
+            st.text(st.session_state[f"{key}_trouble"])
+
+
 def answer_key(job: Job, result: Result) -> Key:
-    """Return the key of an answer, another one after each sweep of the run."""
-    return _key(job, result.prepared, result.snapshot, result.state.race_report)
+    """Return the key of an answer, another one after each sweep of the run and with other names."""
+    job_id, sweep, end = _key(job, result.prepared, result.snapshot, result.state.race_report)
+    return job_id, sweep, f"{end} {dict(result.given_names)}" if result.given_names else end
 
 
 def _key(job: Job, prepared: PreparedRun, snapshot: SweepRecord, race_report: RaceReport | None) -> Key:

@@ -7,7 +7,7 @@ import pytest
 
 from acvb_core.core.errors import DataError
 from acvb_core.data.table import Table
-from acvb_core.models.lfm.answer import count_alike_features, match_features, measure_spread
+from acvb_core.models.lfm.features import count_alike_features, match_features, measure_spread
 from acvb_core.models.lfm.state import build_posterior
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.table import Table
-from acvb_core.models.lfm.answer import own_units, reconstruct, row_position
+from acvb_core.models.lfm.features import own_units, reconstruct, row_position
 from acvb_core.models.lfm.state import build_posterior
 from tests.loops import for_each
 

@@ -18,10 +18,10 @@ from acvb_core.store.topics import save_model
 from acvb_core.views.convergence import live_figure
 from pages.ui.lda import topics_page, upload_texts
 from pages.ui.lda.start_from import FILE
-from pages.ui.lda.topic_view import build_view, open_topic_names
+from pages.ui.lda.topic_view import build_view
 from pages.ui.running.live import build_curves
 from pages.ui.shared import services
-from pages.ui.shared.picking import read_answer
+from pages.ui.shared.picking import open_part_names, read_answer
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
 from tests.pages.session import (
@@ -208,7 +208,8 @@ def test_topics_of_data_on_disk(open_app: Open, on_disk: DiskCorpus) -> None:
     show_part(app, "Quality")
     assert "Coherence is measured on 2,000 of the 3,000 documents." in texts(app)
     # Topics are written for all documents, those that were held out included.
-    open_topic_names().rename(view.run, view.identifying_words, 3, "sport")
+    open_part_names().rename(view.run, view.result.marks, "topics", 3, "sport")
+    view = build_view(job, read_answer(job))
     text = topics_page.list_document_files(view)[-1].make()
     assert text.count(b"\n") == 3001
     assert b",topic_3: sport," in text.partition(b"\n")[0]

@@ -110,7 +110,7 @@ def test_a_run_is_shown(open_app: Open, found: Result) -> None:
 def test_a_topic_is_renamed_and_stays_chosen(open_app: Open, found: Result) -> None:
     app = opened(open_app, "topics", found)
     app.selectbox(key="topics_topic").set_value(2).run()
-    app.text_input(key=f"topic_name_{0:012x}_2").set_value(EVIL).run()
+    app.text_input(key=f"name_topics_{0:012x}_2").set_value(EVIL).run()
     assert cards(app)["cards"][1]["name"] == EVIL
     assert app.selectbox(key="topics_topic").options[1] == f"2 · {EVIL}"
     again = open_app("topics")

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.lfm import answer
+from acvb_core.models.lfm import features as answer
 from pages.ui.lfm.feature_detail import draw_weights, list_carriers
 from pages.ui.lfm.feature_view import FeatureView
 from pages.ui.lfm.features_page import list_files, pack_everything

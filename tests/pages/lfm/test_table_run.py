@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.core.display import write_number
-from acvb_core.models.lfm.answer import match_features
+from acvb_core.models.lfm.features import match_features
 from acvb_core.views.convergence import live_figure
 from pages.ui.lfm.compare_features import list_pairs
 from pages.ui.lfm.feature_view import FeatureView

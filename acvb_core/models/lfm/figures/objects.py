@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.models.lfm.answer import ObjectSteps, Step
+from acvb_core.models.lfm.features import ObjectSteps, Step
 from acvb_core.models.lfm.figures.pictures import (
     ABOVE,
     BELOW,

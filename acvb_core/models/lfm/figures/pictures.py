@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image as Pillow
 
-from acvb_core.models.lfm.answer import ObjectSteps
+from acvb_core.models.lfm.features import ObjectSteps
 from acvb_core.views.parts import (
     CRISP,
     MOST_CHARACTERS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from acvb_core.engine.result import Result
-from acvb_core.models.lfm.answer import FeatureAnswer, are_in_order
+from acvb_core.models.lfm.features import FeatureAnswer, are_in_order
 from acvb_core.models.lfm.figures.feature_course import feature_course_figure
 from acvb_core.models.lfm.figures.features import feature_matrix_figure, feature_weights_figure
 from acvb_core.models.lfm.figures.tables import weight_map_figure

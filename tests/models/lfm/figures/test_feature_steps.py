@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from acvb_core.data.table import Image
-from acvb_core.models.lfm.answer import Reconstruction, object_steps
+from acvb_core.models.lfm.features import Reconstruction, object_steps
 from acvb_core.models.lfm.figures.objects import reconstruction_bars_figure, reconstruction_images_figure
 from acvb_core.models.lfm.figures.pictures import EMPTY, MISSING, diverging_colours, tones
 from tests.views.reading import pixels, plain, trace
