@@ -154,7 +154,8 @@ class Combination:
         if measure is None:
             model = self._prepared.spec.model
             raise ParameterError(f"Model {model!r} measures no spread of parts; of clusters, see consensus.")
-        spread: dict[str, pd.DataFrame] = measure([result.snapshot.posterior for result in self.results])
+        others = [result.snapshot.posterior for result in self.results[1:]]
+        spread: dict[str, pd.DataFrame] = measure([self.results[0].posterior, *others])
         return spread
 
     @cached_property

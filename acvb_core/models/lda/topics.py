@@ -323,7 +323,7 @@ def count_repeats(posterior: Posterior) -> int:
 def measure_spread(posteriors: Sequence[Posterior], vocabulary: NDArray[Any]) -> dict[str, pd.DataFrame]:
     """Return how the topics of the first run vary between runs, as the frames `topics` and `words`.
 
-    topics: topic (from 1, largest first), share, low, high, found, runs.
+    topics: topic (from 1, in the order of the first posterior), share, low, high, found, runs.
     words: topic, rank, word, probability, low, high, in_top_ten, for the ten most probable words of each topic.
 
     A run has a topic if one of its topics has a similarity of at least `ALIKE`; `found` counts these of all `runs`,
@@ -333,7 +333,7 @@ def measure_spread(posteriors: Sequence[Posterior], vocabulary: NDArray[Any]) ->
 
     `posteriors`: one or more, of runs on the same vocabulary.
     """
-    phi, share = _read(posteriors[0])
+    phi, share = _read(posteriors[0], by_size=False)
     top, repeats = top_words(phi, TOP_WORDS), _find_repeats(phi)
     shares, probabilities = [share], [np.take_along_axis(phi, top, axis=1)]
     found, in_top = np.ones(len(phi), np.int64), np.ones(top.shape, np.int64)
@@ -361,9 +361,9 @@ def measure_spread(posteriors: Sequence[Posterior], vocabulary: NDArray[Any]) ->
     return {"topics": pd.DataFrame(topics | {"runs": len(posteriors)}), "words": pd.DataFrame(words)}
 
 
-def _read(posterior: Posterior) -> tuple[Array, Array]:
-    """Return the word probabilities of the topics in use, the largest first, and their shares."""
-    used = topics_in_use(posterior)
+def _read(posterior: Posterior, *, by_size: bool = True) -> tuple[Array, Array]:
+    """Return the word probabilities of the topics in use, the largest first or in their order, and their shares."""
+    used = topics_in_use(posterior) if by_size else np.sort(topics_in_use(posterior))
     share = topic_share(posterior)[used]
     return word_probability(posterior)[used], share / share.sum()
 

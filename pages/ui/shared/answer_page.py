@@ -207,7 +207,8 @@ def measure_seeds(workspace: Workspace, job: Job, result: Result) -> dict[str, p
 @st.cache_resource(show_spinner="Comparing the seeds", max_entries=16)
 def _measure_seeds(keys: tuple[Key, ...], _results: tuple[Result, ...]) -> dict[str, pd.DataFrame]:
     model: Any = _results[0].prepared.model
-    spread: dict[str, pd.DataFrame] = model.spread([result.snapshot.posterior for result in _results])
+    others = [result.snapshot.posterior for result in _results[1:]]
+    spread: dict[str, pd.DataFrame] = model.spread([_results[0].posterior, *others])
     return spread
 
 
