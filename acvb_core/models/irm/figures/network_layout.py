@@ -220,18 +220,39 @@ def node_layout(relation: Relation, clusters: NDArray[np.int64], group_place: Fl
     reason = why_too_large(relation)
     if reason is not None:
         raise ParameterError(reason)
-    n_clusters = len(group_place)
-    members = np.bincount(clusters, minlength=n_clusters)
-    used = np.flatnonzero(members)
-    radius = _DISC * np.sqrt(members)
-    centres = np.zeros((n_clusters, 2))
-    centres[used] = _centres(np.asarray(group_place, dtype=np.float64)[used], radius[used])
+    centres, radius = _discs(clusters, group_place)
     rows, columns = links_of(relation)
     distinct = rows != columns
     rows, columns = rows[distinct], columns[distinct]
     degree = np.bincount(rows, minlength=len(clusters)) + np.bincount(columns, minlength=len(clusters))
-    place = centres[clusters] + _spirals(clusters, degree, members)
+    place = disc_layout(clusters, degree, group_place)
     return _relax_places(place, centres[clusters], radius[clusters], rows, columns, clusters, degree)
+
+
+def disc_layout(clusters: NDArray[np.int64], degree: NDArray[np.int64], group_place: Floats) -> Floats:
+    """Return places for objects, shape (n, 2), about 1 apart: those of each cluster in a disc, most links inside."""
+    centres, _ = _discs(clusters, group_place)
+    return centres[clusters] + _spirals(clusters, degree, np.bincount(clusters, minlength=len(centres)))
+
+
+def column_layout(clusters: NDArray[np.int64], degree: NDArray[np.int64]) -> Floats:
+    """Return places for objects as `disc_layout` does, with the discs of the clusters one below the other."""
+    members = np.bincount(clusters)
+    radius = _DISC * np.sqrt(members)
+    heights = 2.0 * radius + (members > 0)
+    middle = heights / 2.0 - np.cumsum(heights)
+    centres = np.column_stack([np.zeros(len(middle)), middle - middle.mean()])
+    return centres[clusters] + _spirals(clusters, degree, members)
+
+
+def _discs(clusters: NDArray[np.int64], group_place: Floats) -> tuple[Floats, Floats]:
+    """Return middle and radius of each cluster's disc; no two overlap."""
+    members = np.bincount(clusters, minlength=len(group_place))
+    used = np.flatnonzero(members)
+    radius = _DISC * np.sqrt(members)
+    centres = np.zeros((len(members), 2))
+    centres[used] = _centres(np.asarray(group_place, dtype=np.float64)[used], radius[used])
+    return centres, radius
 
 
 def _centres(place: Floats, radius: Floats) -> Floats:

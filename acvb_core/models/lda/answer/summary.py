@@ -1,0 +1,66 @@
+"""The topics of a run with a line each, and its documents as they were read, with their topics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from acvb_core.data.corpus import Corpus
+from acvb_core.engine.result import Result
+from acvb_core.models.lda.topics import TopicAnswer
+
+#: Words of a topic that its line names.
+_LISTED = 12
+
+
+def summarise_parts(result: Result) -> dict[str, pd.DataFrame]:
+    """Return the topics, a line each, under a title.
+
+    Returns: topic, name, share of all words, documents (of which it is the largest topic), coherence (NPMI of its most
+      probable words over the documents), and words, the most probable first.
+    """
+    answer = TopicAnswer.of_result(result)
+    largest = np.bincount(result.labels("documents"), minlength=answer.n_topics + 1)[1:]
+    table = pd.DataFrame(
+        {
+            "topic": np.arange(1, answer.n_topics + 1),
+            "name": result.names["topics"],
+            "share": answer.topics.share,
+            "documents": largest,
+            "coherence": answer.quality.npmi,
+            "words": [", ".join(map(str, words)) for words in answer.list_top_words(_LISTED)],
+        }
+    )
+    return {"Topics": table}
+
+
+def annotate_data(result: Result) -> pd.DataFrame:
+    """Return the documents as they were read, with their largest topic.
+
+    Returns: document, text, label and the further columns of the data, as far as they are known; then topic, topic_name
+      and topic_share. Documents are in the order of the data. Documents without words, and those that were held out
+      whole, have no topic. Of a corpus on disk the documents are a sample.
+    """
+    shown = TopicAnswer.of_result(result).corpus
+    corpus = result.prepared.data if isinstance(result.prepared.data, Corpus) else shown
+    shares = result.documents.filter(regex=r"^topic_\d+(:|$)").to_numpy(dtype=np.float64)
+    labels = result.labels("documents")
+    own = pd.DataFrame(
+        {
+            "topic": pd.array(labels, dtype="Int64"),
+            "topic_name": np.array(["", *result.names["topics"]], dtype=object)[labels],
+            "topic_share": shares[np.arange(len(labels)), np.maximum(labels, 1) - 1],
+        },
+        index=pd.Index(shown.documents),
+    )
+    own.loc[own["topic"] == 0, "topic"] = pd.NA
+    known: dict[str, Any] = {"document": corpus.documents}
+    known |= {} if corpus.texts is None else {"text": list(corpus.texts)}
+    known |= {} if corpus.labels is None else {"label": corpus.labels}
+    taken = {*known, *own.columns}
+    further = {f"{name} (read)" if name in taken else name: of for name, of in corpus.metadata.items()}
+    own = own.reindex(corpus.documents).reset_index(drop=True)
+    own["topic_name"] = own["topic_name"].fillna("")
+    return pd.concat([pd.DataFrame(known | further), own], axis=1)
