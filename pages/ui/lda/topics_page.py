@@ -23,6 +23,7 @@ from acvb_core.views.parts import plain_name, user_name
 from pages.ui.lda.topic_documents import show_documents, show_try_text
 from pages.ui.lda.topic_list import show_all_topics, show_known_labels, show_quality, show_spread
 from pages.ui.lda.topic_view import TOPIC, Names, TopicView, WordOrder, build_view, read_names
+from pages.ui.lda.word_changes import show_word_changes
 from pages.ui.shared import format as say
 from pages.ui.shared.answer_page import measure_seeds, open_answer, show_heading, show_parts
 from pages.ui.shared.charts import show_clickable_figure, show_figure
@@ -182,7 +183,7 @@ def list_document_files(view: TopicView) -> list[FileOffer]:
 def _write_documents(view: TopicView) -> bytes:
     with tempfile.TemporaryDirectory(prefix=scratch_prefix()) as folder:
         path = Path(folder) / "documents.csv"
-        write_document_topics(view.result, path, names=read_names(view))
+        write_document_topics(view.result, path, labels=True)
         return path.read_bytes()
 
 
@@ -247,4 +248,5 @@ def show_body(job: Job, view: TopicView) -> None:
     if view.corpus.labels is not None:
         parts["Known labels"] = lambda: show_known_labels(view, names)
     parts["Try a text"] = lambda: show_try_text(view, names, topic)
+    parts["Change words"] = lambda: show_word_changes(job, view, topic)
     show_parts("topics_part", parts)
