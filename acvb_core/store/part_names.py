@@ -1,4 +1,4 @@
-"""Names that people give to the parts of runs (clusters, topics, features): a small JSON file next to each run.
+"""Names of the parts of runs (clusters, topics, features), and how people arrange these: a JSON file next to each run.
 
 A name belongs to what a part contains, not to its number: parts are numbered by size, and a run that continues may
 change their order. So each name is kept with what marks its part, and given to the part that has most of these marks.
@@ -38,6 +38,10 @@ LEAST_SHARED = 0.5
 Marks = Mapping[str, Sequence[Sequence[int]]]
 #: The user's name of every part, by domain; None for a part without one.
 GivenNames = dict[str, tuple[str | None, ...]]
+#: The kind of a change of parts, such as "merge", and the numbers of the parts, from 1.
+Edit = tuple[str, tuple[int, ...]]
+#: Behind the name of a domain: of its changes. They are kept as names are, one for each part and step.
+_EDITS = " edits"
 
 
 class PartNames:
@@ -93,8 +97,46 @@ class PartNames:
             self._write(run, entries)
         return self.names(run, marks)
 
+    def edits(self, run: str, marks: Marks, domain: str) -> list[Edit]:
+        """Return the changes that the user made to the parts of a run, in their order, by the parts' numbers now.
+
+        A change is left out if the run does not have one of its parts any more.
+
+        `run`, `marks`: as for `names`; of the run's own parts.
+        Raises StoreError: as for `names`.
+        """
+        entries = _of_domain(self.entries(run), domain + _EDITS)
+        known = {(entry["number"], tuple(entry["marks"])): entry for entry in entries}
+        matched = _match_entries(list(known.values()), marks.get(domain, ()))
+        now = {id(entry): part for part, entry in enumerate(matched, start=1) if entry is not None}
+        steps: dict[int, list[dict[str, Any]]] = {}
+        for entry in entries:
+            steps.setdefault(entry.get("step", 0), []).append(entry)
+        found = []
+        for step in sorted(steps):
+            parts = [now.get(id(known[entry["number"], tuple(entry["marks"])])) for entry in steps[step]]
+            if None not in parts:
+                found.append((str(steps[step][0]["name"]), tuple(part for part in parts if part is not None)))
+        return found
+
+    def set_edits(self, run: str, marks: Marks, domain: str, edits: Sequence[Edit]) -> None:
+        """Keep these changes of a run's parts in place of those before.
+
+        Raises StoreError: the file cannot be read or written.
+        """
+        parts = marks[domain]
+        made = [
+            {"domain": domain + _EDITS, "number": number, "name": kind, "step": step}
+            | {"marks": [int(mark) for mark in parts[number - 1]]}
+            for step, (kind, numbers) in enumerate(edits)
+            for number in numbers
+        ]
+        with self._lock:
+            rest = [entry for entry in self.entries(run) if entry["domain"] != domain + _EDITS]
+            self._write(run, [*rest, *made])
+
     def entries(self, run: str) -> list[dict[str, Any]]:
-        """Return the names of a run's parts in plain values, for `take_entries`.
+        """Return the names of a run's parts, and their changes, in plain values, for `take_entries`.
 
         Raises StoreError: as for `names`.
         """
@@ -158,7 +200,8 @@ def _plain_entry(entry: Any) -> dict[str, Any]:
     """Return the name of one part as it is kept, also of an earlier version; raise one of DAMAGE if there is none."""
     name = str(entry["name"])[:MOST_CHARACTERS]
     number, marks = ("topic", "words") if "topic" in entry else ("number", "marks")
-    return {
+    step = {"step": int(entry["step"])} if "step" in entry else {}
+    return step | {
         "domain": str(entry.get("domain", _TOPICS)),
         "number": int(entry[number]),
         "name": name,

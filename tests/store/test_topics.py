@@ -282,3 +282,23 @@ def test_arrays_that_contradict_each_other_are_refused(
     np.savez(tmp_path / "m.npz", **stored)
     with pytest.raises(StoreError, match=why):
         load_model(tmp_path / "m.npz")
+
+
+def test_changes_follow_the_topics_that_they_were_made_of(tmp_path: Path) -> None:
+    """Two topics have the same words; one is gone when the changes are read again."""
+    names, run = PartNames(tmp_path / "one"), "0" * 12
+    marks: Marks = {"topics": [[1, 2, 3], [4, 5, 6], [1, 2, 3], [7, 8, 9]]}
+    made = [("merge", (3, 1)), ("hide", (4,)), ("move", (2, 1))]
+    names.set_edits(run, marks, "topics", [("hide", (1,))])
+    names.rename(run, marks, "topics", 2, "sea")
+    names.set_edits(run, marks, "topics", made)
+    assert names.edits(run, marks, "topics") == made
+    later: Marks = {"topics": [[6, 5, 4], [3, 2, 1], [3, 2, 1]]}
+    other = PartNames(tmp_path / "other")
+    other.take_entries(run, json.loads(json.dumps(names.entries(run))))
+    for store in (names, other):
+        assert store.edits(run, later, "topics") == [("merge", (3, 2)), ("move", (1, 2))]
+        assert store.names(run, later) == {"topics": ("sea", None, None)}
+    names.set_edits(run, marks, "topics", [])
+    assert names.edits(run, marks, "topics") == []
+    assert names.names(run, marks)["topics"][1] == "sea"
