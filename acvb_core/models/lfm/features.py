@@ -256,12 +256,13 @@ class Step:
     features: tuple[int, ...]  #: numbers, from 1
     probability: float  #: of the object to have the feature; NaN for several
     added: Floats  #: shape (D,); probability times weight, in the table's units
+    label: str = ""  #: what the feature is called, as it is
 
     @property
     def name(self) -> str:
-        """Return "feature 3" or "5 others"."""
+        """Return the label, "feature 3" or "5 others"."""
         n = len(self.features)
-        return f"feature {self.features[0]}" if n == 1 else f"{n:,} others"
+        return self.label or (f"feature {self.features[0]}" if n == 1 else f"{n:,} others")
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,9 +91,9 @@ def list_pairs(match: FeatureMatch, both: tuple[FeatureView, FeatureView]) -> pd
     return pd.DataFrame(
         {
             "Similarity": table["correlation"].abs(),
-            "Feature": table["feature"],
+            "Feature": [one.write(k) for k in table["feature"]],
             "Strongest columns": [", ".join(one.strongest(k)) for k in table["feature"]],
-            "Pairs with": table["other_feature"],
+            "Pairs with": [other.write(k) for k in table["other_feature"]],
             "Its strongest columns": [", ".join(other.strongest(k)) for k in table["other_feature"]],
             "Correlation": table["correlation"],
             "Share": one.shares[table["feature"] - 1],

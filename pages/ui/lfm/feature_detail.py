@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from acvb_core.engine.job import Job
+from acvb_core.models.lfm.answer.describe import describe_feature
 from acvb_core.models.lfm.figures.features import (
     feature_image_figure,
     feature_profile_figure,
@@ -18,7 +21,7 @@ from pages.ui.lfm.feature_view import FEATURE, FeatureView, show_picture_row
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import choose_way
+from pages.ui.shared.picking import choose_way, show_rename
 from pages.ui.shared.refresh import is_narrow
 
 #: Objects that are listed, and shown as pictures; columns with a bar, and most columns that are all drawn below.
@@ -29,7 +32,7 @@ _UNITS: dict[Units, str] = {"table": "the columns' units", "sd": "standard devia
 def choose_settings(view: FeatureView) -> tuple[int, Units]:
     """Draw what is chosen for the whole page; return the feature (from 1) and the units of weights."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="feature_settings"):
-        feature = FEATURE.show(view.n_features, lambda number: f"feature {number}", width=160)
+        feature = FEATURE.show(view.n_features, view.write, width=260)
         units: Units = "table"
         if view.sd is not None:
             text = (
@@ -40,7 +43,7 @@ def choose_settings(view: FeatureView) -> tuple[int, Units]:
     return feature, units
 
 
-def show_overview(view: FeatureView, feature: int, units: Units) -> None:
+def show_overview(job: Job, view: FeatureView, feature: int, units: Units) -> None:
     """Draw the list of features beside the one that is chosen."""
     with st.container(key="feature_panels"):
         with st.container(key="feature_list", gap="xsmall"):
@@ -48,14 +51,15 @@ def show_overview(view: FeatureView, feature: int, units: Units) -> None:
             st.caption("Most frequent first. Click one to see it.")
             _show_list(view, units)
         with st.container(key="feature_detail", gap="xsmall"):
-            _show_heading(view, feature)
+            _show_heading(job, view, feature)
             _show_weights(view, feature, units)
 
 
 def list_features(view: FeatureView, units: Units) -> pd.DataFrame:
     """Return a line for each feature: number, picture of a table of pixels, share, objects, strongest columns."""
     numbers = range(1, view.n_features + 1)
-    frame = pd.DataFrame({"feature": list(numbers), "share": view.shares, "objects": view.counts})
+    columns = {"feature": list(numbers), "name": view.names, "share": view.shares, "objects": view.counts}
+    frame = pd.DataFrame(columns)
     image = view.data.image
     if image is not None:
         weights = view.weights if units == "sd" else view.own_weights
@@ -92,6 +96,7 @@ def _show_list(view: FeatureView, units: Units) -> None:
         height=min(560, 38 + high * len(frame)),
         column_config={
             "feature": st.column_config.NumberColumn("Feature", width=62),
+            "name": st.column_config.TextColumn("Name", width=name_width()),
             "picture": st.column_config.ImageColumn("Weights", width=64),
             "share": _progress("Share", "percent", 95, "Share of the objects that have the feature."),
             "objects": st.column_config.NumberColumn("Objects", format="localized", width=70),
@@ -108,14 +113,12 @@ def _progress(label: str, form: str, width: Any, help: str | None = None) -> Any
 
 
 @contain_failure("part of the page")
-def _show_heading(view: FeatureView, feature: int) -> None:
-    """Draw the feature's number and figures."""
-    st.html(FEATURE.head_html(feature, f"Feature {feature}"), width="content")
-    share, n = float(view.shares[feature - 1]), float(view.counts[feature - 1])
-    st.caption(
-        f"About {n:,.0f} of {view.data.n_rows:,} objects have it ({say.percent(share)}). Their columns are higher or "
-        "lower by the weights below."
-    )
+def _show_heading(job: Job, view: FeatureView, feature: int) -> None:
+    """Draw the feature's number and name, the button that renames it, and what it is in a sentence."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.html(FEATURE.head_html(feature, html.escape(view.names[feature - 1])), width="content")
+        show_rename(job, view.result, "features", feature, f"Name of feature {feature}")
+    st.text(describe_feature(view, feature))
 
 
 @contain_failure()
@@ -190,7 +193,7 @@ def show_carriers(view: FeatureView, feature: int) -> None:
                     "group": config.TextColumn("Known group", width="small"),
                 },
             )
-            st.caption(f"Up to {MOST_LISTED} objects, those most likely to have feature {feature} first.")
+            st.caption(f"Up to {MOST_LISTED} objects, those most likely to have this feature first.")
         if view.data.labels is not None:
             with st.container(gap="xsmall"):
                 groups = view.group_shares(feature)
@@ -201,7 +204,7 @@ def show_carriers(view: FeatureView, feature: int) -> None:
                     height=min(320, 38 + 35 * len(groups)),
                     column_config={
                         "group": st.column_config.TextColumn("Known group", width=name_width()),
-                        "share": _progress(f"Have feature {feature}", "percent", name_width()),
+                        "share": _progress("Have this feature", "percent", name_width()),
                         "objects": st.column_config.NumberColumn(
                             "Objects", format="localized", width="small"
                         ),

@@ -67,7 +67,7 @@ def show_all_features(view: FeatureView, feature: int, units: Units) -> None:
         key = "features_map_of_ordered" if ordered else "features_map_clustered"
         clustered = st.toggle("Group similar columns", not ordered, key=key, persist_state="session")
         figure = weight_map_figure(
-            view.weights, view.data.columns, shares=view.shares, clustered=clustered,
+            view.weights, view.data.columns, shares=view.shares, names=view.names, clustered=clustered,
             standardised=view.fitted.standardise, upright=is_narrow(),
             height=340 if view.n_features <= FEW and not is_narrow() else None,
         )  # fmt: skip
@@ -81,6 +81,7 @@ def show_all_features(view: FeatureView, feature: int, units: Units) -> None:
         baseline=view.baseline,
         units=units,
         selected=feature,
+        names=view.names,
         **(_NARROW if is_narrow() else {}),
     )
     show_clickable_figure(
@@ -109,7 +110,9 @@ def show_all_objects(view: FeatureView, key: Key) -> None:
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _draw_matrix(key: Key, _view: FeatureView) -> tuple[Figure, int]:
     """Return the figure, and the number of combinations of features."""
-    figure = feature_matrix_figure(_view.objects, _view.data.rows, labels=_view.data.labels)
+    figure = feature_matrix_figure(
+        _view.objects, _view.data.rows, labels=_view.data.labels, feature_names=_view.names
+    )
     return figure, _view.n_combinations
 
 
@@ -195,7 +198,7 @@ def show_spread(job: Job, view: FeatureView, feature: int, units: Units) -> None
         )
     table = pd.DataFrame(
         {
-            "Feature": features["feature"],
+            "Feature": [view.write(k) for k in features["feature"]],
             "Runs": [f"{found:,} of {runs:,}" for found in features["found"]],
             "Samples": features["in_samples"],
             "Share": features["share"],
@@ -209,7 +212,7 @@ def show_spread(job: Job, view: FeatureView, feature: int, units: Units) -> None
     st.dataframe(
         known, hide_index=True, key="spread_features", height=height, column_config=_RANGES, placeholder="–"
     )
-    st.text(f"The weights of feature {feature}, strongest columns first")
+    st.text(f"The weights of {view.write(feature)}, strongest columns first")
     table = list_weights(view, weights, feature, units).dropna(axis=1, how="all")
     height = min(460, 38 + 35 * len(table))
     st.dataframe(

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
 from acvb_core.data.table import Table
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.models.lfm.features import FeatureAnswer
+from acvb_core.models.lfm.features import FeatureAnswer, ObjectSteps
 from acvb_core.models.lfm.figures.pictures import image_uri, signed_text, tone_range, tones
+from acvb_core.views.parts import plain_name
 from acvb_core.views.theme import isolate
 from pages.ui.shared.charts import PartChoice
 from pages.ui.shared.picking import Key, answer_key
@@ -29,6 +30,24 @@ class FeatureView(FeatureAnswer):
 
     run: str  #: its id
     result: Result
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of each feature, the user's or one made of what it changes."""
+        return self.result.names["features"]
+
+    def write(self, feature: int) -> str:
+        """Return the number and name of a feature (from 1), as they are: "3 · rain"."""
+        return plain_name(feature, self.names)
+
+    def steps(self, row: int, most: int = 6) -> ObjectSteps:
+        """Return how the features, by their names, make up an object."""
+        made = super().steps(row, most)
+        named = [
+            replace(step, label=self.write(step.features[0])) if len(step.features) == 1 else step
+            for step in made.steps
+        ]
+        return replace(made, steps=tuple(named))
 
     def strongest(self, feature: int, n: int = STRONGEST, own: bool = True) -> list[str]:
         """Return the columns with the largest weights of a feature (from 1), each with its weight: "rain +12"."""

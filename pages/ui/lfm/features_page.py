@@ -14,6 +14,7 @@ import streamlit as st
 from acvb_core.core.files import scratch_prefix
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
+from acvb_core.models.lfm.answer.describe import describe_features
 from acvb_core.store import export
 from pages.ui.lfm.feature_detail import choose_settings, show_carriers, show_overview
 from pages.ui.lfm.feature_parts import (
@@ -59,6 +60,8 @@ def show_features() -> None:
     job, result = open_answer(pages_of_model("lfm").answer, STYLE, {FEATURE.key: 1, OBJECT: 0})
     view = build_view(job, result)
     show_heading(job, result, say.count(view.n_features, "feature"))
+    if view.n_features:
+        st.text(describe_features(result))
     follow_run(job, result)
     if view.n_features:
         show_body(view, job, result)
@@ -84,7 +87,7 @@ def show_no_feature(view: FeatureView) -> None:
 def show_body(view: FeatureView, job: Job, result: Result) -> None:
     """Draw all that follows the chosen feature and the units, and nothing else is drawn again."""
     feature, units = choose_settings(view)
-    show_overview(view, feature, units)
+    show_overview(job, view, feature, units)
     show_parts(
         "features_part",
         {
@@ -120,18 +123,24 @@ def list_files(result: Result, measure: Callable[[], Mapping[str, pd.DataFrame]]
 
     return [
         table("Weights of the features", "features"),
-        table("Features of the objects", "objects"),
+        offer_table("Features of the objects", "objects.csv", lambda: name_objects(result)),
         table("Baseline and noise of the columns", "columns"),
-        offer_table("Features over the seeds", "seeds.csv", lambda: list_spread(measure())),
+        offer_table("Features over the seeds", "seeds.csv", lambda: list_spread(result, measure())),
         offer_run(result),
         offer_arrays(result),
         FileOffer("Everything", "everything.zip", "application/zip", lambda: pack_everything(result)),
     ]
 
 
-def list_spread(spread: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+def name_objects(result: Result) -> pd.DataFrame:
+    """Return the probability of each feature for each object, with the features' names in the heading."""
+    return export.name_headings(result.objects, "feature", result.names["features"])
+
+
+def list_spread(result: Result, spread: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return how far the features depend on the seed (`measure_spread`), one row for each feature and column."""
     features = spread["features"].rename(columns={"low": "share_low", "high": "share_high"})
+    features.insert(1, "name", result.names["features"])
     return spread["weights"].merge(features, on="feature", how="left")
 
 

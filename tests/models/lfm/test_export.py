@@ -45,7 +45,10 @@ def test_every_file_has_the_same_numbers_in_the_users_units(standardise: bool, t
     n_features = len(features)
     assert n_features > 1
     assert list(features.columns) == ["feature", "name", "share", "objects", "'=cmd()", "'-x", *NAMES[2:]]
-    assert list(objects.columns) == ["object", *(f"feature_{k + 1}" for k in range(n_features))]
+    assert list(objects.columns) == [
+        "object",
+        *(f"feature_{k}: {name}" for k, name in enumerate(result.names["features"], 1)),
+    ]
     assert list(columns.columns) == ["column", "baseline", "noise_sd", "mean", "sd"]
     np.testing.assert_allclose(features.iloc[:, 4:], arrays["weights"], **SIX_DIGITS)
     np.testing.assert_allclose(objects.iloc[:, 1:], arrays["objects"], **SIX_DIGITS)

@@ -68,6 +68,8 @@ def test_pairs_tell_what_each_weighs() -> None:
     frame = list_pairs(match, (one, other))
     assert len(frame) == 2
     for line in frame.itertuples():
-        assert line[3] == ", ".join(one.strongest(line.Feature))
-        assert line[5] == ", ".join(other.strongest(line[4]))
-        assert line.Share == one.shares[line.Feature - 1]
+        feature, pair = (int(written.partition(" · ")[0]) for written in (line.Feature, line[4]))
+        assert (line.Feature, line[4]) == (one.write(feature), other.write(pair))
+        assert line[3] == ", ".join(one.strongest(feature))
+        assert line[5] == ", ".join(other.strongest(pair))
+        assert line.Share == one.shares[feature - 1]

@@ -9,7 +9,8 @@ import numpy as np
 
 from acvb_core.core.display import cut_label
 from acvb_core.engine.result import Result
-from acvb_core.models.lfm.features import FeatureAnswer
+from acvb_core.models.lfm.answer.describe import find_ranges, find_regions
+from acvb_core.models.lfm.features import FeatureAnswer, are_in_order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,18 +22,26 @@ _MARKS = 200
 
 
 def name_parts(result: Result) -> dict[str, tuple[str, ...]]:
-    """Return a name for every feature: the columns that it changes most, by their standard deviations, with signs."""
+    """Return a name for every feature: what it changes most, by its standard deviations, with the sign."""
     prepared = result.prepared
     answer = FeatureAnswer(result.posterior, prepared.data, prepared.train)
-    names = []
-    for feature in range(1, answer.n_features + 1):
-        weights = answer.weights[feature - 1]
-        columns = [j for j in answer.strongest_columns(feature, _NAMED) if weights[j]]
-        texts = [
-            f"{'+' if weights[j] > 0 else '−'}{cut_label(answer.data.columns[j], _LONGEST)}" for j in columns
-        ]
-        names.append(", ".join(texts) or "no effect")
-    return {"features": tuple(names)}
+    return {"features": tuple(_name_feature(answer, feature) for feature in range(1, answer.n_features + 1))}
+
+
+def _name_feature(answer: FeatureAnswer, feature: int) -> str:
+    """Return the name of a feature: of pixels their place, of ordered columns a range, of others the first ones."""
+    weights, columns = answer.weights[feature - 1], answer.data.columns
+    if not np.any(weights):
+        return "no effect"
+    if answer.data.image is not None:
+        places = zip("+−", find_regions(answer, feature), strict=True)
+        return ", ".join(f"{sign}{place}" for sign, place in places if place)
+    if are_in_order(columns):
+        first, last = find_ranges(weights)[0]
+        ends = columns[first] if first == last else f"{columns[first]} to {columns[last]}"
+        return f"{'higher' if weights[first] > 0 else 'lower'} in {ends}"
+    chosen = [j for j in answer.strongest_columns(feature, _NAMED) if weights[j]]
+    return ", ".join(f"{'+' if weights[j] > 0 else '−'}{cut_label(columns[j], _LONGEST)}" for j in chosen)
 
 
 def mark_parts(result: Result) -> dict[str, list[list[int]]]:

@@ -260,6 +260,7 @@ def feature_images_figure(
     baseline: ArrayLike | None = None,
     limit: float | None = None,
     units: Units = "table",
+    names: Names | None = None,
     across: int | None = None,
     page: int = PAGE,
     selected: int | None = None,
@@ -272,6 +273,7 @@ def feature_images_figure(
     `shares`: shape (K,); of the objects that have each feature.
     `baseline`: shape (D,); picture of an object without features, in the table's units; shown in tones of its own.
     `limit`: end of the scale, by default the largest weight.
+    `names`: length K; of the features, for the pointer.
     `across`: pictures a row, by default 6 to 12 by their number.
     `page`: width in pixels that the height is computed for.
     `selected`: feature (from 1) that is framed.
@@ -291,7 +293,7 @@ def feature_images_figure(
         hover = f"<b>baseline</b>: an object without features<br>{value_text(low)} to {value_text(high)}"
         add_tile(tones(picture, low, high, (255, 255, 255)), "baseline", hover, LINE, 1)
     for k, (share, w) in enumerate(zip(np.asarray(shares, dtype=np.float64).tolist(), given, strict=True), 1):
-        hover = f"<b>feature {k}</b><br>{percent(share)} of the objects<br>"
+        hover = f"<b>{_name_feature(k, names)}</b><br>{percent(share)} of the objects<br>"
         hover += f"weights {value_text(w.min())} to {value_text(w.max())}"
         colours = diverging_colours(image.picture(w, fill=np.nan), end)
         word = f"<b>{k}</b> · {percent(share)}"
@@ -358,6 +360,7 @@ def feature_matrix_figure(
     *,
     order: ArrayLike | None = None,
     labels: ArrayLike | None = None,
+    feature_names: Names | None = None,
     window: tuple[int, int] | None = None,
     height: int = 620,
 ) -> Figure:
@@ -368,6 +371,7 @@ def feature_matrix_figure(
     `order`: shape (N,); from `activation_order`, by default with the labels.
     `labels`: shape (N,); known label of each object (None if it is not known), shown as a strip of colours before
       the features.
+    `feature_names`: length K, for the pointer.
     `window`: first and end place to show, in sorted places.
     """
     given = np.asarray(activations, dtype=np.float64)
@@ -383,13 +387,13 @@ def feature_matrix_figure(
     if strip is not None:
         images += [place_picture(image_uri(strip.colours()), left, low, 0.8 * (0.5 - left), high - low)]
     named = high - low <= _NAMED
-    names = [str(rows[i]) for i in places[low:high]] if named else []
+    names: list[str] = [str(rows[i]) for i in places[low:high]] if named else []
     ticks = column_ticks([low + i + 0.5 for i in range(len(names))], names) if named else {"nticks": 8}
     across = plain_axis("feature", framed=True, range=[left, k + 0.5], side="top", ticklabelstandoff=12)
     down = plain_axis("" if named else "objects, sorted by their features", framed=True, range=[high, low])
     room = text_room(names, 11) + 40 if named else 76
     return make_figure(
-        [_matrix_hover(given, places, rows, low, high), *(strip.legend() if strip else [])],
+        [_matrix_hover(given, places, rows, low, high, feature_names), *(strip.legend() if strip else [])],
         height if not named else max(height, 120 + 13 * (high - low)),
         margin={"l": room, "r": 14, "t": 84, "b": 56 if strip else 20, "pad": 0},
         dragmode="select",
@@ -417,10 +421,18 @@ def _feature_strip(feature: int) -> Part:
     return {"type": "rect", **place, **look}
 
 
-def _matrix_hover(given: Floats, places: NDArray[np.int64], rows: Names, low: int, high: int) -> Part:
+def _name_feature(feature: int, names: Names | None) -> str:
+    """Return "feature 3", or "3 · rain" if it has a name."""
+    return f"feature {feature}" if names is None else f"{feature} · {escape(names[feature - 1], 40)}"
+
+
+def _matrix_hover(
+    given: Floats, places: NDArray[np.int64], rows: Names, low: int, high: int, names: Names | None
+) -> Part:
     """Return the invisible trace that shows object, feature and probability, or the mean of several objects."""
     k = given.shape[1]
     bins = bin_objects(given, places, low, high, max(20, _TEXTS // k))
+    called = [_name_feature(j, names) for j in range(1, k + 1)]
     texts = []
     ends = pairwise(bins.borders.tolist())
     for (first, end), mean, having in zip(ends, bins.mean.tolist(), bins.having.tolist(), strict=True):
@@ -429,7 +441,10 @@ def _matrix_hover(given: Floats, places: NDArray[np.int64], rows: Names, low: in
         of = f" of {end - first:,} have it<br>mean probability "
         known = enumerate(zip(having, mean, strict=True), 1)
         texts.append(
-            [f"{who}<br>feature {j}: {'' if alone else f'{m:,.0f}{of}'}{percent(p)}" for j, (m, p) in known]
+            [
+                f"{who}<br>{called[j - 1]}: {'' if alone else f'{m:,.0f}{of}'}{percent(p)}"
+                for j, (m, p) in known
+            ]
         )
     return hover_grid([j + 0.5 for j in range(k + 1)], bins.borders.tolist(), texts)
 

@@ -110,10 +110,17 @@ def _step_bars(step: Step, made: ObjectSteps, shown: NDArray[np.int64], titles: 
     number = step.features[0] if len(step.features) == 1 else 0
     chance = f" ({percent(step.probability)})" if number else ""
     added = [signed_text(float(step.added[j])) for j in shown]
-    texts = [f"{head}{step.name}{chance} adds {text}" for head, text in zip(titles, added, strict=True)]
+    texts = [
+        f"{head}{escape(step.name, 40)}{chance} adds {text}" for head, text in zip(titles, added, strict=True)
+    ]
     sizes, places = step.added[shown] / made.scale[shown], list(range(len(shown)))
     colour = cluster_colour(number) if number else LINE
-    more = {"orientation": "h", "name": step.name, "customdata": [number] * len(shown), "showlegend": True}
+    more = {
+        "orientation": "h",
+        "name": escape(step.name, 40),
+        "customdata": [number] * len(shown),
+        "showlegend": True,
+    }
     trace = bars(f"step-{number or 'others'}", sizes, places, texts, colour, **more)
     trace["marker"] |= {"line": {"width": 0.7, "color": PAPER}}
     return trace
@@ -151,10 +158,10 @@ def _sums(made: ObjectSteps, image: Image, low: float, high: float) -> list[Tile
     shown = [(made.value, "object", "object", LINE), (made.baseline, "baseline", "baseline", LINE)]
     total = made.baseline
     for step in made.steps:
-        total, word = total + step.added, f"+ {step.name}"
+        total, word = total + step.added, f"+ {escape(step.name, 40)}"
         if len(step.features) == 1:
             word = f"+ <b>{step.features[0]}</b> ({percent(step.probability)})"
-        shown.append((total, word, f"so far, with {step.name}", _step_colour(step.features)))
+        shown.append((total, word, f"so far, with {escape(step.name, 40)}", _step_colour(step.features)))
     shown.append((total, "all", "reconstruction", LINE))
     tiles = []
     for slot, (values, word, what, frame) in enumerate(shown):
@@ -170,7 +177,9 @@ def _differences(made: ObjectSteps, image: Image, limit: float, y: float) -> lis
     for step in made.steps:
         chance = f" ({percent(step.probability)})" if len(step.features) == 1 else ""
         picture = image.picture(step.added, fill=np.nan)
-        shown.append((picture, EMPTY, "", f"<b>{step.name}</b>{chance} adds", _step_colour(step.features)))
+        shown.append(
+            (picture, EMPTY, "", f"<b>{escape(step.name, 40)}</b>{chance} adds", _step_colour(step.features))
+        )
     rest = image.picture(made.residual, fill=0.0)
     shown.append((rest, MISSING, "left over", "<b>left over</b>: object - reconstruction", LINE))
     tiles = []

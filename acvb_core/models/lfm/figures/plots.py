@@ -27,10 +27,16 @@ def list_plots(result: Result) -> dict[str, Callable[[], Figure]]:
             answer.weights,
             columns,
             shares=shares,
+            names=result.names["features"],
             clustered=not are_in_order(columns),
             standardised=answer.fitted.standardise,
         ),
-        "objects": lambda: feature_matrix_figure(answer.objects, answer.data.rows, labels=answer.data.labels),
+        "objects": lambda: feature_matrix_figure(
+            answer.objects,
+            answer.data.rows,
+            labels=answer.data.labels,
+            feature_names=result.names["features"],
+        ),
         "course": lambda: feature_course_figure(result.state.history, prepared.spec.method),
     }
     return plots | {

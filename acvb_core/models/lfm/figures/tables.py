@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -131,6 +132,7 @@ def weight_map_figure(
     columns: Names,
     *,
     shares: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
     clustered: bool = True,
     standardised: bool = True,
     upright: bool = False,
@@ -142,6 +144,7 @@ def weight_map_figure(
       share the last colour.
     `columns`: length D.
     `shares`: shape (K,); of the objects that have each feature.
+    `names`: length K; of the features, as they are.
     `clustered`: put columns that the same features move side by side; else the table's order.
     `standardised`: False: the table is not, and weights are in its own units.
     `upright`: columns down and features across, for a narrow window.
@@ -159,11 +162,14 @@ def weight_map_figure(
     if shares is not None:
         labels = [f"{k} · {percent(s)}" for k, s in zip(numbers, np.asarray(shares).tolist(), strict=True)]
     limit, unit = robust_end(given), " sd" if standardised else ""
-    hover = f"feature %{{{'x' if upright else 'y'}}}<br>weight %{{z:.3g}}{unit}<extra></extra>"
+    hover = f"feature %{{{'x' if upright else 'y'}}}%{{customdata}}<br>weight %{{z:.3g}}{unit}<extra></extra>"
     places, values = range(shown.shape[1]), shown.astype(np.float32)
     axes: tuple[Any, Any, Any] = (numbers, places, values.T) if upright else (places, numbers, values)
     bar = "weight (sd)" if standardised else "weight"
     more: dict[str, Any] = {"ends": (-limit, limit), "scale": DIVERGING, "bar": bar}
+    called = [f" · {escape(name, 40)}" for name in names] if names is not None else [""] * n_features
+    across_all = [[text] * shown.shape[1] for text in called]
+    more["customdata"] = [list(line) for line in zip(*across_all, strict=True)] if upright else across_all
     trace = heat_map("weight-map", *axes, **more, hovertemplate=hover)
     if exact and shown.size <= 20_000:
         texts = [escape(name, 60) for name in names]
