@@ -196,6 +196,23 @@ class ColumnWriter(StringWriter):
             self._guess.add(values)
         super().extend(values)
 
+    @property
+    def is_typed(self) -> bool:
+        """Return whether the values were given as typed arrays."""
+        return bool(self._kinds)
+
+    @property
+    def guessed(self) -> ValueKind:
+        """The narrowest kind that all strings have."""
+        return self._guess.kind
+
+    def replace_by(self, typed: NDArray[Any]) -> ValueKind:
+        """Write typed values in place of the strings, and return their kind."""
+        kind = kind_of(typed)
+        np.save(self._folder / f"{self._stem}-{kind}.npy", typed)
+        self.remove()
+        return kind
+
     def write_typed(self) -> ValueKind:
         """Write the values as the narrowest kind that holds all of them, and return it."""
         kinds = frozenset(self._kinds or {self._guess.kind})
@@ -203,9 +220,7 @@ class ColumnWriter(StringWriter):
         if kind == "string":
             self.save_places()
         else:
-            typed = np.concatenate([typed_values(batch, kind) for batch in self.batches()])
-            np.save(self._folder / f"{self._stem}-{kind}.npy", typed)
-            self.remove()
+            self.replace_by(np.concatenate([typed_values(batch, kind) for batch in self.batches()]))
         return kind
 
 

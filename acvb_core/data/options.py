@@ -168,6 +168,11 @@ OPTIONS = (
         ("table", "matrix"), none="none",
     ),
     Option(
+        "column_kinds", _CORPUS, "words",
+        help="Kind of a further column: date, group, number, text or none (left out). Others are recognised.",
+        formats=("table", "counts"), hint="COLUMN=KIND",
+    ),
+    Option(
         "document_column", _CORPUS, "column", "Documents", "Column of the documents.", ("counts",),
         flags=("--document",),
     ),

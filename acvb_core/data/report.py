@@ -36,6 +36,8 @@ _CHANGES: dict[str, tuple[str, ...]] = {
     "merged_cells": (),
     "renamed_documents": (),
     "unknown_names": (),
+    "unread_dates": ("column_kinds",),
+    "unread_numbers": ("column_kinds",),
 }
 _PACKAGE = __name__.partition(".")[0]
 Data = TypeVar("Data")

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.errors import AcvbError, DataError, ParameterError
 from acvb_core.data.corpora.disk_build import read_to_disk
+from acvb_core.data.corpora.metadata import kind_of_column, type_column
 from acvb_core.data.corpora.readers import load_corpus, read_texts
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
@@ -101,8 +102,82 @@ def test_further_columns_are_kept(corpus):
     loaded = load_corpus(TABLE, **OPTIONS)
     assert_metadata(loaded.data.metadata)
     assert loaded.data.labels.tolist() == ["news", "sport", "news", "sport"]
-    assert "5 other columns are kept: date, stars, pages, seen, code." in loaded.report.lines()
+    told = "5 other columns are kept: date (date), stars (number), pages (number), seen (date), code (text)."
+    assert told in loaded.report.lines()
     assert_metadata(read_texts(TABLE, filename="talks.csv", label_column="section").metadata)
+
+
+@for_each(
+    "values, dates",
+    [
+        (["03.04.2023", "1.2.23"], ["2023-04-03", "2023-02-01"]),
+        (["03/04/2023", "25/12/1999"], ["2023-04-03", "1999-12-25"]),
+        (["03/04/2023", "12/25/1999", ""], ["2023-03-04", "1999-12-25", "NaT"]),
+        (["12/25/1999 1:05 PM", "1/2/2000 12:30 am"], ["1999-12-25T13:05", "2000-01-02T00:30"]),
+        (["2023-04-03 10:00:00+02:00"], ["2023-04-03T10:00"]),
+        (["2023-04", "2023-12"], ["2023-04-01", "2023-12-01"]),
+        (["2023 Q1", "2023-Q4"], ["2023-01-01", "2023-10-01"]),
+        (["Apr 3, 2023", "March 2023", "3 May 2023"], ["2023-04-03", "2023-03-01", "2023-05-03"]),
+        (["Mon, 3 Apr 2023 10:00:00 +0000"], ["2023-04-03T10:00:00"]),
+        ([*["2023-04-03"] * 9, "soon"], [*["2023-04-03"] * 9, "NaT"]),
+        (["1.2", "3.4"], None),
+        (["12-34-56", "78-90-12"], None),
+        (["2023-04-03", "soon"], None),
+        (["May be", "3 men 2023"], None),
+    ],
+)
+def test_dates_are_recognised_in_many_forms(values, dates):
+    found = type_column("when", values).values
+    if dates is None:
+        assert found.dtype.kind != "M"
+    else:
+        np.testing.assert_array_equal(found, np.array(dates, dtype=found.dtype))
+
+
+TICKETS = "text,when,year,stars,city,code\n" + "".join(
+    f"the river bank number {'abcde'[i % 5]},{i % 12 + 1}/{i % 5 + 20}/2023,{2000 + i % 7},{i % 3},c{i},7\n"
+    for i in range(60)
+).replace("1/20/2023", "soon", 1)
+
+
+def test_kinds_are_recognised_and_can_be_chosen(tmp_path):
+    options = {"filename": "tickets.csv", "text": "text", "label_column": False, "name_column": False}
+    options |= {"tokeniser": EVERYTHING}
+    chosen = {"stars": "group", "city": "none", "code": "date", "year": "number"}
+    source = TICKETS.replace(",7\n", ",20230405\n").encode()
+    for at, (kinds, expected, unread) in enumerate(
+        [
+            (None, ["date", "date", "number", "text", "number"], 1),
+            (chosen, ["date", "number", "group", "date"], 1),
+            (["when=text", "city=group"], ["text", "date", "number", "text", "number"], 0),
+        ]
+    ):
+        loaded = load_corpus(source, column_kinds=kinds, **options)
+        found = {name: kind_of_column(column) for name, column in loaded.data.metadata.items()}
+        assert list(found.values()) == expected
+        assert loaded.report.count("unread_dates") == unread
+        assert loaded.report.count("no_groups") == expected.count("text")
+        disk = read_to_disk(source, tmp_path / str(at), column_kinds=kinds, **options)
+        assert disk.report.to_dict() == loaded.report.to_dict()
+        assert_metadata(disk.data.in_memory().metadata, loaded.data.metadata)
+        assert disk.data.fingerprint == loaded.data.fingerprint
+    told = "1 value of the column 'when' is no date: taken as missing ('soon')."
+    assert told in load_corpus(source, **options).report.lines()
+
+
+@for_each(
+    "kinds, told",
+    [
+        ({"nothing": "date"}, "no further column has this name"),
+        ({"city": "date"}, "no value of the column 'city' is a date"),
+        ({"city": "number"}, "no value of the column 'city' is a number"),
+        ({"city": "day"}, "'day' is no kind of a column"),
+        (["city"], "write it as created=date"),
+    ],
+)
+def test_impossible_kinds_are_refused(kinds, told):
+    with pytest.raises(AcvbError, match=told):
+        load_corpus(TICKETS.encode(), filename="tickets.csv", text="text", column_kinds=kinds)
 
 
 @for_each("batch", [2, 5000])

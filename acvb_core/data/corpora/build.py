@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
+from acvb_core.data.corpora.metadata import type_columns
 from acvb_core.data.corpora.reading import (
     SHOWN,
     CountsFound,
     Reading,
-    column_facts,
     further_columns,
     name_facts,
+    unused_facts,
 )
 from acvb_core.data.corpora.schema import choose_files, read_text
 from acvb_core.data.corpora.tokenise import NO_PATTERN, CutTexts, Tokeniser
 from acvb_core.data.corpus import Corpus, no_words_fault
-from acvb_core.data.names import make_unique, typed_column, typed_values
+from acvb_core.data.names import make_unique, typed_values
 from acvb_core.data.relation_schema import no_data_fault
 from acvb_core.data.report import Fact, LoadedData, ReadReport, plural, tell_count
 from acvb_core.data.schema import Schema
@@ -145,7 +146,7 @@ def _open_table(reading: Reading, facts: list[Fact]) -> tuple[Sequence[str], Ite
         if not reader.records:
             raise no_data_fault(reading.name)
         facts.extend(reading_facts(reader, schema))
-        facts.extend(column_facts(kept.values(), unused, "lists, bytes or the like"))
+        facts.extend(unused_facts(unused, "lists, bytes or the like"))
 
     return list(kept.values()), documents()
 
@@ -171,7 +172,12 @@ class Texts:
     name: str
     schema: Schema
     facts: tuple[Fact, ...]
-    metadata: Mapping[str, NDArray[Any]]
+    columns: Mapping[str, Sequence[str]]  # the further columns, as they were read
+
+    @cached_property
+    def metadata(self) -> dict[str, NDArray[Any]]:
+        """The further columns, as what they are recognised as."""
+        return type_columns(self.columns)[0]
 
     @cached_property
     def cut(self) -> CutTexts:
@@ -199,43 +205,54 @@ def join_texts(batches: Iterable[DocumentBatch], name: str, schema: Schema, fact
         name,
         schema,
         (*facts, *name_facts(0, len(renamed), renamed)),
-        {column: typed_column(values) for column, values in columns.items()},
+        columns,
     )
 
 
 def corpus_of_counts(
-    entries: list[NDArray[np.int32]], found: CountsFound, schema: Schema, name: str
+    entries: list[NDArray[np.int32]],
+    found: CountsFound,
+    schema: Schema,
+    name: str,
+    kinds: Mapping[str, str] | Iterable[str] | None = None,
 ) -> LoadedData[Corpus]:
-    """Return the corpus of word counts; DataError if there is no token."""
+    """Return the corpus of word counts; DataError if there is no token. `kinds` are those of `type_columns`."""
     if not any(counts.any() for _, _, counts in entries):
         raise no_words_fault(schema.filename)
     rows, columns, counts = np.concatenate(entries, axis=1)
     entries.clear()
     shape = found.n_documents, len(found.words)
     matrix = sparse.csr_array((counts.astype(np.int64), (rows, columns)), shape=shape)
+    metadata, kept = type_columns(found.columns, kinds, schema.filename)
     corpus = Corpus.build(
         matrix,
         vocabulary=found.words,
         documents=None if found.names is None else found.names.labels(),
         name=name,
         labels=found.labels or None,
-        metadata={column: typed_column(values) for column, values in found.columns.items()},
+        metadata=metadata,
     )
     repeated = entry_facts(len(counts) - matrix.nnz, int(np.count_nonzero(counts == 0)))
-    facts = (*found.facts, *repeated, *corpus_facts(corpus))
+    facts = (*found.facts, *kept, *repeated, *corpus_facts(corpus))
     return LoadedData(corpus, ReadReport(schema.filename, facts), schema)
 
 
 def corpus_of_texts(
-    texts: Texts, tokeniser: Tokeniser | None = None, *, name: str | None = None
+    texts: Texts,
+    tokeniser: Tokeniser | None = None,
+    *,
+    name: str | None = None,
+    kinds: Mapping[str, str] | Iterable[str] | None = None,
 ) -> LoadedData[Corpus]:
     """Return the corpus that a tokeniser (default: `Tokeniser()`) makes of texts, called as they are by default.
 
+    `kinds`: of the further columns, as `type_columns` takes them.
     DataError if no word is left: it says which setting dropped most.
     """
     tokeniser = tokeniser or Tokeniser()
-    counts, vocabulary, preview = texts.cut.select(tokeniser)
     source = texts.schema.filename
+    metadata, kept = type_columns(texts.columns, kinds, source)
+    counts, vocabulary, preview = texts.cut.select(tokeniser)
     if not len(vocabulary):
         raise preview.explain_nothing_left(tokeniser, source)
     corpus = Corpus.build(
@@ -246,9 +263,9 @@ def corpus_of_texts(
         texts=None if tokeniser.token_pattern == NO_PATTERN else texts.texts,
         labels=texts.labels,
         tokeniser=tokeniser,
-        metadata=texts.metadata,
+        metadata=metadata,
     )
-    report = ReadReport(source, (*texts.facts, *preview.facts(), *corpus_facts(corpus)))
+    report = ReadReport(source, (*texts.facts, *preview.facts(), *kept, *corpus_facts(corpus)))
     return LoadedData(corpus, report, texts.schema)
 
 

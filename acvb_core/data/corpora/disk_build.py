@@ -19,6 +19,16 @@ from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.corpora.build import DocumentBatch, entry_facts, read_documents, size_facts
+from acvb_core.data.corpora.metadata import (
+    ColumnKind,
+    check_columns,
+    kind_facts,
+    kind_of_strings,
+    looks_like_dates,
+    looks_like_years,
+    read_kinds,
+    type_column,
+)
 from acvb_core.data.corpora.readers import as_frame, check_arguments, load_corpus, read_entries
 from acvb_core.data.corpora.reading import SHOWN, Reading, batch_words, is_object, name_facts, offer_skipping
 from acvb_core.data.corpora.schema import CorpusOptions, CorpusSource, inspect_source, open_corpus_source
@@ -34,7 +44,7 @@ from acvb_core.data.disk import (
     index_type,
     shard_file,
 )
-from acvb_core.data.names import typed_values, unique_names
+from acvb_core.data.names import ValueKind, typed_values, unique_names
 from acvb_core.data.report import Fact, LoadedData, ReadReport
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import to_array
@@ -75,6 +85,10 @@ class ShardWriter:
         self._frequencies = np.zeros(0, dtype=np.int64)
         self._strings: dict[str, StringWriter] = {}
         self._columns: dict[str, ColumnWriter] = {}
+        #: Kinds of further columns that the user chose, and the facts about all of them once they are written.
+        self.kinds: dict[str, str] = {}
+        self.column_facts: list[Fact] = []
+        self._given_columns: dict[str, None] = {}
         self.n_documents = self.zeros = self.repeated = self.n_empty = 0
         self.first_empty: list[int] = []
 
@@ -109,6 +123,9 @@ class ShardWriter:
             if values is not None:
                 self.strings(what).extend(values)
         for name, values in columns.items():
+            self._given_columns[name] = None
+            if self.kinds.get(name) == "none":
+                continue
             if name not in self._columns:
                 self._columns[name] = ColumnWriter(self.work, len(self._columns))
             self._columns[name].extend(values)
@@ -193,7 +210,7 @@ class ShardWriter:
             "tokeniser": None if tokeniser is None else tokeniser.to_dict(),
             "has_texts": "texts" in self._strings,
             "has_labels": "labels" in self._strings,
-            "columns": {name: column.write_typed() for name, column in self._columns.items()},
+            "columns": self._write_columns(),
             "first_name": first_name,
             "shards": self._shards,
             "files": {path.name: path.stat().st_size for path in sorted(self.work.iterdir())},
@@ -202,6 +219,32 @@ class ShardWriter:
         self.work.replace(self.folder)
         function = None if tokeniser is None else tokeniser.function
         return DiskCorpus.open(self.folder, tokeniser=function if callable(function) else None)
+
+    def _write_columns(self) -> dict[str, ValueKind]:
+        """Write the further columns as what they are, and return it; DataError if a chosen one is not there."""
+        check_columns(self.kinds, self._given_columns, self.source)
+        found, kinds = dict[str, ValueKind](), dict[str, ColumnKind]()
+        facts: list[Fact] = []
+        for name, column in self._columns.items():
+            first, wanted = next(column.batches(), []), self.kinds.get(name)
+            if wanted is None and not column.is_typed:
+                recognised = looks_like_years(name, first) or looks_like_dates(first)
+                wanted = "date" if recognised and column.guessed not in ("day", "time") else None
+            if wanted in ("group", "text"):
+                column.save_places()
+                found[name] = "string"
+            elif wanted is not None:
+                typed = type_column(name, list(column), self.kinds.get(name), self.source)
+                facts += typed.facts
+                found[name] = column.replace_by(typed.values) if typed.values.dtype.kind != "O" else "string"
+            else:
+                found[name] = column.write_typed()
+            if found[name] == "string":
+                kinds[name] = kind_of_strings(column)
+            else:
+                kinds[name] = "date" if found[name] in ("day", "time") else "number"
+        self.column_facts = [*kind_facts(kinds), *facts]
+        return found
 
     def _check_lengths(self) -> None:
         """Raise DataError if what accompanies the documents is not given for each."""
@@ -443,7 +486,7 @@ def read_to_disk(
         cutting = cutting or Tokeniser() if schema.has_texts else None
         reading = Reading(opened, schema, options.get("encoding"), skip=skip, progress=progress)
         with ShardWriter(folder, name=name or opened.stem, shard_pairs=shard_pairs) as writer:
-            writer.source = opened.name
+            writer.source, writer.kinds = opened.name, read_kinds(options.get("column_kinds"))
             builder = DiskBuilder(writer, cutting, keep_texts)
             words: Sequence[str] | NDArray[Any]
             if schema.has_texts:
@@ -455,6 +498,7 @@ def read_to_disk(
     facts = [
         *reading.left_out_facts(),
         *facts,
+        *writer.column_facts,
         *entry_facts(writer.repeated, writer.zeros),
         *size_facts(disk, writer.n_empty, disk.document_names(writer.first_empty)),
     ]

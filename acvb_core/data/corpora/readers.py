@@ -276,7 +276,8 @@ def load_corpus(
 
     Empty documents keep their row and unused words of a vocabulary their column. A pair given more than once is
     added up. Documents of the same name get a number appended. Columns without a role become metadata of the
-    documents; of word counts those that have one value for each document. The report tells each of these.
+    documents; of word counts those that have one value for each document. The report says which, and what they are:
+    dates, groups (at most 50 values, two documents each on average), numbers or texts.
 
     Parameters
     ----------
@@ -301,6 +302,9 @@ def load_corpus(
     document_column, word_column, count_column : str or int, optional
         Counts: the same for document, word and count. `count_column=False`: each line is one token. Matrix:
         `document_column` holds the names.
+    column_kinds : mapping of str to str, optional
+        Kinds of the further columns by name: "date", "group", "number", "text" or "none" (it is left out). Those of
+        the others are recognised. Also texts such as "created=date".
     text, document, word, count
         Short for text_column, document_column, word_column, count_column.
     encoding, delimiter, decimal, header, sheet, table, query : optional
@@ -327,11 +331,12 @@ def load_corpus(
         schema = inspect_source(opened, options)
         check_arguments(schema, cutting, vocabulary)
         if schema.has_texts:
-            return corpus_of_texts(_texts_of(opened, schema, options, name), cutting)
+            texts = _texts_of(opened, schema, options, name)
+            return corpus_of_texts(texts, cutting, kinds=options.get("column_kinds"))
         reading = Reading(opened, schema, options.get("encoding"), whole=True)
         entries: list[NDArray[np.int32]] = []
         found = read_entries(reading, vocabulary, lambda *parts: entries.append(np.array(parts, np.int32)))
-        return corpus_of_counts(entries, found, schema, name or opened.stem)
+        return corpus_of_counts(entries, found, schema, name or opened.stem, options.get("column_kinds"))
 
 
 def _texts_of(source: CorpusSource, schema: Schema, options: CorpusOptions, name: str | None) -> Texts:

@@ -317,7 +317,7 @@ def read_counts(reading: Reading, vocabulary: Vocabulary | None, add: AddEntries
     if schema.count_column is None:
         facts.append(Fact("lines_as_tokens", n_entries, "There is no count column: each line is one token."))
     columns = {kept[at]: column.values() for at, column in beside.items()}
-    facts += column_facts(columns, unused, "several values in one document, or no texts or numbers")
+    facts += unused_facts(unused, "several values in one document, or no texts or numbers")
     listed = words.labels() if vocabulary is None else vocabulary.words
     return CountsFound(len(documents), listed, documents, facts, columns=columns)
 
@@ -472,16 +472,10 @@ def further_columns(reading: Reading, taken: Sequence[int | None]) -> tuple[dict
     return {at: kept[at] for at in kept if at not in unread}, [kept[at] for at in unread]
 
 
-def column_facts(kept: Collection[str], unused: Collection[str], why: str) -> list[Fact]:
-    """Return the facts about columns that are kept as metadata, and about those that are not used."""
-    facts = []
-    if kept:
-        told = f"{plural(len(kept), 'other column is', 'other columns are')} kept: {list_first(kept)}."
-        facts.append(Fact("kept_columns", len(kept), told))
-    if unused:
-        told = f"{plural(len(unused), 'column')} not used ({why}): {list_first(unused)}."
-        facts.append(Fact("unused_columns", len(unused), told))
-    return facts
+def unused_facts(unused: Collection[str], why: str) -> list[Fact]:
+    """Return the fact about columns that are not used, if there are any."""
+    told = f"{plural(len(unused), 'column')} not used ({why}): {list_first(unused)}."
+    return [Fact("unused_columns", len(unused), told)] if unused else []
 
 
 def name_facts(unnamed: int, renamed: int = 0, first: Sequence[str] = ()) -> list[Fact]:

@@ -8,7 +8,7 @@ import math
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -50,6 +50,7 @@ class CorpusOptions(TypedDict, total=False):
     sheet: str | int | None
     table: str | None
     query: str | None
+    column_kinds: Mapping[str, str] | Sequence[str] | None
 
 
 def resolve_columns(options: CorpusOptions) -> dict[str, ColumnChoice]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from types import SimpleNamespace
 from typing import Any, ClassVar, Literal
 
 import streamlit as st
 
-from acvb_core.core.errors import AcvbError, DataError
+from acvb_core.core.errors import AcvbError, DataError, shorten
 from acvb_core.data.corpora.build import Texts, corpus_of_texts
 from acvb_core.data.corpora.disk_build import read_to_disk
 from acvb_core.data.corpora.estimate import Estimate, estimate, head_texts
+from acvb_core.data.corpora.metadata import ColumnKind, kind_of_column, type_columns
 from acvb_core.data.corpora.readers import inspect_corpus, load_corpus, read_texts
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
@@ -108,15 +110,79 @@ class TextReader(Reader):
     def prepare(self, opened: OpenFile) -> Draft:
         """Draw the choice between memory and disk, read texts, and draw how they are cut into words."""
         where = choose_storage(opened)
-        texts, tokeniser, refusal = None, None, ""
+        texts, tokeniser, refusal, kinds = None, None, "", dict[str, ColumnKind]()
         if opened.schema.has_texts:
             key = opened.prefix, repr(opened.options), where
             texts = keep_last(DRAFT, key, partial(_read_texts, opened, where), "Reading")
+            kinds = {} if texts is None else edit_columns(opened, texts)
             tokeniser = edit_tokeniser(opened.prefix, texts, first=where == "disk")
             if texts is not None and where == "memory":
                 refusal = explain_no_words(texts.cut.select(tokeniser).preview)
-        load = partial(_load, opened.options, where, texts, tokeniser)
-        return Draft(load, f"{where} {tokeniser!r}", refusal, patient=where == "disk")
+        options = opened.options | ({"column_kinds": kinds} if kinds else {})
+        load = partial(_load, options, where, texts, tokeniser)
+        return Draft(load, f"{where} {tokeniser!r} {kinds}", refusal, patient=where == "disk")
+
+
+#: What a further column can be kept as, and what that is for.
+_KINDS: dict[ColumnKind, str] = {
+    "date": "date",
+    "group": "group",
+    "number": "number",
+    "text": "text",
+    "none": "not kept",
+}
+#: Columns whose kind can be changed here; values of each that are shown, and characters of them.
+_MOST_COLUMNS, _FIRST_VALUES, _VALUE_CHARACTERS = 30, 3, 24
+
+
+def edit_columns(opened: OpenFile, texts: Texts) -> dict[str, ColumnKind]:
+    """Draw what the further columns are kept as, and return the kinds that the user changed.
+
+    Raises DataError: a column has no value of the kind that was chosen.
+    """
+    if not texts.columns:
+        return {}
+    recognised = {name: kind_of_column(column) for name, column in texts.metadata.items()}
+    chosen: dict[str, ColumnKind] = {}
+    with st.expander("Other columns of the documents", expanded=True, icon=":material/view_column:"):
+        st.caption(
+            "Kept to compare topics by time, group or number. No run learns from them. A group has at most 50 "
+            "different values."
+        )
+        for at, name in enumerate(list(texts.columns)[:_MOST_COLUMNS]):
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                kind = st.selectbox(
+                    "Kept as",
+                    list(_KINDS),
+                    list(_KINDS).index(recognised[name]),
+                    _KINDS.__getitem__,
+                    key=f"{opened.prefix}_column_{at}_{len(texts.columns)}_{name}",
+                    label_visibility="collapsed",
+                    persist_state="session",
+                    width=120,
+                )
+                st.text(_describe_column(name, texts.columns[name]))
+            if kind != recognised[name]:
+                chosen[name] = kind
+        if len(texts.columns) > _MOST_COLUMNS:
+            st.caption(
+                f"The first {_MOST_COLUMNS} of {len(texts.columns):,} columns. The others are recognised."
+            )
+        key = opened.prefix, repr(opened.options), repr(chosen)
+        facts = keep_last(
+            "upload_columns", key, lambda: type_columns(texts.columns, chosen, opened.file.name)[1]
+        )
+        for fact in facts:
+            if fact.name != "kept_columns":
+                st.text(f"• {fact.sentence}")
+    return chosen
+
+
+def _describe_column(name: str, values: Sequence[str]) -> str:
+    """Return the name of a column and its first values."""
+    known = (" ".join(value.split()) for value in values if value.strip())
+    first = islice(dict.fromkeys(islice(known, 100)), _FIRST_VALUES)
+    return f"{name}: {', '.join(shorten(value, _VALUE_CHARACTERS) for value in first) or 'no values'}, …"
 
 
 def _load(
@@ -133,7 +199,7 @@ def _load(
         return read_to_disk(file, folder, tokeniser=tokeniser, **options, **more)
     with _advising_disk():
         if texts is not None and tokeniser is not None:
-            return corpus_of_texts(texts, tokeniser, **more)
+            return corpus_of_texts(texts, tokeniser, kinds=options.get("column_kinds"), **more)
         return load_corpus(file, **options, **more)
 
 

@@ -281,7 +281,7 @@ def test_columns_with_one_value_for_each_document_are_kept(tmp_path: Path) -> No
         assert str(loaded.data.metadata["day"][1])[:10] == "2024-02-29"
         assert set(loaded.data.metadata) == {"day", "stars"}
         told = " ".join(loaded.report.lines())
-        assert "2 other columns are kept: day, stars." in told
+        assert "2 other columns are kept: day (date), stars (number)." in told
         assert "1 column not used (several values in one document, or no texts or numbers): page." in told
         disk = read_to_disk(given, tmp_path / str(number), vocabulary=WORDS, word="word").data.in_memory()
         assert disk.metadata["stars"].tolist() == [1, 5, 2, 4, 3]

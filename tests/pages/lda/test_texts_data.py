@@ -129,3 +129,25 @@ def test_texts_that_are_not_cut_into_words_are_told_of(open_app: Open) -> None:
 
     app = upload(open_app, "\n".join(" ".join(line) for line in chinese * 2), "cut.txt")
     assert not any("not cut" in warning.value for warning in app.warning)
+
+
+def test_other_columns_show_what_they_are_kept_as_and_change(open_app: Open) -> None:
+    rows = [f"t{i},{TEXTS[i % 4]},{i % 9 + 1}/{i % 5 + 20}/2023,{i % 3}" for i in range(12)]
+    app = upload(open_app, "title,body,**when**,stars\n" + "\n".join([*rows[:11], f"t11,{TEXTS[0]},soon,1"]))
+    kinds = [found for found in app.selectbox if found.label == "Kept as"]
+    assert [found.value for found in kinds] == ["date", "number"]
+    assert "• 1 value of the column '**when**' is no date: taken as missing ('soon')." in texts(app)
+    kinds[1].set_value("group").run()
+    press(app, "load")
+    stars = in_use().data.metadata["stars"]
+    assert stars.tolist() == [str(i % 3) for i in range(11)] + ["1"]
+    assert str(in_use().data.metadata["**when**"][0]) == "2023-01-20"
+    assert "2 other columns are kept: **when** (date), stars (group)." in in_use().report.lines()
+
+
+def test_a_column_of_names_is_no_date(open_app: Open) -> None:
+    rows = "".join(f"t{i},{TEXTS[i % 4]},place {i}\n" for i in range(12))
+    app = upload(open_app, f"title,body,city\n{rows}")
+    next(found for found in app.selectbox if found.label == "Kept as").set_value("date").run()
+    assert "No value of the column 'city' is a date" in texts(app)
+    assert app.button(key="load").disabled
