@@ -38,6 +38,7 @@ class TopicView(TopicAnswer):
 
     key: Key  #: of the run, and how far it is
     result: Result
+    own: Result  #: the answer with the run's own topics, however the reader has arranged them
 
     @property
     def run(self) -> str:
@@ -76,14 +77,17 @@ def format_measure(value: float) -> str:
     return f"{value:z.2f}" if math.isfinite(value) else "–"  # z: no minus before nought
 
 
-def build_view(job: Job, result: Result) -> TopicView:
-    """Return the answer of a run; the same object until the run continues."""
-    return _build_view(answer_key(job, result), result)
+def build_view(job: Job, result: Result, own: Result | None = None) -> TopicView:
+    """Return the answer of a run; the same object until the run continues.
+
+    `own`: the answer with the run's own topics, if `result` has them as the reader arranged them.
+    """
+    return _build_view(answer_key(job, result), result, own or result)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _build_view(key: Key, _result: Result) -> TopicView:
-    return TopicView.of_result(_result, key=key, result=_result)
+def _build_view(key: Key, _result: Result, _own: Result) -> TopicView:
+    return TopicView.of_result(_result, key=key, result=_result, own=_own)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)

@@ -21,6 +21,7 @@ from acvb_core.models.lda.topics import count_repeats
 from acvb_core.store.topics import MODEL, save_model
 from acvb_core.views.parts import plain_name, user_name
 from pages.ui.lda.topic_documents import show_documents, show_try_text
+from pages.ui.lda.topic_groups import arrange_answer, show_arrange, show_tree
 from pages.ui.lda.topic_list import show_all_topics, show_known_labels, show_quality, show_spread
 from pages.ui.lda.topic_view import TOPIC, Names, TopicView, WordOrder, build_view, read_names
 from pages.ui.lda.word_changes import show_word_changes
@@ -122,7 +123,9 @@ def _show_heading(job: Job, view: TopicView, names: Names, topic: int) -> None:
     name = user_name(topic, names) or f"Topic {topic}"
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.html(TOPIC.head_html(topic, html.escape(name)), width="content")
-        show_rename(job, view.result, "topics", topic, f"Name of topic {topic}")
+        with st.container(horizontal=True, gap="xsmall", width="content", key="topic_actions"):
+            show_arrange(job, view, names, topic)
+            show_rename(job, view.result, "topics", topic, f"Name of topic {topic}")
     share = say.percent(float(view.topics.share[topic - 1]))
     st.caption(f"{share} of all words · coherence {view.describe_quality(topic)}", help=QUALITY_HELP)
 
@@ -222,13 +225,14 @@ STYLE = """
 def show_topics() -> None:
     """Draw the page."""
     job, result = open_answer(pages_of_model("lda").answer, STYLE, {TOPIC.key: 1})
-    view = build_view(job, result)
-    empty = result.prepared.spec.values["k"] - view.n_topics
-    found = say.count(view.n_topics, "topic")
+    own = len(result.names["topics"])
+    empty = result.prepared.spec.values["k"] - own
+    found = say.count(own, "topic")
     heading = f"{found} in use, {empty:,} empty" if empty else found
     if repeats := count_repeats(result.snapshot.posterior):
         heading += f", {repeats:,} with the same words as a larger one"
     show_heading(job, result, heading)
+    view = build_view(job, arrange_answer(job, result), result)
     show_body(job, view)
     show_topic_files(job, view)
 
@@ -242,6 +246,7 @@ def show_body(job: Job, view: TopicView) -> None:
     parts = {
         "All topics": lambda: show_all_topics(view, names, topic, order),
         "Documents": lambda: show_documents(view, names, topic),
+        "Tree": lambda: show_tree(job, view),
         "Quality": lambda: show_quality(view, names),
         "How sure?": lambda: show_spread(job, view, names, topic),
     }

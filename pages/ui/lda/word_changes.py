@@ -153,9 +153,17 @@ def _list_changes(changes: list[WordChange]) -> None:
     for at, change in enumerate(changes):
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"word_change_{at}"):
             st.button(
-                "Take back", icon=":material/undo:", key=f"words_undo_{at}", on_click=changes.pop, args=(at,)
+                "Take back",
+                icon=":material/undo:",
+                key=f"words_undo_{at}",
+                on_click=_take_back,
+                args=(changes, at),
             )
             st.text(describe_change(change), width="content")  # it quotes words of the user
+
+
+def _take_back(changes: list[WordChange], at: int) -> None:
+    del changes[at]
 
 
 def _show_start(workspace: Workspace, job: Job, data: Corpus, changes: list[WordChange]) -> None:

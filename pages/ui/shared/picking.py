@@ -108,6 +108,8 @@ def show_rename(job: Job, result: Result, domain: str, number: int, label: str) 
     if current_workspace().view_only:
         return
     key, given = f"name_{domain}_{job.id}_{number}", result.given_names.get(domain, ())
+    if domain in result.arranged:  # the same number is another part
+        key += f"_{'-'.join(map(str, result.arranged[domain][number - 1]))}"
 
     def save() -> None:
         try:
@@ -135,9 +137,10 @@ def show_rename(job: Job, result: Result, domain: str, number: int, label: str) 
 
 
 def answer_key(job: Job, result: Result) -> Key:
-    """Return the key of an answer, another one after each sweep of the run and with other names."""
+    """Return the key of an answer, another one after each sweep of the run, with other names and other parts."""
     job_id, sweep, end = _key(job, result.prepared, result.snapshot, result.state.race_report)
-    return job_id, sweep, f"{end} {dict(result.given_names)}" if result.given_names else end
+    changed = [dict(part) for part in (result.given_names, result.arranged) if part]
+    return job_id, sweep, f"{end} {changed}" if changed else end
 
 
 def _key(job: Job, prepared: PreparedRun, snapshot: SweepRecord, race_report: RaceReport | None) -> Key:
