@@ -36,10 +36,12 @@ N = len(NAMES)
 #: … and what of it Plotly would change.
 IN_FIGURES = ("<img", "<b>b<", "</script>", r"$\frac", "%{x} %{c")
 FIGURE = "PlotlyChart.spec"
+#: … and what of it HTML would change.
+IN_HTML, HTML = ("<img", "<b>b<", "</script><script>"), "Html.body"
 #: Fields of messages that the browser shows as they are.
 PLAIN = (
-    "Text.body", "TextInput.default", "Selectbox.options", "Selectbox.raw_value", "BidiComponent.json",
-    "Dataframe.columns",
+    "Text.body", "TextInput.default", "TextInput.placeholder", "Selectbox.options", "Selectbox.raw_value",
+    "BidiComponent.json", "Dataframe.columns",
 )  # fmt: skip
 
 
@@ -97,7 +99,7 @@ def misread(app: AppTest) -> list[tuple[str, str]]:
         for place, text in strings(proto) if isinstance(proto, Message) else ():
             if place == FIGURE:
                 found += [(place, one[:200]) for one in texts_of(json.loads(text)) if has(one, IN_FIGURES)]
-            elif place not in PLAIN and has(text, MARKUP):
+            elif place not in PLAIN and has(text, IN_HTML if place == HTML else MARKUP):
                 found.append((place, text[:200]))
     return found
 

@@ -20,10 +20,12 @@ from acvb_core.registry import model_row
 from acvb_core.store import export
 from acvb_core.store.export import add_known_labels, compare_known_labels
 from acvb_core.views.theme import Figure, to_html
+from pages.ui.irm.block_cards import describe_clusters, show_cards
 from pages.ui.irm.block_links import show_link_prediction
 from pages.ui.irm.block_matrix import current_window, show_matrix, show_unsorted, sort_relation
 from pages.ui.irm.block_members import show_certainty, show_clusters, show_members, write_range
 from pages.ui.irm.block_network import draw_groups, draw_nodes, show_network
+from pages.ui.irm.block_object import show_object
 from pages.ui.irm.known_labels import join_known_labels, show_agreement
 from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
 from pages.ui.shared.charts import show_figure
@@ -86,13 +88,17 @@ def show_blocks() -> None:
     result = join_known_labels(workspace, key, answer)
     sizes = result.posterior.n_clusters()
     show_heading(job, result, pages_of_run(job).write_parts(sizes) + write_range(result))
+    with contain_failure("part of the page"):
+        st.text(describe_clusters(key, result))  # it quotes names
     if about := pages_of_run(job).about_result(result):
         st.caption(about)
     _advise_more_clusters(workspace, result)
     _show_picture_and_names(job, key, result)
     parts = {
+        "Clusters": lambda: show_cards(job, key, result),
         "Strengths and sizes": lambda: show_summary(result),
         "Members": lambda: show_members(result),
+        "One object": lambda: show_object(key, result),
         "How firm?": lambda: show_certainty(result, sort_relation(key, result)),
         "Known labels": lambda: show_agreement(workspace, result),
         "Link prediction": lambda: show_link_prediction(key, result),

@@ -43,11 +43,11 @@ img.tones {{ display: block; border: 1px solid {css_colour(LINE)}; }}
 .stMain :is(a, button, input, textarea, summary, [tabindex], [role="radio"]):focus-visible,
 .stSidebar :is(a, button, input, textarea, summary, [tabindex]):focus-visible {{
   outline: 2px solid {_FOCUS} !important; outline-offset: 1px; }}
-:is(.topic-head, .feature-head) {{ display: flex; align-items: center; gap: 0.6rem;
+:is(.topic-head, .feature-head, .cluster-head) {{ display: flex; align-items: center; gap: 0.6rem;
   font-size: 1.35rem; line-height: 1.7rem; }}
-:is(.topic-head, .feature-head) span {{ min-width: 2rem; padding: 0 0.4rem; border-radius: 1rem;
+:is(.topic-head, .feature-head, .cluster-head) span {{ min-width: 2rem; padding: 0 0.4rem; border-radius: 1rem;
   text-align: center; font-weight: 600; font-size: 1.05rem; box-sizing: border-box; }}
-:is(.topic-head, .feature-head) strong {{ font-weight: 600; overflow-wrap: anywhere; }}
+:is(.topic-head, .feature-head, .cluster-head) strong {{ font-weight: 600; overflow-wrap: anywhere; }}
 </style>
 """
 # Pictures of data are inked on white: on a dark page their tones are turned round, as those of figures are.

@@ -76,7 +76,7 @@ def test_groups_and_nodes_are_drawn_and_a_cluster_can_be_highlighted(open_app: O
 def test_two_clusterings_of_a_network_have_no_graph(open_app: Open) -> None:
     app = opened(open_app, "blocks", fitted(friends(known=True), "vb", "irm", k_cols=4))
     assert "blocks_view" not in [group.key for group in app.get("button_group")]
-    assert drawn(app, "blocks_sizes_cols")
+    assert drawn(show_part(app, "Strengths and sizes"), "blocks_sizes_cols")
     assert "K 4 × 4" in app.selectbox(key="blocks_run").options[0]
     show_part(app, "Known labels")
     assert len(frame(app, "ari")) == 1

@@ -105,6 +105,10 @@ class ClusterCards:
             ["typical_links", "given_clusters"], ascending=False, kind="stable"
         )
 
+    def list_members(self, cluster: int) -> pd.DataFrame:
+        """Return the members of a cluster (from 1), the most typical first."""
+        return self.members[self.members["cluster"] == cluster]
+
     def blocks(self, cluster: int) -> list[Block]:
         """Return the blocks of a cluster (from 1), those first that set it apart most."""
         k, found = cluster - 1, []
@@ -194,7 +198,7 @@ class ClusterCards:
 
 
 def describe_found(result: Result) -> str:
-    """Return what a run found, in sentences: clusters by name, what stands out most, and how firm they are."""
+    """Return what a run found, in lines: clusters by name, what stands out most, and how firm they are."""
     cards = [ClusterCards(result, domain) for domain in result.posterior.n_clusters()]
     said = [each.describe_sizes() for each in cards]
     best = [
@@ -207,7 +211,7 @@ def describe_found(result: Result) -> str:
             said.append(f"What stands out most: “{k} · {cards[at].names[k - 1]}” has {text}.")
             break
     said.append(_describe_firmness(cards))
-    return " ".join(part for part in said if part)
+    return "\n".join(part for part in said if part)
 
 
 def _describe_firmness(cards: Sequence[ClusterCards]) -> str:

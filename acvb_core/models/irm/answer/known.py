@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from acvb_core.models.irm.scores import count_samples
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Adjusted p-values below this are marked, and labels that a sentence names.
+LEVEL, _TOLD = 0.05, 3
 #: Labels of one attribute that are tested, the most frequent ones, and objects that a label must have.
 MOST_LABELS, _LEAST = 30, 3
 #: Samples that are compared with the labels, at most.
@@ -99,6 +101,32 @@ def compare_medians(result: Result, domain: str = "rows") -> pd.DataFrame:
         if numbers is not None:
             tables.append(compare_numbers(numbers, clusters).assign(attribute=attribute))
     return _finish(pd.concat(tables, ignore_index=True), result, domain) if tables else pd.DataFrame()
+
+
+def describe_labels(labels: pd.DataFrame, medians: pd.DataFrame, cluster: int) -> str:
+    """Return the known labels and numbers that a cluster clearly has more or less of than the others, in a sentence.
+
+    `labels`, `medians`: from `compare_labels` and `compare_medians`. At most three are named; "" if there are none.
+    """
+    told = []
+    for line in _list_clear(labels, cluster, "difference"):
+        more = "more" if line.difference > 0 else "fewer"
+        told.append(
+            f"{more} with {line.attribute} “{line.label}” ({line.share:.0%} against {line.others:.0%})"
+        )
+    for line in _list_clear(medians, cluster, "p_holm"):
+        larger = "larger" if line.median > line.others else "smaller"
+        told.append(f"{larger} {line.attribute} (median {line.median:.4g} against {line.others:.4g})")
+    text = ", ".join(told[:_TOLD]).replace("%", " %")
+    return f"{text[0].upper()}{text[1:]} than the others." if text else ""
+
+
+def _list_clear(table: pd.DataFrame, cluster: int, by: str) -> list[Any]:
+    """Return the lines of a cluster that differ clearly from the others, those first that differ most."""
+    if table.empty:
+        return []
+    clear = table[(table["cluster"] == cluster) & (table["p_holm"] < LEVEL)]
+    return list(clear.sort_values(by, key=abs, ascending=by == "p_holm", kind="stable").itertuples())
 
 
 def _finish(table: pd.DataFrame, result: Result, domain: str) -> pd.DataFrame:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: Log odds from which a reason is told, and odds beyond which they are not written.
+_TOLD, _LARGEST = 0.5, 1e6
+
+
 class Entries(NamedTuple):
     """The entries of one object in one direction, by cluster of the other object, each of shape (L,)."""
 
@@ -210,9 +214,9 @@ class Membership:
         """Return what speaks for its cluster and against another one, the weightiest first.
 
         One line for each cluster of the objects that it may be linked to, then one with cluster 0 for the sizes of the
-        two clusters. Columns: cluster, name; links, or links_out and links_in (of counts, their sums); expected_here:
-        the number that a member of its own cluster would have, and expected_there: one of the other; log_odds (nats),
-        which add up to those of the alternative.
+        two clusters. Columns: cluster, name; links, or links_out and links_in (of counts, their sums), with objects
+        that are most probably in this cluster; expected_here: the number that a member of its own cluster would have,
+        and expected_there: one of the other; log_odds (nats), which add up to those of the alternative.
 
         `against`: number of the other cluster, from 1.
         """
@@ -226,14 +230,67 @@ class Membership:
             "name": self.result.names[self.other_domain],
         }
         ends = ("_out", "_in") if len(evidence.entries) > 1 else ("",)
-        for end, entries in zip(ends, evidence.entries, strict=True):
-            columns[f"links{end}"] = np.round(entries.ones, 6)
+        for end, links in zip(ends, self._count_links(len(ends) > 1), strict=True):
+            columns[f"links{end}"] = links
         columns["expected_here"], columns["expected_there"] = evidence.expected.sum(axis=0)[[here, there]]
         columns["log_odds"] = evidence.terms[here] - evidence.terms[there]
         table = pd.DataFrame(columns)
         table = table.sort_values("log_odds", key=abs, ascending=False, kind="stable", ignore_index=True)
         sizes = {"cluster": 0, "name": "", "log_odds": evidence.prior[here] - evidence.prior[there]}
         return pd.concat([table, pd.DataFrame([sizes])], ignore_index=True)
+
+    def _count_links(self, both_ways: bool) -> list[Floats]:
+        """Return its links (of counts, their sum) with the objects of each cluster, in one direction or out and in."""
+        model: Any = self.result.prepared.model
+        relation, posterior = model.observations(self.result.posterior), self.result.posterior
+        if self.domain != sides(posterior)[0]:
+            relation = relation.transposed
+        one = self.other_domain == self.domain
+        hard = np.eye(posterior[self.other_domain].shape[1])[posterior.labels(self.other_domain)]
+        found = [_sum_entries(relation, self.at, hard, one).ones]
+        return [*found, _sum_entries(relation.transposed, self.at, hard, one).ones] if both_ways else found
+
+    def describe(self) -> str:
+        """Return its cluster, the next best one, and what speaks most for the first and against it, in sentences."""
+        table = self.alternatives
+        own = self._write_cluster(self.domain, self.cluster)
+        if len(table) < 2:
+            return f"It is in {own}, the only cluster."
+        other = int(table["cluster"][1])
+        odds = float(table["log_odds"][1])
+        said = [
+            f"It is in {own}. The next best is {self._write_cluster(self.domain, other)}: the odds are "
+            f"{_write_odds(odds)}, with all other objects where they are."
+        ]
+        reasons = self.reasons(other)
+        for sign, words in ((1, "What speaks most for its cluster"), (-1, "Against it")):
+            told = reasons[(reasons["cluster"] > 0) & (sign * reasons["log_odds"] > _TOLD)]
+            if len(told):
+                said.append(f"{words}: {self._write_reason(told.iloc[0])}.")
+        together = table["together"][:2]
+        if together.notna().all():
+            here, there = (f"{share:.0%}".replace("%", " %") for share in together)
+            said.append(
+                f"It is with the members of its cluster in {here} of the samples, with the others in {there}."
+            )
+        return " ".join(said)
+
+    def _write_reason(self, line: pd.Series) -> str:
+        """Return a line of `reasons` in words."""
+        has = sum(line[name] for name in line.index if name.startswith("links"))
+        weighted = (
+            self.result.prepared.data.weights is not None and "expected" in self.result.bare_tables["blocks"]
+        )
+        if weighted:
+            number = f"a weight of {has:.3g}"
+        else:
+            number = f"{has:.3g} {'link' if round(has, 2) == 1 else 'links'}"
+        here, there = (f"{line[name]:.2g}" for name in ("expected_here", "expected_there"))
+        with_ = self._write_cluster(self.other_domain, int(line["cluster"]))
+        return f"{number} with {with_}; a member of its cluster would have {here}, one of the other {there}"
+
+    def _write_cluster(self, domain: str, cluster: int) -> str:
+        return f"“{cluster} · {self.result.names[domain][cluster - 1]}”"
 
     def links(self, averaged: bool = True) -> pd.DataFrame:
         """Return its pairs with all other objects, the most surprising first.
@@ -282,3 +339,11 @@ class Membership:
                 found[name] = table[name]
         found["surprise"] = np.where(unknown, np.nan, surprise)
         return pd.DataFrame(found)
+
+
+def _write_odds(log_odds: float) -> str:
+    """Return odds in words: "350 to 1"."""
+    if abs(log_odds) > np.log(_LARGEST):
+        return "over a million to 1" if log_odds > 0 else "1 to over a million"
+    odds = f"{float(f'{np.exp(abs(log_odds)):.2g}'):,.10g}"
+    return f"{odds} to 1" if log_odds > 0 else f"1 to {odds}"

@@ -1,0 +1,246 @@
+"""One object of a run, chosen by name: why it is in its cluster, the alternatives, and its links by surprise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from acvb_core.engine.result import Result
+from acvb_core.models.irm.answer.membership import Membership
+from acvb_core.models.irm.export import add_degrees
+from acvb_core.models.irm.scores import count_samples
+from acvb_core.views.parts import plain_name
+from pages.ui.shared.charts import name_width
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import Key, choose_one, choose_way, offer_table, show_download
+from pages.ui.workspace.entrance import name_choice, take_choice
+
+SIDES = {"rows": "Rows", "cols": "Columns"}
+#: Objects up to which a list has all names; of more, it has those that are searched for.
+_LISTED, _FOUND = 2000, 300
+#: Alternatives that are offered, and pairs of a table.
+_MOST_ALTERNATIVES, _MOST_PAIRS = 20, 1000
+
+
+@contain_failure("part of the page")
+def show_object(key: Key, result: Result) -> None:
+    """Draw the choice of an object, and what is known of it."""
+    found = choose_object(result)
+    if found is None:
+        st.info("No name contains this text.", icon=":material/search_off:")
+        return
+    domain, at = found
+    member = find_membership(key, domain, at, result)
+    with st.container(border=True, key="object_words"):
+        st.text(describe_membership(key, domain, at, member))
+        _show_facts(member)
+    with contain_failure("table"):
+        other = _show_alternatives(member)
+    if other is not None:
+        with contain_failure("table"):
+            _show_reasons(member, other)
+    with contain_failure("table"):
+        _show_links(key, member)
+
+
+def choose_object(result: Result) -> tuple[str, int] | None:
+    """Draw the choice of an object; return its domain and position, None if there is none of such a name."""
+    domains = result.posterior.n_clusters()
+    labels = {"rows": result.prepared.data.row_labels, "cols": result.prepared.data.column_labels}
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="object_choice"):
+        _take_address({domain: labels[domain] for domain in domains})
+        domain = "rows"
+        if len(domains) > 1:
+            domain = str(choose_way("Objects", SIDES, "object_domain", persist_state="session"))
+        names = labels[domain]
+        key = f"object_{domain}"
+        places: Sequence[int] = range(len(names))
+        if len(names) > _LISTED:
+            wanted = st.text_input("Search", key=f"{key}_search", placeholder="part of a name", width=260)
+            lowered = wanted.strip().lower()
+            places = [at for at, name in enumerate(names) if lowered in str(name).lower()][:_FOUND]
+            if st.session_state.get(key) in range(len(names)) and not lowered:
+                places = list(dict.fromkeys([st.session_state[key], *places]))
+        if not places:
+            return None
+        at = choose_one("Object", list(places), lambda place: str(names[place]), key, width=340)
+    name_choice("object", str(names[at]), str(names[0]))
+    return domain, at
+
+
+def _take_address(labels: dict[str, Sequence[str]]) -> None:
+    """Choose the object that the address names."""
+    places = {
+        str(name): (domain, at) for domain in reversed(labels) for at, name in enumerate(labels[domain])
+    }
+    asked = take_choice("object", places)
+    if asked is not None:
+        domain, at = asked
+        st.session_state["object_domain"], st.session_state[f"object_{domain}"] = domain, at
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def find_membership(key: Key, domain: str, at: int, _result: Result) -> Membership:
+    """Return the reasons for the cluster of an object."""
+    return Membership(_result, domain, at)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def describe_membership(key: Key, domain: str, at: int, _member: Membership) -> str:
+    """Return the reasons in sentences."""
+    return _member.describe()
+
+
+def _show_facts(member: Membership) -> None:
+    """Draw the degree of an object and its known labels."""
+    line = add_degrees(member.result, member.domain).iloc[member.at]
+    words = {"links": "links", "links_out": "links out", "links_in": "links in", "weight": "sum of weights"}
+    words |= {"weight_out": "weight out", "weight_in": "weight in"}
+    facts = [f"{line[name]:,.6g} {text}" for name, text in words.items() if name in line.index]
+    data = member.result.prepared.data
+    if member.domain == "rows" or data.network is not None:
+        facts += [
+            f"{name}: {values[member.at]}" for name, values in data.attributes.items() if values[member.at]
+        ]
+    st.text(" · ".join(facts))
+
+
+def _show_alternatives(member: Membership) -> int | None:
+    """Draw the clusters that the object may be in; return the one that its own is compared with."""
+    table = member.alternatives
+    if len(table) < 2:
+        return None
+    st.subheader("Which cluster?", anchor=False)
+    names = member.result.names[member.domain]
+    shown = table.assign(shown=[plain_name(int(number), names) for number in table["cluster"]])
+    sampled = bool(count_samples(member.result.posterior))
+    st.dataframe(
+        shown,
+        hide_index=True,
+        column_order=["shown", *(["together"] if sampled else []), "probability", "log_odds"],
+        key="object_alternatives",
+        height=min(255, 38 + 35 * len(shown)),
+        column_config={
+            "shown": st.column_config.TextColumn("Cluster", width=name_width()),
+            "together": st.column_config.ProgressColumn(
+                "With its members",
+                min_value=0.0,
+                max_value=1.0,
+                format="percent",
+                help="How often the object is with the members of this cluster over the samples of the run.",
+            ),
+            "probability": st.column_config.NumberColumn(
+                "Probability", format="percent", help="With all other objects where they are."
+            ),
+            "log_odds": st.column_config.NumberColumn(
+                "Log odds for its own",
+                format="%.2f",
+                help="How much better its own cluster fits, in nats: 2.3 is ten times, 4.6 a hundred times.",
+            ),
+        },
+    )
+    others = [int(number) for number in table["cluster"][1 : _MOST_ALTERNATIVES + 1]]
+    key = f"object_against_{member.domain}"
+    return choose_one(
+        "Compare with", others, lambda number: plain_name(number, names, long=True), key, width=340
+    )
+
+
+def _show_reasons(member: Membership, other: int) -> None:
+    """Draw what speaks for the object's cluster and against another one, by the clusters it is linked to."""
+    names = member.result.names[member.other_domain]
+    reasons = member.reasons(other)
+    total, sizes = reasons["log_odds"].sum(), reasons["log_odds"].iloc[-1]
+    table = reasons.iloc[:-1]
+    texts = [plain_name(int(k), names) for k in table["cluster"]]
+    links = [name for name in table.columns if name.startswith("links")]
+    titles = {"links": "Links", "links_out": "Links out", "links_in": "Links in"}
+    st.dataframe(
+        table.assign(shown=texts),
+        hide_index=True,
+        column_order=["shown", "log_odds", *links, "expected_here", "expected_there"],
+        key="object_reasons",
+        height=min(325, 38 + 35 * len(table)),
+        column_config={
+            "shown": st.column_config.TextColumn("Links with", width=name_width()),
+            "log_odds": st.column_config.NumberColumn(
+                "Speaks for its cluster",
+                format="%+.2f",
+                help="In nats; below 0 it speaks for the other cluster.",
+            ),
+            **{name: st.column_config.NumberColumn(titles[name], format="%.3g") for name in links},
+            "expected_here": st.column_config.NumberColumn(
+                "Expected in its cluster",
+                format="%.3g",
+                help="Links that a member of its cluster would have.",
+            ),
+            "expected_there": st.column_config.NumberColumn(
+                "Expected in the other",
+                format="%.3g",
+                help="Links that a member of the other cluster would have.",
+            ),
+        },
+    )
+    st.caption(
+        f"The numbers in *Speaks for its cluster* and {sizes:+.2f} for the sizes of the clusters add up to the log "
+        f"odds of the two clusters, {total:.2f}."
+    )
+
+
+@st.cache_resource(show_spinner="Scoring its pairs", max_entries=16)
+def rank_pairs(key: Key, domain: str, at: int, _member: Membership) -> pd.DataFrame:
+    """Return the pairs of an object, the most surprising first."""
+    return _member.links()
+
+
+def _show_links(key: Key, member: Membership) -> None:
+    """Draw the pairs of the object: links, unlinked pairs and unknown ones."""
+    st.subheader("Its links", anchor=False)
+    table = rank_pairs(key, member.domain, member.at, member)
+    names = member.result.names[member.other_domain]
+    table = table.assign(shown=[plain_name(int(k), names) for k in table["cluster"]])
+    linked = table["linked"]
+    tables = {
+        "Links, least expected first": table[linked.eq(True).fillna(False)],
+        "Not linked, likely first": table[linked.eq(False).fillna(False)].sort_values(
+            "probability", ascending=False
+        ),
+        "Unknown, likely first": table[linked.isna()].sort_values("probability", ascending=False),
+    }
+    tables = {title: own for title, own in tables.items() if len(own)}
+    for tab, (title, own) in zip(
+        st.tabs([f"{t} ({len(o):,})" for t, o in tables.items()]), tables.items(), strict=True
+    ):
+        with tab:
+            show_pairs(own.head(_MOST_PAIRS), f"object_pairs_{list(tables).index(title)}")
+    offer = offer_table("All its pairs as CSV", "object-pairs.csv", lambda: table.drop(columns="shown"))
+    show_download(member.result, offer)
+
+
+def show_pairs(table: pd.DataFrame, key: str) -> None:
+    """Draw a table of pairs of one object."""
+    order = ["object", "shown", "direction", "tail", "count", "expected", "probability"]
+    st.dataframe(
+        table,
+        hide_index=True,
+        column_order=[name for name in order if name in table],
+        key=key,
+        height=min(360, 38 + 35 * len(table)),
+        column_config={
+            "object": st.column_config.TextColumn("With", width=name_width()),
+            "shown": st.column_config.TextColumn("Its cluster", width=name_width()),
+            "direction": st.column_config.TextColumn("Direction"),
+            "tail": st.column_config.NumberColumn(
+                "Probability of such a weight",
+                format="%.2g",
+                help="Of this weight or one farther from the expected.",
+            ),
+            "count": st.column_config.NumberColumn("Weight", format="%g"),
+            "expected": st.column_config.NumberColumn("Expected weight", format="%.3g"),
+            "probability": st.column_config.ProgressColumn(
+                "Link probability", min_value=0.0, max_value=1.0, format="%.4f"
+            ),
+        },
+    )
