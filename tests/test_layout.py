@@ -41,6 +41,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("store",),
     ("cluster",),
     ("views",),
+    ("report",),
     ("__init__",),
     ("warmup", "cli"),
     ("__main__",),

@@ -13,7 +13,7 @@ import json
 import math
 import re
 import zipfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -25,6 +25,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import attribute_agreement
 from acvb_core.registry import MODELS
+from acvb_core.store.files import labels_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,29 +46,35 @@ _LATEX_NOTES = (
 )
 
 
-def csv_text(frame: pd.DataFrame, *, exact: Collection[str] | bool = False) -> str:
+def csv_text(frame: pd.DataFrame, *, exact: Collection[str] | bool = False, header: bool = True) -> str:
     """Return a frame as CSV, without its index; text that a spreadsheet would run is guarded by an apostrophe.
 
     `exact`: columns whose numbers are written with as many digits as bring them back exactly, or True for all; the
       others have six significant digits.
+    `header`: with a line of the columns' names.
     """
     import pandas as pd
 
-    guarded = frame.copy()
     whole = set(frame.columns) if exact is True else set(exact or ())
-    texts = []
-    for name in guarded.columns:
-        if not pd.api.types.is_numeric_dtype(guarded[name]):
-            texts.append(name)
-            guarded[name] = [_guard_cell(cell) for cell in guarded[name]]
-        elif pd.api.types.is_float_dtype(guarded[name]) and name not in whole:
-            guarded[name] = round_digits(guarded[name].to_numpy(dtype=np.float64))
-    guarded.columns = [_guard_cell(name) for name in guarded.columns]
+    columns, texts = {}, []
+    # By their places: two columns may have the same name.
+    for at, name in enumerate(frame.columns):
+        column = frame.iloc[:, at]
+        if not pd.api.types.is_numeric_dtype(column):
+            texts.append(column)
+            column = pd.Series([_guard_cell(cell) for cell in column], frame.index, dtype=object)
+        elif pd.api.types.is_float_dtype(column) and name not in whole:
+            numbers = round_digits(column.to_numpy(dtype=np.float64, na_value=np.nan))
+            column = pd.Series(numbers, frame.index)
+        columns[at] = column
+    guarded = pd.DataFrame(columns, index=frame.index)
+    guarded.columns = pd.Index([_guard_cell(name) for name in frame.columns], dtype=object)
     out = io.StringIO()
     # A lone carriage return ends a line for many readers, but the writer itself would not quote it.
-    odd = any(isinstance(cell, str) and "\r" in cell for name in texts for cell in frame[name])
+    odd = any(isinstance(cell, str) and "\r" in cell for column in texts for cell in column)
     quoting = csv.QUOTE_NONNUMERIC if odd else csv.QUOTE_MINIMAL
-    guarded.to_csv(out, index=False, lineterminator="\n", quoting=quoting, float_format=_write_float)
+    form: dict[str, Any] = {"lineterminator": "\n", "quoting": quoting, "float_format": _write_float}
+    guarded.to_csv(out, index=False, header=header, **form)
     return out.getvalue()
 
 
@@ -161,34 +168,37 @@ def write_run(result: Result, folder: Path) -> list[Path]:
     race.csv
         Where restarts raced: seed, sweeps, cpu_seconds, lower_bound, pseudo_loo, heldout, out_after (`Result.race`).
     rows.csv, columns.csv
-        IRM: object, cluster, probability of that cluster, entropy (nats); of a network rows.csv alone. Where labels
-        of the row objects are known, a column known_ATTRIBUTE for each attribute.
+        IRM: object, cluster, name, probability of that cluster, entropy (nats); of a network rows.csv alone. Where
+        labels of the row objects are known, a column known_ATTRIBUTE for each attribute.
     blocks.csv
-        IRM: row_cluster, column_cluster, ones, entries, mean, low, high; of an undirected network each block once.
+        IRM: row_cluster, row_name, column_cluster, column_name, ones, entries, mean, low, high; of an undirected
+        network each block once.
         Where links are counted: count, expected in place of ones, entries, and the ratio of the two as mean.
     agreement.csv
         IRM, where labels are known: attribute, labels, known, unknown, ari, nmi (see `known_labels`).
     topics.csv
-        LDA: topic, rank, word, probability of the most probable words.
+        LDA: topic, name, rank, word, probability of the most probable words.
     documents.csv
         LDA: document, topic_1 … topic_K: share of each topic. Of a corpus on disk those of a sample, as run.json
         tells; `write_document_topics` writes those of all.
     features.csv
-        Latent features: feature, share of the objects that have it, objects (their expected number), and what it adds
-        to each column, in the column's units.
+        Latent features: feature, name, share of the objects that have it, objects (their expected number), and what it
+        adds to each column, in the column's units.
     objects.csv
         Latent features: object, feature_1 … feature_K: probability that the object has each feature; a column
         known_NAME for each column of the rows' metadata.
     columns.csv
         Latent features: column, baseline, noise_sd, mean, sd, in the column's units.
     posterior.npz
-        Arrays without pickle, as `arrays` in each model's export.py says. Names are the UTF-8 bytes of a JSON
-        list: `json.loads(file["vocabulary"].tobytes())`.
+        Arrays without pickle, as `arrays` in each model's export.py says; and row_cluster_names, column_cluster_names,
+        topic_names or feature_names. Names are the UTF-8 bytes of a JSON list:
+        `json.loads(file["vocabulary"].tobytes())`.
     model.npz
         LDA: the topics to continue from (`load_model`).
 
-    Clusters, topics and features are numbered from 1, largest first, the same number in every file. Text in the CSV
-    files is guarded as `csv_text` says; run.json and posterior.npz hold names as they are.
+    Clusters, topics and features are numbered from 1, largest first, the same number in every file, with their names
+    next to the numbers or after them in headings ("topic_1: sport"). Text in the CSV files is guarded as `csv_text`
+    says; run.json and posterior.npz hold names as they are.
 
     Returns
     -------
@@ -201,10 +211,7 @@ def write_run(result: Result, folder: Path) -> list[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     texts = {"run.json": run_json(result), "history.csv": csv_text(result.history, exact=True)}
-    tables, known = dict(result.tables), compare_known_labels(result)
-    if len(known):
-        tables |= {"rows": add_known_labels(result), "agreement": known}
-    texts |= {f"{name}.csv": csv_text(table) for name, table in tables.items()}
+    texts |= {f"{name}.csv": csv_text(table) for name, table in list_tables(result).items()}
     if result.race is not None:
         texts["race.csv"] = csv_text(result.race, exact=True)
     paths = []
@@ -215,6 +222,22 @@ def write_run(result: Result, folder: Path) -> list[Path]:
     write_posterior(result, paths[-1])
     written: list[Path] = result.prepared.model_row.part("export").files(result, folder)
     return paths + written
+
+
+def list_tables(result: Result) -> dict[str, pd.DataFrame]:
+    """Return the tables of a run by the names of their files, with names in headings and with known labels."""
+    (part, _), names = result.prepared.model_row.display.parts, result.names
+    tables = {
+        name: name_headings(table, part, names.get(f"{part}s", ())) for name, table in result.tables.items()
+    }
+    known = compare_known_labels(result)
+    return tables | ({"rows": add_known_labels(result), "agreement": known} if len(known) else {})
+
+
+def name_headings(table: pd.DataFrame, part: str, names: Sequence[str | None]) -> pd.DataFrame:
+    """Return a table whose columns topic_1, topic_2, … have the names of the topics too: "topic_1: sport"."""
+    headings = {f"{part}_{k}": f"{part}_{k}: {name}" for k, name in enumerate(names, start=1) if name}
+    return table.rename(columns=headings)
 
 
 def zip_runs(results: Mapping[str, Result]) -> bytes:
@@ -232,16 +255,28 @@ def zip_runs(results: Mapping[str, Result]) -> bytes:
 
 def write_posterior(result: Result, file: Path | BinaryIO) -> None:
     """Write posterior.npz (see `write_run`)."""
-    np.savez_compressed(file, allow_pickle=False, **result.prepared.model_row.part("export").arrays(result))
+    arrays = result.prepared.model_row.part("export").arrays(result)
+    names = {
+        f"{_PARTS.get(domain, domain[:-1])}_names": labels_bytes(own) for domain, own in result.names.items()
+    }
+    np.savez_compressed(file, allow_pickle=False, **arrays, **names)
+
+
+#: What arrays call a part of a domain, if not by the domain's name in the singular.
+_PARTS = {"rows": "row_cluster", "cols": "column_cluster"}
 
 
 def has_heading(*columns: str) -> Callable[[Path], bool]:
-    """Return a test for a CSV file that begins with these columns; a single column is all that it may have."""
+    """Return a test for a CSV file that begins with these columns; a single column is all that it may have.
+
+    Names of topics or features, which follow their numbers after a colon, do not count.
+    """
 
     def is_table(path: Path) -> bool:
         with path.open(encoding="utf-8", errors="replace", newline="") as lines:
             first = next(csv.reader([lines.readline(1 << 16)]), [])
-        return tuple(first[: len(columns)] if columns[1:] else first) == columns
+        begin = first[: len(columns)] if columns[1:] else first
+        return tuple(name.partition(": ")[0] for name in begin) == columns
 
     return is_table
 

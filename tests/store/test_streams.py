@@ -21,7 +21,7 @@ from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.executor import Executor
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.lda.export import CHUNK, write_document_topics
+from acvb_core.models.lda.export import CHUNK, name_columns, write_document_topics
 from acvb_core.models.lda.trained import trained_topics
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_mixtures import planted_topics
@@ -190,7 +190,7 @@ def test_all_documents_are_written_chunk_by_chunk(large: Result, tmp_path: Path)
     data = large.prepared.data
     whole = data.in_memory()
     assert list(frame["document"]) == list(whole.documents)
-    expected = large.transform(whole)
+    expected = name_columns(large.transform(whole), large.names["topics"])
     pd.testing.assert_frame_equal(
         frame.drop(columns="document"), expected.drop(columns=["document", "unknown"]), rtol=1e-5
     )

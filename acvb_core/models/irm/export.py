@@ -11,7 +11,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.engine.result import Result
 from acvb_core.models.irm import scores
 from acvb_core.models.irm.scores import Among, Places, block_matrix, block_shape
-from acvb_core.store.export import csv_text, has_heading
+from acvb_core.store.export import csv_text, has_heading, name_headings
 from acvb_core.store.files import labels_bytes
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ OWN_FILES = (
 def responsibilities_frame(result: Result, domain: str) -> pd.DataFrame:
     """Return the probability of each cluster for every object of a domain: "rows", or "cols" (not of a network).
 
-    The columns are object, cluster_1 … cluster_K, numbered as everywhere. Another domain raises a ParameterError.
+    The columns are object, "cluster_1: name" … "cluster_K: name". Another domain raises a ParameterError.
     """
     import pandas as pd
 
@@ -43,7 +43,7 @@ def responsibilities_frame(result: Result, domain: str) -> pd.DataFrame:
     names = [f"cluster_{k + 1}" for k in range(responsibilities.shape[1])]
     frame = pd.DataFrame(responsibilities, columns=names)
     frame.insert(0, "object", result.prepared.data.ids[list(_ONE).index(domain)])
-    return frame
+    return name_headings(frame, "cluster", result.names[domain])
 
 
 def add_degrees(result: Result, domain: str) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import distributions, top_words
 from acvb_core.models.lda.topics import build_topics, document_table, topic_map, word_probability
 from acvb_core.models.lda.transform import fold_in
-from acvb_core.store.export import csv_text, has_heading
+from acvb_core.store.export import csv_text, has_heading, name_headings
 from acvb_core.store.files import labels_bytes
 from acvb_core.store.topics import MODEL, is_model, save_model
 
@@ -72,7 +72,9 @@ def pyldavis_json(result: Result, n_words: int = 30) -> str:
     topics, shown = build_topics(result.posterior), _shown_corpus(result)
     phi, theta = (distributions(rows) for rows in (topics.word_probability, topics.document_share))
     tokens = np.asarray(shown.lengths, dtype=np.float64) @ theta
-    data = pyldavis_data(phi, tokens, shown.vocabulary, n_words)
+    # The front-end passes over names: it shows the numbers of topics alone.
+    names = {"topic.names": list(result.names["topics"])}
+    data = pyldavis_data(phi, tokens, shown.vocabulary, n_words) | names
     return json.dumps(data, allow_nan=False) + "\n"
 
 
@@ -193,16 +195,15 @@ def files(result: Result, folder: Path) -> list[Path]:
 
 
 def name_columns(
-    documents: pd.DataFrame, names: Sequence[str | None], labels: Iterable[str] | None = None
+    documents: pd.DataFrame, names: Sequence[str], labels: Iterable[str] | None = None
 ) -> pd.DataFrame:
     """Return a table of documents with the topics' names in its heading ("topic_1: sport").
 
     `documents`: document, tokens, topic_1 ….
-    `names`: the user's name of each topic, topic 1 first.
+    `names`: the name of each topic, topic 1 first.
     `labels`: the known label of each document, for a second column.
     """
-    headings = {f"topic_{k}": f"topic_{k}: {name}" for k, name in enumerate(names, 1) if name}
-    table = documents.rename(columns=headings)
+    table = name_headings(documents, "topic", names)
     if labels is not None:
         table.insert(1, "label", list(labels))
     return table
@@ -212,7 +213,7 @@ def write_document_topics(
     result: Result,
     path: Path,
     progress: Callable[[float], None] | None = None,
-    names: Sequence[str | None] | None = None,
+    labels: bool = False,
 ) -> None:
     """Write the topic shares of all documents as documents.csv; a corpus on disk is read in chunks.
 
@@ -220,7 +221,7 @@ def write_document_topics(
 
     `path`: an existing file is replaced only when the new one is complete.
     `progress`: called with the finished share; it may raise to stop.
-    `names`: the topics' names; with them the table has names and known labels (`name_columns`).
+    `labels`: with the known label of each document.
     Raises ParameterError: the model of the run has no topics.
     Raises OSError: the file cannot be written.
     """
@@ -230,10 +231,9 @@ def write_document_topics(
     try:
         with temporary.open("x", encoding="utf-8", newline="") as file:
             for part in _document_tables(result):
-                frame = part.frame if names is None else name_columns(part.frame, names, part.labels)
-                text = csv_text(frame)
-                # The heading is one line, as names have no line breaks.
-                file.write(text if part.begin == 0 else text.partition("\n")[2])
+                known = part.labels if labels else None
+                frame = name_columns(part.frame, result.names["topics"], known)
+                file.write(csv_text(frame, header=part.begin == 0))
                 if progress is not None:
                     progress(part.end / part.of)
         os.replace(temporary, path)

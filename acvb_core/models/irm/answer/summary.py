@@ -13,6 +13,16 @@ from acvb_core.engine.result import Result
 from acvb_core.models.irm.answer.naming import insert_names
 from acvb_core.models.irm.scores import is_mirrored, links_of, one_clustering
 
+#: Title and contents of each table of a run, by its name.
+TITLES = {
+    "rows": ("Rows", "Every row object, or every node of a network, with its cluster."),
+    "columns": ("Columns", "Every column object with its cluster."),
+    "blocks": (
+        "Blocks",
+        "Every pair of clusters with its links, and the strength of the block with 95 % intervals.",
+    ),
+    "agreement": ("Agreement", "How well the clusters agree with each known label."),
+}
 #: Members of a cluster that its line names.
 _LISTED = 8
 
@@ -64,8 +74,8 @@ def _inside(result: Result) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def annotate_data(result: Result) -> pd.DataFrame:
-    """Return the links as they are in the data, a line each, with the clusters of both ends.
+def annotate_data(result: Result) -> tuple[pd.DataFrame, list[str]]:
+    """Return the links as they are in the data, a line each, with the clusters of both ends; and its own columns.
 
     Returns: the two ends, by the kinds of the objects; weight, if links have weights; then cluster, name and certainty
       of each end. Links are in the order of the objects in the data; a repeated pair is one line, unlinked and unknown
@@ -78,10 +88,11 @@ def annotate_data(result: Result) -> pd.DataFrame:
     table = pd.DataFrame({ends[0]: ids[0][rows], ends[1]: ids[1][columns]})
     if relation.weights is not None:
         table["weight"] = _weights(relation, rows, columns)
+    read = list(table)
     one = one_clustering(result.posterior)
     for end, place, domain in ((ends[0], rows, "rows"), (ends[1], columns, "rows" if one else "cols")):
         table = table.join(_annotate_end(result, end, place, domain))
-    return table
+    return table, read
 
 
 def _name_ends(relation: Relation) -> tuple[str, str]:

@@ -11,6 +11,11 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.topics import TopicAnswer
 
+#: Title and contents of each table of a run, by its name.
+TITLES = {
+    "topics": ("Words", "The most probable words of every topic."),
+    "documents": ("Documents", "The share of each topic in every document."),
+}
 #: Words of a topic that its line names.
 _LISTED = 12
 
@@ -36,8 +41,8 @@ def summarise_parts(result: Result) -> dict[str, pd.DataFrame]:
     return {"Topics": table}
 
 
-def annotate_data(result: Result) -> pd.DataFrame:
-    """Return the documents as they were read, with their largest topic.
+def annotate_data(result: Result) -> tuple[pd.DataFrame, list[str]]:
+    """Return the documents as they were read, with their largest topic; and the columns of the data.
 
     Returns: document, text, label and the further columns of the data, as far as they are known; then topic, topic_name
       and topic_share. Documents are in the order of the data. Documents without words, and those that were held out
@@ -63,4 +68,4 @@ def annotate_data(result: Result) -> pd.DataFrame:
     further = {f"{name} (read)" if name in taken else name: of for name, of in corpus.metadata.items()}
     own = own.reindex(corpus.documents).reset_index(drop=True)
     own["topic_name"] = own["topic_name"].fillna("")
-    return pd.concat([pd.DataFrame(known | further), own], axis=1)
+    return pd.concat([pd.DataFrame(known | further), own], axis=1), [*known, *further]

@@ -11,6 +11,12 @@ from acvb_core.data.table import Table
 from acvb_core.engine.result import Result
 from acvb_core.models.lfm.features import FeatureAnswer
 
+#: Title and contents of each table of a run, by its name.
+TITLES = {
+    "features": ("Weights", "What every feature adds to each column, in the column's units."),
+    "objects": ("Objects", "The probability that each object has each feature."),
+    "columns": ("Columns", "Baseline and noise of every column, in its units."),
+}
 #: Columns of a feature that its line names, and the probability from which an object has a feature.
 _LISTED, _HAS = 8, 0.5
 #: Cells that are filled in at a time.
@@ -48,8 +54,8 @@ def _list_columns(answer: FeatureAnswer, feature: int) -> str:
     return ", ".join(f"{answer.data.columns[j]} {added[j]:+.3g}" for j in columns)
 
 
-def annotate_data(result: Result) -> pd.DataFrame:
-    """Return the table as it was read, with the features of each object.
+def annotate_data(result: Result) -> tuple[pd.DataFrame, list[str]]:
+    """Return the table as it was read, with the features of each object; and the columns of the data.
 
     Returns: object, the columns of numbers, label and the further columns of the data; then features, the numbers and
       names of those that the object has with a probability of 1/2 or more, and the probability of each feature.
@@ -68,7 +74,7 @@ def annotate_data(result: Result) -> pd.DataFrame:
         pd.DataFrame(own, columns=[f"feature {one}" for one in named]),
     ]
     # A column of the data may have one of these names.
-    return pd.concat(parts, axis=1)
+    return pd.concat(parts, axis=1), [name for part in parts[:-2] for name in part]
 
 
 class FilledTable(NamedTuple):
