@@ -296,6 +296,12 @@ def count_in_use(model: Model, posterior: Posterior) -> dict[str, int]:
     return posterior.n_clusters() if count is None else dict(count(posterior))
 
 
+def take_excerpt(model: Model, posterior: Posterior) -> dict[str, Array]:
+    """Return the small part of a posterior by which a sweep is shown later; nothing for a model without one."""
+    take = getattr(model, "take_excerpt", None)
+    return {} if take is None else dict(take(posterior))
+
+
 def find_samples(model: Model, posterior: Posterior, domain: str) -> Array | None:
     """Return the cluster of each object in each sample of a posterior, shape (S, N); None without samples."""
     find = getattr(model, "sampled_labels", None)

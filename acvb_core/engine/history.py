@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -71,6 +73,8 @@ class SweepRecord:
     memory: Any = field(repr=False, default=None)  #: what the engine itself keeps between sweeps
     #: Clusters merged and split, or features dropped, at the end of this sweep (`MOVES`); None if there were none.
     moves: Mapping[str, int] | None = None
+    #: The part of the answer that is kept of this sweep (`is_excerpted`); None if none is.
+    excerpt: Mapping[str, Array] | None = field(repr=False, default=None)
     #: How often all the data were gone through: the number of sweeps, or less where a sweep is a part of the data.
     passes: float = 0.0
 
@@ -162,8 +166,25 @@ class StoredArrays(Mapping[str, Array]):
         self._held = {name: self[name] for name in self._names}
 
 
+#: Excerpts that a history has at most, and the bytes that they take at most.
+MOST_EXCERPTS, MOST_EXCERPT_BYTES = 32, 8_000_000
+#: An excerpt is taken when a run has done so many times the sweeps of the one before.
+_EXCERPT_RATIO = 1.3
+
+
+def excerpt_name(sweep: int, name: str) -> str:
+    """Return the name in the store of an array of the excerpt of a sweep."""
+    return f"excerpt_{sweep}_{name}"
+
+
+def is_excerpted(sweep: int) -> bool:
+    """Return whether an excerpt of a sweep is kept: of the first ones each, then of ever fewer, 16 of the first 100."""
+    steps = [math.floor(math.log(number, _EXCERPT_RATIO)) for number in (sweep, max(sweep - 1, 1))]
+    return sweep == 1 or steps[0] != steps[1]
+
+
 class History:
-    """A growing table with one row a sweep.
+    """A growing table with one row a sweep, and excerpts of the answer after some of the sweeps.
 
     One thread appends; others read without a lock: a row is complete before the length that shows it is
     published, written rows do not change, and growing makes a new buffer.
@@ -176,6 +197,7 @@ class History:
             0,
         )
         self._last: dict[str, float] = {}  #: of rows that are not held: the last number in each column
+        self._excerpts: dict[int, Mapping[str, Array]] = {}
 
     def append(self, snapshot: SweepRecord) -> None:
         """Add a row; a snapshot of the last sweep replaces its row."""
@@ -195,14 +217,40 @@ class History:
             buffer = np.concatenate([buffer, np.empty_like(buffer)])
         buffer[length] = [row.get(name, np.nan) for name in columns]
         self._published = (columns, buffer, length + 1)
+        if snapshot.excerpt:
+            self.add_excerpts({snapshot.sweep: snapshot.excerpt})
 
-    def read_rows(self, first: int) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-        """Return the columns, and a copy of the rows from `first` on, shape (n, columns)."""
+    @property
+    def excerpts(self) -> Mapping[int, Mapping[str, Array]]:
+        """The excerpts of the answer that are kept, by the number of the sweep, the first sweep first."""
+        return self._excerpts
+
+    def add_excerpts(self, more: Mapping[int, Mapping[str, Array]]) -> None:
+        """Keep excerpts of later sweeps; once there are too many, every other one before the last goes."""
+        kept = {**self._excerpts, **more}
+        while len(kept) > MOST_EXCERPTS or _count_bytes(kept) > MOST_EXCERPT_BYTES:
+            still = list(kept)[::-2] if len(kept) > 1 else []  # one alone may be too large
+            kept = {sweep: kept[sweep] for sweep in reversed(still)}
+        self._excerpts = kept
+
+    def read_rows(
+        self, first: int
+    ) -> tuple[tuple[str, ...], NDArray[np.float64], dict[int, Mapping[str, Array]]]:
+        """Return the columns, a copy of the rows from `first` on, shape (n, columns), and their excerpts."""
         columns, buffer, length = self._read()
-        return columns, buffer[first:length].copy()
+        rows = buffer[first:length].copy()
+        later = {sweep: one for sweep, one in self._excerpts.items() if len(rows) and sweep >= rows[0, 0]}
+        return columns, rows, later
 
-    def put_rows(self, first: int, columns: tuple[str, ...], rows: NDArray[np.float64]) -> None:
+    def put_rows(
+        self,
+        first: int,
+        columns: tuple[str, ...],
+        rows: NDArray[np.float64],
+        excerpts: Mapping[int, Mapping[str, Array]],
+    ) -> None:
         """Put rows from `first` on, in place of those that are there; `columns` begins with those there are."""
+        self.add_excerpts(excerpts)
         before, buffer, _ = self._read()
         values = np.full((first + len(rows), len(columns)), np.nan)
         values[:first, : len(before)] = buffer[:first]
@@ -213,16 +261,25 @@ class History:
         columns, rows, length = self._published
         return columns, rows[_ROWS] if isinstance(rows, StoredArrays) else rows, length
 
-    def release(self, read: Callable[[str], NDArray[np.float64]]) -> None:
-        """Let go of the rows; `read` gives those of "history" back whenever they are asked for."""
+    def release(self, read: Callable[[str], Array]) -> None:
+        """Let go of the rows and excerpts; `read` gives them back by name: "history" is the rows."""
         columns, rows, length = self._published
         if not isinstance(rows, StoredArrays):
             self._last = {name: self.last_value(name) for name in columns}
         self._published = (columns, StoredArrays((_ROWS,), read), length)
 
+        def read_excerpt(sweep: int, name: str) -> Array:
+            return read(excerpt_name(sweep, name))
+
+        self._excerpts = {
+            sweep: StoredArrays(tuple(one), partial(read_excerpt, sweep))
+            for sweep, one in self._excerpts.items()
+        }
+
     def hold(self) -> None:
-        """Hold the rows again, to add others."""
+        """Hold the rows and excerpts again, to add others."""
         self._published, self._last = self._read(), {}
+        self._excerpts = {sweep: dict(one) for sweep, one in self._excerpts.items()}
 
     def __len__(self) -> int:
         return self._published[2]
@@ -265,6 +322,10 @@ class History:
         values = np.ascontiguousarray(frame.to_numpy(dtype=np.float64))
         history._published = (tuple(frame.columns), values, len(frame))
         return history
+
+
+def _count_bytes(excerpts: Mapping[int, Mapping[str, Array]]) -> int:
+    return sum(array.nbytes for excerpt in excerpts.values() for array in excerpt.values())
 
 
 #: Is said of a run that was chosen by what is held out.

@@ -22,9 +22,10 @@ from acvb_core.core.protocols import (
     count_in_use,
     no_poll,
     predict_averaged,
+    take_excerpt,
 )
 from acvb_core.engine.compilation import compile_for
-from acvb_core.engine.history import History, RaceReport, SweepRecord, Verdict
+from acvb_core.engine.history import History, RaceReport, SweepRecord, Verdict, is_excerpted
 from acvb_core.engine.machine import Clock, one_thread
 from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.stopping import judge
@@ -345,6 +346,7 @@ class _Runner:
             state=state,
             memory=_Memory(watched, predicted),
             moves=info.marks,
+            excerpt=take_excerpt(prepared.model, posterior) if is_excerpted(sweep) else None,
             passes=_add_passes(last.passes, info.progress),
         )
 

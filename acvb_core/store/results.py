@@ -12,7 +12,7 @@ import numpy as np
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import can_keep
-from acvb_core.engine.history import History, RaceReport, SweepRecord, Verdict
+from acvb_core.engine.history import History, RaceReport, SweepRecord, Verdict, excerpt_name
 from acvb_core.engine.prepared import PreparedRun, rebuild_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import RunState
@@ -109,7 +109,12 @@ def write_result(
             "race": None if result.race_report is None else result.race_report.to_dict(),
             "posterior": form,
         }
+        excerpts = result.state.history.excerpts
+        about["excerpts"] = [[sweep, list(one)] for sweep, one in excerpts.items()]
         curves = {"history": history.to_numpy(dtype=np.float64)}
+        curves |= {
+            excerpt_name(sweep, name): array for sweep, one in excerpts.items() for name, array in one.items()
+        }
         if run is not None and state and last.state is not None and can_keep(prepared.algorithm, last.state):
             about["state"], parts = encode_state((last.state, last.memory))
             arrays |= parts
@@ -268,14 +273,27 @@ def _decode_result(prepared: PreparedRun, about: dict[str, Any], arrays: Arrays)
         if len(posterior[domain]) != count:
             raise ValueError(f"{len(posterior[domain])} objects in {domain}, {count} in the data")
     race_report = None if race is None else RaceReport.from_dict(race)
+    history = History.from_frame(frame)
+    history.add_excerpts(_decode_excerpts(about, arrays))
     state = RunState(
         prepared=prepared,
-        history=History.from_frame(frame),
+        history=history,
         max_sweeps=int(about["max_sweeps"]),
         snapshot=snapshot,
         race_report=race_report,
     )
     return Result(state)
+
+
+def _decode_excerpts(about: dict[str, Any], arrays: Arrays) -> dict[int, Arrays]:
+    """Return the excerpts of sweeps; earlier versions kept none."""
+    excerpts = {
+        int(sweep): {name: arrays[excerpt_name(int(sweep), name)] for name in names}
+        for sweep, names in about.get("excerpts", [])
+    }
+    if any(array.dtype.kind not in "iuf" for excerpt in excerpts.values() for array in excerpt.values()):
+        raise ValueError("an excerpt of a sweep is no array of numbers")
+    return excerpts
 
 
 def _decode_history(about: dict[str, Any], arrays: Arrays) -> pd.DataFrame:

@@ -7,10 +7,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
+from acvb_core.core.clusters import order_by_size
 from acvb_core.core.protocols import Posterior
-from acvb_core.engine.history import History, SweepRecord
+from acvb_core.data.corpus import Corpus
+from acvb_core.data.table import Table
+from acvb_core.engine.history import MOST_EXCERPTS, History, SweepRecord, is_excerpted
+from acvb_core.engine.prepared import prepare_run
+from acvb_core.engine.run import run
 from acvb_core.evaluate.heldout import LinkScore
+from acvb_core.samples.catalogue import load_sample
 from tests.loops import for_each
 
 EMPTY = Posterior({}, {}, averaged=())
@@ -81,3 +88,47 @@ def test_columns_that_appear_later_are_empty_before(first: int) -> None:
     again.append(snapshot(701, extras={"another": 1.0}))
     assert np.isnan(again.column("another")[:700]).all()
     assert again.column("another")[700] == 1.0
+
+
+def test_excerpts_become_sparse_as_a_run_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    history = History()
+    for sweep in range(1, 20_001):
+        if is_excerpted(sweep):
+            history.append(snapshot(sweep, excerpt={"rows": np.full(3, sweep)}))
+            assert len(history.excerpts) <= MOST_EXCERPTS
+            assert max(history.excerpts) == sweep, "the last one is always there"
+    kept = np.array(list(history.excerpts))
+    assert len(kept) > MOST_EXCERPTS // 2
+    assert (kept[1:] / kept[:-1]).max() < 4, "no part of the run is left out"
+    assert all((one["rows"] == sweep).all() for sweep, one in history.excerpts.items())
+    monkeypatch.setattr("acvb_core.engine.history.MOST_EXCERPT_BYTES", 100)
+    history.append(snapshot(30_000, excerpt={"rows": np.zeros(3)}))
+    assert sum(one["rows"].nbytes for one in history.excerpts.values()) <= 100
+    assert max(history.excerpts) == 30_000
+
+
+def test_excerpts_are_those_of_the_answers_after_their_sweeps() -> None:
+    for data, method, values in (
+        (load_sample("southern_women").data, "acvb0", {}),
+        (Corpus.build(np.random.default_rng(0).poisson(0.4, (30, 60)), name="words"), "gibbs", {"k": 4}),
+        (Corpus.build(np.random.default_rng(1).poisson(0.1, (30, 25)), name="few"), "gibbs", {"k": 20}),
+        (Table.build(np.random.default_rng(0).normal(size=(21, 4)), name="table"), "em", {"k_max": 3}),
+    ):
+        prepared = prepare_run(data, method, {**values, "max_sweeps": 12})
+        for record in run(prepared):
+            assert (record.excerpt is not None) == is_excerpted(record.sweep)
+            for name, array in (record.excerpt or {}).items():
+                check_excerpt(prepared.spec.model, name, array, record.posterior)
+
+
+def check_excerpt(model: str, name: str, array: Any, posterior: Posterior) -> None:
+    if model == "irm":
+        assert array.tolist() == posterior.labels(name).tolist()
+    elif model == "lfm":
+        bits = np.unpackbits(array, axis=0, count=len(posterior[name]))
+        assert bits.tolist() == (posterior[name] >= 0.5).tolist()
+    elif name == "words":
+        counts = posterior["words"][:, order_by_size(posterior.masses()["topics"])[: len(array)]].T
+        best = -np.sort(-counts, axis=1)[:, :10]
+        found = np.where(array >= 0, np.take_along_axis(counts, np.maximum(array, 0), axis=1), 0)
+        np.testing.assert_array_equal(found, np.where(best > 1e-30, best, 0))

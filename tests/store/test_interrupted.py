@@ -119,7 +119,14 @@ def test_a_stored_run_is_extended_as_if_it_had_never_left(prepared: PreparedRun,
     for one in (job, again):
         assert one.can_extend
         one.extend(40)
-    assert finish(again)[3:] == finish(job)[3:] == finish(Job(prepared, Executor(1)).start())[3:]
+    whole = Job(prepared, Executor(1)).start()
+    assert finish(again)[3:] == finish(job)[3:] == finish(whole)[3:]
+    assert excerpts_of(again) == excerpts_of(job) == excerpts_of(whole)
+
+
+def excerpts_of(job: Job) -> dict[int, dict[str, list[int]]]:
+    kept = job.history.excerpts.items()
+    return {sweep: {name: array.tolist() for name, array in one.items()} for sweep, one in kept}
 
 
 def test_a_run_that_failed_or_was_stopped_before_a_sweep_leaves_nothing(

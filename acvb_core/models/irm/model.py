@@ -241,6 +241,13 @@ class IrmModel:
         """Return numbers by which the mixing of the samples' chain is judged, by name (`scores.read_chain`)."""
         return read_chain(posterior)
 
+    def take_excerpt(self, posterior: Posterior) -> dict[str, Array]:
+        """Return the most probable cluster of each object (from 0) in the least space, by domain."""
+        widths = posterior.n_clusters()
+        return {
+            name: posterior.labels(name).astype(np.min_scalar_type(widths[name])) for name in self.domains
+        }
+
     def complete_posterior(self, posterior: Posterior) -> Posterior:
         """Return the posterior, which is complete."""
         return posterior

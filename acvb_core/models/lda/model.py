@@ -280,6 +280,12 @@ class LdaModel:
         )
         return posterior.with_arrays({"documents": counts}, axes={"documents": (None, TOPICS)})
 
+    def take_excerpt(self, posterior: Posterior) -> dict[str, Array]:
+        """Return the first words of each topic in use, shape (K, 10), -1 if it has fewer, and its tokens."""
+        used = topics_in_use(posterior)
+        tokens = posterior["words"].sum(axis=0, dtype=np.float32)[used]
+        return {"words": _find_first_words(posterior["words"])[used], "tokens": tokens}
+
     def spread(self, posteriors: Sequence[Posterior]) -> dict[str, pd.DataFrame]:
         """Return how the topics of the first run vary between runs (see `measure_spread`)."""
         return measure_spread(posteriors, self.corpus.vocabulary)
@@ -304,6 +310,29 @@ def _totals(by_word: Array) -> Array:
 
 def _singles(counts: Array) -> Array:
     return np.ascontiguousarray(counts, dtype=np.float32)
+
+
+#: Words of a topic in an excerpt, and the share of all words that gives a lower limit of their counts.
+_FIRST_WORDS, _SOME = 10, 4
+
+
+def _find_first_words(counts: Array) -> Array:
+    """Return the words (from 0) of the highest counts of each topic, shape (K, 10), -1 where a topic has no more.
+
+    `counts`: shape (V, K). The tenth count among some of the words is no larger than that among all.
+    """
+    some = counts[::_SOME]
+    least = np.full(counts.shape[1], 1 if counts.dtype.kind in "iu" else 1e-30, dtype=counts.dtype)
+    if len(some) >= _FIRST_WORDS:
+        least = np.maximum(least, np.partition(some, len(some) - _FIRST_WORDS, axis=0)[-_FIRST_WORDS])
+    word, topic = np.divmod(np.flatnonzero(counts >= least), counts.shape[1])
+    order = np.lexsort((-counts[word, topic], topic))
+    word, topic = word[order], topic[order]
+    rank = np.arange(len(topic)) - np.searchsorted(topic, topic)
+    first = np.full((counts.shape[1], _FIRST_WORDS), -1, dtype=np.int32)
+    among = rank < _FIRST_WORDS
+    first[topic[among], rank[among]] = word[among]
+    return first
 
 
 def tiny_corpus() -> tuple[Corpus, Values]:

@@ -129,6 +129,10 @@ class LfmModel:
         """Return the scores of predictions."""
         return score_cells(probability, self._truth(heldout))
 
+    def take_excerpt(self, posterior: Posterior) -> dict[str, Array]:
+        """Return which objects have which features (probability of 1/2 or more), eight objects a byte."""
+        return {"objects": np.packbits(posterior["objects"] >= 0.5, axis=0)}
+
     def complete_posterior(self, posterior: Posterior) -> Posterior:
         """Return the posterior: there is all of it."""
         return posterior
