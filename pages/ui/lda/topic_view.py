@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import pandas as pd
@@ -13,6 +14,7 @@ import streamlit as st
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import Ranking, ranked_words
+from acvb_core.models.lda.answer.describe import describe_found
 from acvb_core.models.lda.topics import TopicAnswer
 from pages.ui.shared.charts import PartChoice
 from pages.ui.shared.picking import Key, answer_key
@@ -49,6 +51,11 @@ class TopicView(TopicAnswer):
     def is_inferred(self) -> bool:
         """The documents' topics follow from the topics of the words, and were no part of the run."""
         return "documents" not in self.result.snapshot.posterior.arrays
+
+    @cached_property
+    def summary(self) -> str:
+        """What was found, in plain sentences."""
+        return describe_found(self.result)
 
     def rank_words(self, order: WordOrder, topics: list[int]) -> pd.DataFrame:
         """Return the words that describe some topics, as `ranked_words` does."""

@@ -232,7 +232,10 @@ def show_topics() -> None:
     if repeats := count_repeats(result.snapshot.posterior):
         heading += f", {repeats:,} with the same words as a larger one"
     show_heading(job, result, heading)
+    summary = st.container()
     view = build_view(job, arrange_answer(job, result), result)
+    with summary, contain_failure("part of the page"):
+        st.text(view.summary)  # it quotes names
     show_body(job, view)
     show_topic_files(job, view)
 
