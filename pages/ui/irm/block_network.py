@@ -8,6 +8,7 @@ from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.group_graph import group_graph_figure
 from acvb_core.models.irm.figures.network_layout import GroupGraph, group_graph, why_too_large
 from acvb_core.models.irm.figures.node_link import node_link_figure
+from acvb_core.views.parts import plain_name
 from acvb_core.views.theme import CHART_CONFIG, STILL_CONFIG, Figure
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
@@ -23,11 +24,12 @@ def show_network(key: Key, result: Result) -> None:
     """Draw the graph of the clusters, or of the nodes if they are not too many."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="network_controls"):
         shown = choose_way("Show", VIEWS, "network_shown")
-        n_clusters = result.posterior.n_clusters()["rows"]
+        names = result.names["rows"]
+        n_clusters = len(names)
         chosen = st.selectbox(
             "Highlight",
             range(n_clusters + 1),
-            format_func=lambda k: f"cluster {k}" if k else "nothing",
+            format_func=lambda k: plain_name(k, names) if k else "nothing",
             key=f"network_highlight_{n_clusters}",
             width=180,
         )
@@ -60,7 +62,8 @@ def show_network(key: Key, result: Result) -> None:
 @st.cache_resource(show_spinner=False, max_entries=8)
 def build_group_graph(key: Key, _result: Result) -> GroupGraph:
     """Return the graph of a run's clusters."""
-    return group_graph(_result.prepared.data, _result.posterior, _result.blocks)
+    names = _result.names["rows"]
+    return group_graph(_result.prepared.data, _result.posterior, _result.blocks, names)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)

@@ -188,7 +188,7 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
     shown, most = details[attribute], MOST_NARROW if is_narrow() else MOST_LABELS
     st.caption(_explain_numbers(shown, objects, most))
     alt = "How many objects of each cluster have each label."
-    show_figure(label_figure(shown, attribute, most=most), "label_chart", alt)
+    show_figure(label_figure(shown, attribute, names=result.names[domain], most=most), "label_chart", alt)
     end = f"labels-{names.index(attribute) + 1}.csv"
     show_download(result, offer_table("All counts of the labels", end, lambda: shown.counts))
     if not workspace.view_only:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
+from acvb_core.models.irm.answer.naming import insert_names
 from acvb_core.models.irm.figures.raster import count_in_bins
 from acvb_core.models.irm.scores import (
     ShownStrengths,
@@ -23,13 +24,15 @@ from acvb_core.models.irm.scores import (
     sides,
     without_diagonal,
 )
-from acvb_core.views.parts import name_ticks, text_room
+from acvb_core.views.parts import name_ticks, plain_name, text_room
 from acvb_core.views.theme import Part, cluster_colour, escape
 
 Window = tuple[int, int, int, int]
 _LEAST_SELECTION = 2  # objects a side; less than that is a click
 #: Objects a side up to which their names are shown, characters of a name, and pixels of one.
 NAMED, _NAME_LENGTH, _PIXELS_A_NAME = 60, 24, 13
+#: Characters of the number and name of a cluster under the pointer.
+_HOVER_LENGTH = 60
 #: Nodes of a cluster that its table names.
 _EXAMPLES = 5
 
@@ -47,6 +50,7 @@ class Side:
     end: str = ""  #: end of a directed link that these objects are: "from" or "to"
     #: Colours of clusters (from 1) that differ from the usual ones: those of the same clusters of another run.
     colours: Mapping[int, str] = field(default_factory=dict)
+    names: Sequence[str] = ()  #: of the clusters; empty if they have none
 
     @property
     def n(self) -> int:
@@ -146,7 +150,17 @@ def arrange_result(result: Result) -> Arrangement:
         arrangement = arrange_network(relation, labels(down), shape[0], strengths)
     else:
         arrangement = arrange(relation, labels(down), labels(across), shape, strengths)
-    return replace(arrangement, weighted=strengths.expected is not None and relation.weights is not None)
+    return replace(
+        arrangement,
+        rows=replace(arrangement.rows, names=result.names[down]),
+        columns=replace(arrangement.columns, names=result.names[across]),
+        weighted=strengths.expected is not None and relation.weights is not None,
+    )
+
+
+def name_cluster(number: int, names: Sequence[str] = ()) -> str:
+    """Return the number (from 1) and the name of a cluster for a text under the pointer, escaped for Plotly."""
+    return escape(plain_name(number, names), _HOVER_LENGTH)
 
 
 def arrange(
@@ -297,7 +311,8 @@ def cluster_table(arrangement: Arrangement) -> pd.DataFrame:
 
     Returns: cluster, nodes, inside (posterior mean of the link probability inside), most_linked_to (the other cluster
       with the highest link probability, from this one if links have a direction), to_it (that probability), names (of
-      the nodes with most links). Of counts, ratios to the expected counts take the place of probabilities.
+      the nodes with most links). Of counts, ratios to the expected counts take the place of probabilities. If the
+      clusters have names: name after cluster, and most_linked_to_name after most_linked_to.
     """
     assert arrangement.strengths is not None
     strengths, side = arrangement.strengths.mean, arrangement.rows
@@ -311,4 +326,10 @@ def cluster_table(arrangement: Arrangement) -> pd.DataFrame:
         line: dict[str, Any] = {"cluster": int(k) + 1, "nodes": size, "inside": float(strengths[k, k])}
         line |= {"most_linked_to": best + 1 if others[best] >= 0 else None, "to_it": float(others[best])}
         lines.append(line | {"names": ", ".join(map(str, names)) + (", …" if size > _EXAMPLES else "")})
-    return pd.DataFrame(lines).astype({"most_linked_to": "Int64"})
+    table = pd.DataFrame(lines)
+    if side.names:
+        table = table.fillna({"most_linked_to": 0}).astype({"most_linked_to": "int64"})
+        table = insert_names(table, "cluster", "name", side.names)
+        table = insert_names(table, "most_linked_to", "most_linked_to_name", side.names)
+    table["most_linked_to"] = table["most_linked_to"].astype("Int64").replace(0, pd.NA)
+    return table

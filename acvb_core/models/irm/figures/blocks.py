@@ -20,6 +20,7 @@ from acvb_core.models.irm.figures.arrangement import (
     arrange_network,
     axis_labels,
     cluster_ticks,
+    name_cluster,
 )
 from acvb_core.models.irm.figures.raster import Raster, matrix_image, picture, rasterise
 from acvb_core.models.irm.scores import is_mirrored
@@ -204,16 +205,23 @@ def _describe_block(arrangement: Arrangement, k: int, j: int) -> str:
 def _name_block(arrangement: Arrangement, k: int, j: int) -> str:
     if not arrangement.rows.clustered:
         return "as read"
-    return pair_name(k, j, arrangement.one, is_mirrored(arrangement.relation))
+    names = arrangement.rows.names, arrangement.columns.names
+    return pair_name(k, j, arrangement.one, is_mirrored(arrangement.relation), names)
 
 
-def pair_name(k: int, j: int, one: bool, undirected: bool) -> str:
-    """Return the name of a block of two clusters (from 0); `one`: both are clusters of one clustering."""
+def pair_name(
+    k: int, j: int, one: bool, undirected: bool, names: tuple[Sequence[str], Sequence[str]] = ((), ())
+) -> str:
+    """Return the name of a block of two clusters (from 0), escaped for Plotly.
+
+    `one`: both are clusters of one clustering. `names`: of the clusters of rows and of columns.
+    """
+    first, second = name_cluster(k + 1, names[0]), name_cluster(j + 1, names[1])
     if not one:
-        return f"row cluster {k + 1} × column cluster {j + 1}"
+        return f"row cluster {first} × column cluster {second}"
     if k == j:
-        return f"inside cluster {k + 1}"
-    return f"cluster {k + 1} {'–' if undirected else '→'} cluster {j + 1}"
+        return f"inside cluster {first}"
+    return f"cluster {first} {'–' if undirected else '→'} cluster {second}"
 
 
 def _count_block(arrangement: Arrangement, k: int, j: int) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.models.irm.figures.arrangement import name_cluster
 from acvb_core.models.irm.figures.network_layout import GroupEdge, GroupGraph
 from acvb_core.views.parts import keep_opacity, paper_note, scatter, separate_discs
 from acvb_core.views.theme import (
@@ -180,7 +181,10 @@ def _fade(colour: str) -> str:
 
 
 def _group_text(graph: GroupGraph, k: int, kind: str) -> str:
-    lines = [f"<b>cluster {k + 1}</b>", _count_objects(int(graph.members[k]), kind)]
+    lines = [
+        f"<b>cluster {name_cluster(k + 1, graph.names)}</b>",
+        _count_objects(int(graph.members[k]), kind),
+    ]
     known = graph.entries[k, k] > 0.0
     inside = ["inside:", *_numbers(graph.inner[k], graph)] if known else ["no known pairs inside"]
     return "<br>".join([*lines, *inside])
@@ -188,7 +192,7 @@ def _group_text(graph: GroupGraph, k: int, kind: str) -> str:
 
 def _edge_text(item: GroupEdge, graph: GroupGraph, kind: str) -> str:
     joint = " → " if graph.directed else " – "
-    names = joint.join(f"cluster {k + 1}" for k in item[:2])
+    names = joint.join(f"cluster {name_cluster(k + 1, graph.names)}" for k in item[:2])
     sizes = joint.join(_count_objects(int(graph.members[k]), kind) for k in item[:2])
     return "<br>".join([f"<b>{names}</b>", sizes, *_numbers(item, graph)])
 

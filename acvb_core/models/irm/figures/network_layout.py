@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -65,6 +66,7 @@ class GroupGraph:
     #: The same inside the clusters that have members, expected or not.
     inner: dict[int, GroupEdge] = field(default_factory=dict)
     counted: bool = False  #: strengths are ratios of counts to what is expected of them
+    names: Sequence[str] = ()  #: of the clusters; empty if they have none
 
     def exceeds(self, item: GroupEdge) -> bool:
         """Return whether there are more links than expected; of counts, by the interval of their ratio."""
@@ -73,7 +75,9 @@ class GroupGraph:
         return item.ratio > 1.0 and item.excess > 0.0
 
 
-def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) -> GroupGraph:
+def group_graph(
+    relation: Relation, posterior: Posterior, blocks: pd.DataFrame, names: Sequence[str] = ()
+) -> GroupGraph:
     """Return the graph of a network's clusters.
 
     The inside of a cluster is compared with the density of the whole network, a block between two clusters with that
@@ -83,6 +87,7 @@ def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) 
     95 % interval lies above those.
 
     `blocks`: of a result; if links have no direction, those on and above the diagonal are enough.
+    `names`: of the clusters.
     Raises ParameterError: rows and columns have a clustering each, or the relation is no network.
     """
     if not one_clustering(posterior) or relation.network is None:
@@ -92,8 +97,8 @@ def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) 
     shape = (posterior["rows"].shape[1],) * 2
     density, low, high, interval, *counts = shown_strengths(blocks, shape)
     counted = counts[0] is not None
-    names = ("count", "expected") if counted else ("ones", "entries")
-    links, entries = (block_matrix(blocks, name, shape) for name in names)
+    sums = ("count", "expected") if counted else ("ones", "entries")
+    links, entries = (block_matrix(blocks, name, shape) for name in sums)
     undirected = is_mirrored(relation)
     once = np.triu(np.ones_like(links)) if undirected else np.ones_like(links)
     inside = np.eye(len(links), dtype=np.bool_)
@@ -135,6 +140,7 @@ def group_graph(relation: Relation, posterior: Posterior, blocks: pd.DataFrame) 
         interval,
         inner,
         counted,
+        names,
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
-from acvb_core.models.irm.figures.arrangement import degrees
+from acvb_core.models.irm.figures.arrangement import degrees, name_cluster
 from acvb_core.models.irm.figures.group_graph import plan_layout
 from acvb_core.models.irm.figures.network_layout import GroupGraph, node_layout
 from acvb_core.models.irm.scores import has_directions, links_of
@@ -72,7 +74,8 @@ def node_link_figure(
     data = [] if many else [_draw_lines(place, rows, columns)]
     if graph.directed and 0 < len(rows) <= _DIRECTED_LINKS:
         data.append(_draw_heads(place, rows, columns))
-    data += _draw_dots(relation, place, clusters, probability, size, selected, names)
+    texts = _describe_nodes(relation, clusters, probability, graph.names)
+    data += _draw_dots(texts, place, clusters, probability, size, selected, names)
     low, high = place.min(axis=0) - _EDGE, place.max(axis=0) + np.array([_EDGE, 2 * _EDGE])
     return make_figure(
         data,
@@ -134,7 +137,7 @@ def _draw_heads(place: Floats, rows: NDArray[np.int64], columns: NDArray[np.int6
 
 
 def _draw_dots(
-    relation: Relation,
+    texts: list[str],
     place: Floats,
     clusters: NDArray[np.int64],
     probability: Floats,
@@ -142,7 +145,6 @@ def _draw_dots(
     selected: int | None,
     names: list[str] | None,
 ) -> list[Part]:
-    texts = _describe_nodes(relation, clusters, probability)
     shades = [rgba(cluster_colour(k), 1.0 if selected in (None, k) else 0.2) for k in (clusters + 1).tolist()]
     traces: list[Part] = []
     for uid, group in (
@@ -186,15 +188,18 @@ def _choose_names(relation: Relation, place: Floats, height: int) -> list[str]:
     return texts
 
 
-def _describe_nodes(relation: Relation, clusters: NDArray[np.int64], probability: Floats) -> list[str]:
+def _describe_nodes(
+    relation: Relation, clusters: NDArray[np.int64], probability: Floats, names: Sequence[str]
+) -> list[str]:
     out, into = degrees(relation)
     directed = has_directions(relation)
+    shown = [name_cluster(k, names) for k in range(1, int(clusters.max()) + 2)]
     texts = []
     for i, name in enumerate(relation.row_labels):
         links = f"{out[i]:,} link{'' if out[i] == 1 else 's'}" if out[i] else "no links"
         links = f"{out[i]:,} links out, {into[i]:,} in" if directed else links
         texts.append(
-            f"<b>{escape(name, 60)}</b><br>cluster {clusters[i] + 1}, probability {probability[i]:.3g}<br>{links}"
+            f"<b>{escape(name, 60)}</b><br>cluster {shown[clusters[i]]}, probability {probability[i]:.3g}<br>{links}"
         )
     return texts
 

@@ -29,7 +29,7 @@ def list_plots(result: Result) -> dict[str, Callable[[], Figure]]:
 
     @cache
     def build_graph() -> GroupGraph:
-        return group_graph(relation, posterior, result.blocks)
+        return group_graph(relation, posterior, result.blocks, result.names["rows"])
 
     plots["groups"] = lambda: group_graph_figure(build_graph(), kind=relation.row_kind)
     if why_too_large(relation) is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,7 @@ from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import LabelAgreement
-from acvb_core.models.irm.figures.arrangement import Side, arrange_as_read, degrees
+from acvb_core.models.irm.figures.arrangement import Side, arrange_as_read, degrees, name_cluster
 from acvb_core.models.irm.figures.blocks import bare_figure, pair_name
 from acvb_core.models.irm.scores import (
     block_matrix,
@@ -19,6 +21,7 @@ from acvb_core.models.irm.scores import (
     measure_company,
     one_clustering,
     shown_strengths,
+    sides,
 )
 from acvb_core.views.parts import (
     bars,
@@ -155,10 +158,11 @@ def strength_hover(result: Result) -> list[list[str]]:
     mean, low, high, interval, *_ = shown_strengths(result.blocks, shape)
     ones, entries = (block_matrix(result.blocks, name, shape) for name in ("ones", "entries"))
     one, undirected = one_clustering(result.posterior), is_mirrored(result.prepared.data)
+    down, across = (result.names[domain] for domain in sides(result.posterior))
     what = "pairs" if one else "entries"
     return [
         [
-            f"<b>{pair_name(k, j, one, undirected)}</b>"
+            f"<b>{pair_name(k, j, one, undirected, (down, across))}</b>"
             f"<br>estimate {percent(mean[k, j])}"
             f"<br>{interval} {percent(low[k, j])} to {percent(high[k, j])}"
             f"<br>expected {ones[k, j]:,.1f} links in {entries[k, j]:,.1f} known {what}"
@@ -176,8 +180,8 @@ def size_figure(result: Result, domain: str, *, height: int = 230) -> Figure:
     kind = escape(relation.row_kind if domain == "rows" else relation.column_kind, 40)
     numbers = [str(k + 1) for k in range(len(sizes))]
     hover = [
-        f"<b>cluster {number}</b><br>{n:,} objects<br>expected size {mass:,.1f}"
-        for number, n, mass in zip(numbers, sizes.tolist(), expected.tolist(), strict=True)
+        f"<b>cluster {name_cluster(k, result.names[domain])}</b><br>{n:,} objects<br>expected size {mass:,.1f}"
+        for k, (n, mass) in enumerate(zip(sizes.tolist(), expected.tolist(), strict=True), start=1)
     ]
     colours = [cluster_colour(k + 1) for k in range(len(sizes))]
     text = [f"{n:,}" for n in sizes] if len(sizes) <= 24 else None
@@ -201,15 +205,17 @@ def _short(share: float) -> str:
     return f"{value:.0f} %" if value >= 10 or value == 0 else f"{value:.2g} %"
 
 
-def label_figure(agreement: LabelAgreement, attribute: str, *, most: int = MOST_LABELS) -> Figure:
+def label_figure(
+    agreement: LabelAgreement, attribute: str, *, names: Sequence[str] = (), most: int = MOST_LABELS
+) -> Figure:
     """Return which labels the objects of each cluster have, as a heat map of shares of the cluster.
 
     Labels are in the order of the cluster that most of them are in, so that agreement is a diagonal.
 
-    `attribute`: the name of the labels ("department").
+    `attribute`: the name of the labels ("department"). `names`: of the clusters.
     `most`: columns; the rarer labels share the last one.
     """
-    names, counts = _columns(agreement, most)
+    labels, counts = _columns(agreement, most)
     clusters = [str(k) for k in agreement.table.index]
     sums = counts.sum(axis=1, keepdims=True)
     title = escape(attribute, 40)
@@ -217,24 +223,25 @@ def label_figure(agreement: LabelAgreement, attribute: str, *, most: int = MOST_
     def describe(k: int, j: int) -> str:
         of = int(sums[k, 0])
         share = f" ({100 * counts[k, j] / of:.0f} % of those with a known label)" if of else ""
-        who = f"<b>cluster {clusters[k]}</b><br>{title}: {escape(names[j], 60)}"
+        own = name_cluster(int(clusters[k]), names)
+        who = f"<b>cluster {own}</b><br>{title}: {escape(labels[j], 60)}"
         return f"{who}<br>{counts[k, j]:,} objects{share}"
 
     trace = heat_map(
         "known-labels",
-        range(len(names)),
+        range(len(labels)),
         clusters,
         # Shares of the cluster: a large one must not hide what a small one is made of.
         np.divide(counts, sums, out=np.zeros(counts.shape), where=sums > 0),
         gap=1,
         text=[[f"{n:,}" if n else "" for n in line] for line in counts.tolist()],
         texttemplate="%{text}" if max(counts.shape, default=0) <= MOST_ANNOTATED else "",
-        hovertext=[[describe(k, j) for j in range(len(names))] for k in range(len(clusters))],
+        hovertext=[[describe(k, j) for j in range(len(labels))] for k in range(len(clusters))],
         colorbar={"tickformat": ".0%"},
     )
-    upright = sum(text_room([name], 12) + 10 for name in names) > 560
-    room = (text_room(names, 12) if upright else 16) + 40
-    ticks = name_ticks(range(len(names)), [escape(name, 24) for name in names])
+    upright = sum(text_room([name], 12) + 10 for name in labels) > 560
+    room = (text_room(labels, 12) if upright else 16) + 40
+    ticks = name_ticks(range(len(labels)), [escape(name, 24) for name in labels])
     notes = [paper_note("<br>".join(_caption_lines(agreement)), 0, 0, yshift=-8, align="left")]
     return make_figure(
         [trace],

@@ -10,7 +10,7 @@ from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures import plots as irm
 from acvb_core.models.irm.figures.blocks import pair_name
 from acvb_core.models.irm.figures.summaries import ROOMY, block_map
-from acvb_core.models.irm.scores import block_shape, is_mirrored, one_clustering, shown_strengths
+from acvb_core.models.irm.scores import block_shape, is_mirrored, one_clustering, shown_strengths, sides
 from acvb_core.views.parts import name_ticks
 from acvb_core.views.theme import PAPER, Figure
 
@@ -35,9 +35,12 @@ def strength_figure(result: Result, *, height: int = 460, narrow: bool = False) 
     power = np.log2(np.maximum(shown.mean, 1e-300))
     end = _ENDS[1] if (np.abs(power) > _ENDS[0]).mean() > _BEYOND else _ENDS[0]
     one, undirected = one_clustering(result.posterior), is_mirrored(result.prepared.data)
+    down, across = (result.names[domain] for domain in sides(result.posterior))
     hover = [
         [
-            "<br>".join([f"<b>{pair_name(k, m, one, undirected)}</b>", *shown.describe_ratio(k, m)])
+            "<br>".join(
+                [f"<b>{pair_name(k, m, one, undirected, (down, across))}</b>", *shown.describe_ratio(k, m)]
+            )
             for m in range(shape[1])
         ]
         for k in range(shape[0])

@@ -52,7 +52,8 @@ def test_hover_tells_the_numbers_of_the_result(games: Result) -> None:
     assert hover["x"][0] == 0
     assert hover["x"][-1] == 178
     text = hover["hovertext"][0][0]
-    assert "row cluster 1 × column cluster 1" in text
+    row, column = (games.names[domain][0] for domain in ("rows", "cols"))
+    assert f"row cluster 1 · {row} × column cluster 1 · {column}" in text
     mean, low, high = (f"{100 * line[name]:.3g} %" for name in ("mean", "low", "high"))
     assert mean in text
     assert f"interval {low.removesuffix(' %')} to {high}" in text

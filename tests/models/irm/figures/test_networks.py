@@ -106,14 +106,16 @@ def test_a_diagonal_that_does_not_count_is_not_unknown(club: Result, circle: Res
 
 def test_blocks_are_named_by_what_joins_them(club: Result, circle: Result) -> None:
     said = strength_figure(club)["data"][0]["hovertext"]
-    assert "inside cluster 1<" in said[0][0]
-    assert "cluster 1 – cluster 2" in said[0][1]
+    one, two = (f"cluster {at} · {name}" for at, name in enumerate(club.names["rows"][:2], 1))
+    assert f"inside {one}<" in said[0][0]
+    assert f"{one} – {two}" in said[0][1]
     assert said[0][1].split("</b>")[1] == said[1][0].split("</b>")[1]
     first = club.blocks.iloc[0]
     assert f"{first['ones']:,.1f} links in {first['entries']:,.1f} known pairs" in said[0][0]
-    assert "cluster 1 → cluster 2" in strength_figure(circle)["data"][0]["hovertext"][0][1]
+    one, two = (f"cluster {at} · {name}" for at, name in enumerate(circle.names["rows"][:2], 1))
+    assert f"{one} → {two}" in strength_figure(circle)["data"][0]["hovertext"][0][1]
     text = trace(block_figure(arrange_result(circle)), "hover")["hovertext"]
-    assert "cluster 2 → cluster 1" in text[1][0]
+    assert f"{two} → {one}" in text[1][0]
 
 
 def test_groups_have_their_colours_and_sizes(circle: Result) -> None:
