@@ -10,6 +10,7 @@ import numpy as np
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.result import Result
 from acvb_core.models.irm import scores
+from acvb_core.models.irm.answer.naming import insert_names
 from acvb_core.models.irm.scores import Among, Places, block_matrix, block_shape
 from acvb_core.store.export import csv_text, has_heading, name_headings
 from acvb_core.store.files import labels_bytes
@@ -104,16 +105,18 @@ def files(result: Result, folder: Path) -> list[Path]:
 
 
 def likely_links(result: Result, n: int, among: Among = "missing", averaged: bool = True) -> pd.DataFrame:
-    """Return the pairs without an observed link that are most likely to be links (`scores.likely_links`)."""
+    """Return the pairs without an observed link that are most likely links (`scores.likely_links`), with names."""
     strengths = result.prepared.model.strengths(result.posterior)  # type: ignore[attr-defined]
     data = result.prepared.data
-    return scores.likely_links(data, result.posterior, strengths, n, among=among, averaged=averaged)
+    table = scores.likely_links(data, result.posterior, strengths, n, among=among, averaged=averaged)
+    return name_ends(result, table)
 
 
 def surprising_links(result: Result, n: int, averaged: bool = True) -> pd.DataFrame:
-    """Return the observed links that were least expected (`scores.surprising_links`)."""
+    """Return the observed links that were least expected (`scores.surprising_links`), with names."""
     strengths = result.prepared.model.strengths(result.posterior)  # type: ignore[attr-defined]
-    return scores.surprising_links(result.prepared.data, result.posterior, strengths, n, averaged=averaged)
+    table = scores.surprising_links(result.prepared.data, result.posterior, strengths, n, averaged=averaged)
+    return name_ends(result, table)
 
 
 def predict_pairs(result: Result, rows: Places, columns: Places, averaged: bool = True) -> pd.DataFrame:
@@ -121,7 +124,15 @@ def predict_pairs(result: Result, rows: Places, columns: Places, averaged: bool 
     strengths = result.prepared.model.strengths(result.posterior)  # type: ignore[attr-defined]
     pairs = scores.choose_predictor(result.posterior, strengths, averaged)
     probability = scores.clip_probability(pairs.of(rows, columns))
-    return scores.pair_table(result.prepared.data, result.posterior, strengths, probability, rows, columns)
+    table = scores.pair_table(result.prepared.data, result.posterior, strengths, probability, rows, columns)
+    return name_ends(result, table)
+
+
+def name_ends(result: Result, table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of pairs with row_name and column_name after the numbers of the clusters."""
+    for one, domain in zip(("row", "column"), scores.sides(result.posterior), strict=True):
+        table = insert_names(table, f"{one}_cluster", f"{one}_name", result.names[domain])
+    return table
 
 
 def links_table(result: Result, number: int) -> pd.DataFrame:

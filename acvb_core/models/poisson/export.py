@@ -110,4 +110,4 @@ def _counts(result: Result, rows: Places, columns: Places) -> np.ndarray:
 def _tabulate(result: Result, probability: np.ndarray, rows: Places, columns: Places) -> pd.DataFrame:
     rates = result.prepared.model.strengths(result.posterior)  # type: ignore[attr-defined]
     table = pair_table(result.prepared.data, result.posterior, rates, probability, rows, columns)
-    return table.rename(columns={"block_probability": "block_rate"})
+    return irm.name_ends(result, table.rename(columns={"block_probability": "block_rate"}))

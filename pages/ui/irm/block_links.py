@@ -7,7 +7,8 @@ import streamlit as st
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.scores import count_samples
+from acvb_core.models.irm.scores import count_samples, sides
+from acvb_core.views.parts import plain_name
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width
 from pages.ui.shared.failures import contain_failure
@@ -20,8 +21,8 @@ QUICK = 300_000_000
 LIKELY, SURPRISING = "Most likely missing links", "Most surprising links"
 #: Columns of a table, as far as there are such.
 _ORDER = (
-    "row", "column", "tail", "count", "expected", "probability", "block_probability", "block_rate", "row_cluster",
-    "column_cluster", "row_links", "column_links",
+    "row", "column", "tail", "count", "expected", "probability", "block_probability", "block_rate", "row_name",
+    "column_name", "row_links", "column_links",
 )  # fmt: skip
 AMONG = {"unlinked": "pairs without a link", "missing": "unknown pairs"}
 
@@ -138,8 +139,13 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
         return
     first, second = name_ends(result.prepared.data)
     top = max(float(table["probability"].max()), 1e-9)
+    down, across = (result.names[domain] for domain in sides(result.posterior))
+    shown = table.assign(
+        row_name=[plain_name(number, down) for number in table["row_cluster"]],
+        column_name=[plain_name(number, across) for number in table["column_cluster"]],
+    )
     st.dataframe(
-        table,
+        shown,
         hide_index=True,
         column_order=[name for name in _ORDER if name in table],
         key=f"links_{key}",
@@ -147,8 +153,8 @@ def show_pairs(table: pd.DataFrame, result: Result, key: str) -> None:
         column_config={
             "row": st.column_config.TextColumn(first, width=name_width()),
             "column": st.column_config.TextColumn(second, width=name_width()),
-            "row_cluster": st.column_config.NumberColumn(f"{first}: cluster"),
-            "column_cluster": st.column_config.NumberColumn(f"{second}: cluster"),
+            "row_name": st.column_config.TextColumn(f"{first}: cluster", width=name_width()),
+            "column_name": st.column_config.TextColumn(f"{second}: cluster", width=name_width()),
             "probability": st.column_config.ProgressColumn(
                 "Link probability", min_value=0.0, max_value=top, format="%.4f"
             ),

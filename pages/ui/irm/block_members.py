@@ -12,6 +12,7 @@ from acvb_core.models.irm.export import add_degrees
 from acvb_core.models.irm.figures.arrangement import Arrangement, Side, cluster_table
 from acvb_core.models.irm.figures.summaries import company_figure
 from acvb_core.models.irm.scores import count_samples, range_of_clusters
+from acvb_core.views.parts import plain_name
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
@@ -44,17 +45,22 @@ def show_clusters(result: Result, arrangement: Arrangement) -> None:
             "Count inside this cluster, divided by the expected count.",
         )
     table = cluster_table(arrangement)
+    table["best"] = [
+        "" if pd.isna(number) else plain_name(int(number), arrangement.rows.names)
+        for number in table["most_linked_to"]
+    ]
     st.dataframe(
         table,
         hide_index=True,
-        column_order=["cluster", "nodes", "names", "inside", "most_linked_to", "to_it"],
+        column_order=["cluster", "name", "nodes", "inside", "best", "to_it", "names"],
         key="clusters",
         height=min(460, 38 + 35 * len(table)),
         column_config={
             "cluster": st.column_config.NumberColumn("Cluster", width="small"),
+            "name": st.column_config.TextColumn("Name", width=name_width()),
             "nodes": st.column_config.NumberColumn("Nodes", width="small"),
             "inside": st.column_config.NumberColumn(inside, format=number, help=help),
-            "most_linked_to": st.column_config.NumberColumn(
+            "best": st.column_config.TextColumn(
                 "Links most to" if directed else "Linked most with", help=best
             ),
             "to_it": st.column_config.NumberColumn(to_it, format=number),
@@ -71,7 +77,8 @@ def _show_sides(arrangement: Arrangement) -> None:
             names, hide_index=True, key=f"clusters_{title.split()[0].lower()}", alt=title,
             height=min(230, 38 + 35 * len(names)),
             column_config={
-                "Cluster": st.column_config.NumberColumn(title, width=120),
+                "Cluster": st.column_config.NumberColumn(title, width=110),
+                "Name": st.column_config.TextColumn(width=name_width()),
                 "Objects": st.column_config.NumberColumn(width="small"),
                 "With most links": st.column_config.TextColumn(width="large"),
             },
@@ -79,14 +86,15 @@ def _show_sides(arrangement: Arrangement) -> None:
 
 
 def list_names(side: Side) -> pd.DataFrame:
-    """Return a line for each cluster that has objects: its number, its size, and its objects with most links."""
+    """Return a line for each cluster that has objects: number, name, size, and its objects with most links."""
     lines = []
     for number, size in enumerate(side.sizes.tolist(), start=1):
         first = int(side.borders[number - 1])
         names = side.labels[side.order[first : first + min(_NAMED, size)]]
         if size:
-            lines.append((number, size, ", ".join(map(str, names)) + (", …" if size > _NAMED else "")))
-    return pd.DataFrame(lines, columns=["Cluster", "Objects", "With most links"])
+            name = side.names[number - 1] if side.names else ""
+            lines.append((number, name, size, ", ".join(map(str, names)) + (", …" if size > _NAMED else "")))
+    return pd.DataFrame(lines, columns=["Cluster", "Name", "Objects", "With most links"])
 
 
 _NAMES = {"rows": "Rows", "cols": "Columns"}
@@ -177,7 +185,15 @@ def show_members(result: Result) -> None:
         wanted = st.text_input("Search", key="member_search", placeholder="part of a name", width=260)
         n_clusters = result.posterior.n_clusters()[domain]
         numbers, key = range(1, n_clusters + 1), f"member_clusters_{domain}"
-        clusters = st.multiselect("Clusters", numbers, key=key, placeholder="all", width=320)
+        names = result.names[domain]
+        clusters = st.multiselect(
+            "Clusters",
+            numbers,
+            format_func=lambda number: plain_name(number, names),
+            key=key,
+            placeholder="all",
+            width=320,
+        )
         table = add_degrees(result, domain)
         sampled = table["probability"].notna().any()
         loose = sampled and st.toggle("Only those without a firm place", key="member_loose")
@@ -192,6 +208,7 @@ def show_members(result: Result) -> None:
         column_order=[
             "object",
             "cluster",
+            "name",
             *(["probability"] if sampled else []),
             "given_clusters",
             *_DEGREES,
@@ -201,6 +218,7 @@ def show_members(result: Result) -> None:
         column_config={
             "object": st.column_config.TextColumn(one.capitalize(), width=name_width()),
             "cluster": st.column_config.NumberColumn("Cluster", width="small"),
+            "name": st.column_config.TextColumn("Name", width=name_width()),
             "probability": st.column_config.ProgressColumn(
                 "With its cluster",
                 min_value=0.0,

@@ -16,6 +16,7 @@ from acvb_core.data.relation_readers import load_labels
 from acvb_core.data.report import ReadReport
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import LabelAgreement, attribute_agreement
+from acvb_core.models.irm.answer.naming import insert_names
 from acvb_core.models.irm.figures.summaries import MOST_ANNOTATED, MOST_LABELS, MOST_NARROW, label_figure
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
@@ -190,7 +191,8 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
     alt = "How many objects of each cluster have each label."
     show_figure(label_figure(shown, attribute, names=result.names[domain], most=most), "label_chart", alt)
     end = f"labels-{names.index(attribute) + 1}.csv"
-    show_download(result, offer_table("All counts of the labels", end, lambda: shown.counts))
+    counts = insert_names(shown.counts, "cluster", "name", result.names[domain])
+    show_download(result, offer_table("All counts of the labels", end, lambda: counts))
     if not workspace.view_only:
         with st.expander("More labels from a file", icon=":material/upload:", key="more_labels"):
             upload_labels(workspace, relation, "blocks")
