@@ -19,13 +19,13 @@ from acvb_core.engine.fitting import Watcher, compute_results, list_seeds, read_
 from acvb_core.engine.prepared import PreparedRun, RunSpec, check_run, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import top_words
-from acvb_core.models.lda.topics import coherence, finite_mean, topic_diversity
+from acvb_core.models.lda.topics import coherence, finite_mean, mean_exclusivity, topic_diversity
 from acvb_core.registry import method_row, model_row
 
 MODEL = "lda"
 #: Top words of a topic that coherence and diversity look at.
 TOP_WORDS = 10
-_FINITE = ("loo_perplexity", "heldout_perplexity", "npmi", "u_mass", "diversity")
+_FINITE = ("loo_perplexity", "heldout_perplexity", "npmi", "u_mass", "diversity", "exclusivity")
 #: Columns of `Grid.table`.
 COLUMNS = ("k", "seed", "verdict", "sweeps", "cpu_seconds", *_FINITE, "effective_k")
 
@@ -141,7 +141,8 @@ class Grid:
 
         Columns: k (as set), seed, verdict, sweeps, cpu_seconds, loo_perplexity (of the training words),
         heldout_perplexity, npmi and u_mass (mean over the topics, of their ten most probable words over the whole
-        corpus), diversity (share of different words among these), effective_k (topics in use). NaN where unknown.
+        corpus), diversity (share of different words among these), exclusivity (mean over the topics and these words of
+        the topic's share of the word), effective_k (topics in use). NaN where unknown.
         """
         return grid_table(grid_row(result) for result in self.results)
 
@@ -157,7 +158,8 @@ def grid_row(result: Result) -> dict[str, Any]:
     """Return the scores of one run: a row of `Grid.table`."""
     prepared, last = result.prepared, result.snapshot
     model: Any = prepared.model
-    words = top_words(model.topics(result.posterior).word_probability, TOP_WORDS)
+    phi = model.topics(result.posterior).word_probability
+    words = top_words(phi, TOP_WORDS)
     # Data on disk: the documents that pages show.
     corpus = model.shown_documents if prepared.model_row.on_disk(prepared.data) else prepared.data
     coherent = coherence(corpus.counts, words)
@@ -172,6 +174,7 @@ def grid_row(result: Result) -> dict[str, Any]:
         "npmi": finite_mean(coherent.npmi),
         "u_mass": finite_mean(coherent.u_mass),
         "diversity": topic_diversity(words),
+        "exclusivity": finite_mean(mean_exclusivity(phi, words)),
         "effective_k": int(last.effective_k["topics"]),
     }
 

@@ -18,6 +18,7 @@ from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import RunSpec
 from acvb_core.engine.result import Result
+from acvb_core.models.lda.answer.how_many import Recommendation, measure_stability, recommend_k
 from acvb_core.models.lda.figures.topics import MEASURES, best_k, choose_k_figure
 from acvb_core.models.lda.grid import MODEL, grid_row, grid_table, prepare_grid, settings_without_k
 from acvb_core.registry import method_row, methods_for, model_row
@@ -94,6 +95,22 @@ def collect_rows(group: Iterable[Job]) -> dict[str, dict[str, Any]]:
 @st.cache_resource(show_spinner=False, max_entries=400)
 def _build_row(key: Key, _result: Result) -> dict[str, Any]:
     return grid_row(_result)
+
+
+def measure_group(group: Sequence[Job]) -> tuple[pd.DataFrame, Recommendation | None]:
+    """Return the measures of the runs that have ended, their stability included, and the numbers that they favour."""
+    ended = collect_finished(group)
+    table = grid_table(collect_rows(group).values())
+    stable = _measure_stability(
+        tuple(answer_key(job, result) for job, result in ended), [one for _, one in ended]
+    )
+    table["stability"] = table["k"].map(stable).astype(float)
+    return table, recommend_k(table, stable)
+
+
+@st.cache_resource(show_spinner="Comparing the seeds", max_entries=32)
+def _measure_stability(keys: tuple[Key, ...], _results: Sequence[Result]) -> dict[int, float]:
+    return measure_stability(_results)
 
 
 def find_best_run(group: Iterable[Job], k: int) -> Job | None:
@@ -258,8 +275,8 @@ def check_memory(plan: GridPlan, corpus: Corpus | DiskCorpus) -> bool:
 
 REFRESH_SECONDS = 1.0
 INTRODUCTION = """
-You choose the number of topics. Try several numbers, each with more than one seed, and see where the measures stop
-improving. If they agree on a number, take it. If they disagree, read the topics and decide.
+You choose the number of topics. Try several numbers, each with more than one seed. A sentence then names the numbers
+that do well by coherence, exclusivity, stability and held-out perplexity together. Read the topics before you decide.
 """
 
 # "Choosing K" in docs/measured.md shows why leave-one-out perplexity cannot choose the number.
@@ -270,6 +287,10 @@ MEASURE_TEXTS: dict[str, str] = {
     "because each word's topic was chosen with that word in view. It shows where more topics gain little.",
     "heldout_perplexity": "**Held-out perplexity**: how well hidden words are predicted; 1,000 means as uncertain as a "
     "choice among 1,000 words. It often keeps improving with more topics than anybody would want to read.",
+    "exclusivity": "**Exclusivity**: how much the ten most probable words of a topic belong to it alone, from 0 to 1. "
+    "With few topics, words are shared by fewer of them, so the sentence counts what is above chance.",
+    "stability": "**Stability**: how alike the topics are that two seeds find, from 0 (as any two topics) to 1 (the "
+    "same). It needs two seeds.",
     "npmi": "**Coherence (NPMI)**, normalised pointwise mutual information: how often the ten most probable words of a "
     "topic occur in the same documents. It comes closest to what people call a clear topic, and usually favours few "
     "topics. Check the diversity, too: topics that repeat each other can be coherent.",
@@ -285,6 +306,7 @@ COLUMNS: dict[str, tuple[str, str | Callable[[float], str], int]] = {
     "loo_perplexity": ("Leave-one-out perplexity", write_number, -1),
     "heldout_perplexity": ("Held-out perplexity", write_number, -1),
     "npmi": ("NPMI", write_number, 1),
+    "exclusivity": ("Exclusivity", write_number, 1),
     "u_mass": ("u_mass", write_number, 1),
     "diversity": ("Diversity", write_number, 1),
     "effective_k": ("In use", "{:,.0f}", 0),
@@ -318,10 +340,13 @@ def show_measures(group: list[Job]) -> None:
             st.rerun()
         if active:
             show_progress(group, active)
-        table = grid_table(collect_rows(group).values())
+        table, found = measure_group(group)
         if len(table):
+            if found is not None and not active:
+                st.markdown(f"**{found.sentence}**")
             with contain_failure():
-                figure = choose_k_figure(table, height=330)
+                wanted = None if found is None or active else (found.low, found.high)
+                figure = choose_k_figure(table, wanted=wanted, height=330)
                 if is_narrow():
                     figure.layout = stack_panels(figure)
                 show_figure(figure, "grid_figure", "Measures by number of topics.")
@@ -412,15 +437,17 @@ def choose_topics(group: list[Job]) -> None:
     numbers = sorted({topic_number(job) for job, _ in collect_finished(group)})
     if not numbers or any(job.inspect().status.active for job in group):
         return
-    table = grid_table(collect_rows(group).values())
+    table, found = measure_group(group)
     best = {name: best_k(table, name) for name in MEASURES if table[name].notna().any()}
-    first = best.get("heldout_perplexity") or best.get("loo_perplexity") or numbers[0]
+    # Perplexity alone often favours more topics than anybody would read.
+    first = numbers[0] if found is None else found.knee
 
     def label(k: int) -> str:
         by = [say.uncapitalise(MEASURES[name][0]) for name, number in best.items() if number == k]
         return f"{k:,} topics" + (f" (best {', '.join(by)})" if by else "")
 
-    key = f"grid_k_{group[0].id}"
+    # Other numbers are a new choice.
+    key = f"grid_k_{group[0].id}_{'-'.join(map(str, numbers))}"
     st.session_state.setdefault(key, first)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="grid_go"):
         k = choose_one("Look at the topics of", numbers, label, key, width=420)

@@ -9,10 +9,22 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.core.errors import ParameterError
 from acvb_core.models.lda.grid import grid
 from acvb_core.samples.planted_mixtures import bars
-from pages.ui.lda.how_many_page import max_topics, parse_numbers
+from pages.ui.lda.how_many_page import find_jobs, max_topics, measure_group, parse_numbers
 from pages.ui.shared import services
+from pages.ui.shared.workspace import Workspace
 from tests.loops import for_each
-from tests.pages.session import WORKSPACE, Open, chart, finished, jobs_of, of_data, press, texts, until
+from tests.pages.session import (
+    WORKSPACE,
+    Open,
+    chart,
+    finished,
+    in_use,
+    jobs_of,
+    of_data,
+    press,
+    texts,
+    until,
+)
 
 CORPUS = bars().corpus
 
@@ -49,7 +61,7 @@ def test_a_grid_is_started_and_shown(app: AppTest) -> None:
     assert {job.prepared.spec.heldout_seed for job in jobs_of(app)} == {3}
     assert len(app.get("plotly_chart")) == 1
     assert "at most 15 sweeps" in texts(app)
-    assert "Best at the largest number tried: leave-one-out perplexity, held-out perplexity" in texts(app)
+    assert "Best at the largest number tried: held-out perplexity" in texts(app)
 
 
 def test_runs_that_are_there_are_not_started_again(app: AppTest) -> None:
@@ -60,10 +72,16 @@ def test_runs_that_are_there_are_not_started_again(app: AppTest) -> None:
     started(app, "2, 3, 4", seeds=2)
     assert len(jobs_of(app)) == 6
     assert app.dataframe[0].value["Topics"].tolist() == [2, 2, 3, 3, 4, 4]
+    group = find_jobs(Workspace(WORKSPACE), in_use())
+    _, found = measure_group(group)
+    assert found is not None
+    assert found.sentence in texts(app)
+    chosen = next(box for box in app.selectbox if box.label == "Look at the topics of")
+    assert chosen.value == found.knee
     app.session_state["is_narrow"] = True  # as the browser reports it
     app.run()
     layout = chart(app, "grid_figure")["layout"]
-    assert [layout[f"xaxis{number}"]["domain"] for number in ("", "2", "3")] == [[0, 1]] * 3
+    assert [layout[f"xaxis{number}"]["domain"] for number in ("", "2", "3", "5")] == [[0, 1]] * 4
 
 
 def test_grids_of_other_settings_stay_apart(app: AppTest) -> None:

@@ -318,46 +318,70 @@ def _describe_pairs(shown: pd.DataFrame, labels: Labels, other_labels: Labels) -
 
 #: Columns that can be shown -> (title, sign of what is better, how a value is written).
 MEASURES: dict[str, tuple[str, int, str]] = {
-    "loo_perplexity": ("Leave-one-out perplexity", -1, ",.1f"),
     "heldout_perplexity": ("Held-out perplexity", -1, ",.1f"),
     "npmi": ("Coherence (NPMI)", 1, ".3f"),
+    "exclusivity": ("Exclusivity", 1, ".3f"),
+    "stability": ("Stability over seeds", 1, ".3f"),
+    "loo_perplexity": ("Leave-one-out perplexity", -1, ",.1f"),
 }
+_IN_ROW = 3  # panels side by side
 _GAP = 0.09  # share of the width between two panels: the numbers of the right one are there
+_ROW_GAP = 96  # pixels between two rows of panels: numbers, the name of the axis, and a title of two lines
 #: Ratio of the largest to the smallest number of topics from which the axis is logarithmic.
 _WIDE = 8.0
 
 
-def choose_k_figure(table: pd.DataFrame, *, height: int = 320) -> Figure:
+def choose_k_figure(
+    table: pd.DataFrame, *, wanted: tuple[int, int] | None = None, height: int = 320
+) -> Figure:
     """Return the measures over the number of topics: a point a run, a line through the means, the best mean ringed.
 
     `table`: one row a run: k, seed, and any of the columns of `MEASURES`, NaN where unknown. Measures that no run has
       are left out.
+    `wanted`: the least and the largest number that are recommended, as a band.
+    `height`: pixels of a row of panels.
     """
     tried = np.unique(table["k"].to_numpy(dtype=np.int64)) if "k" in table else np.empty(0, dtype=np.int64)
     measures = [name for name in MEASURES if name in table and np.isfinite(table[name].astype(float)).any()]
+    across = min(len(measures), _IN_ROW)
     # As many of the numbers tried as there is room for in a narrow window.
-    some = tried[:: max(1, -(-len(tried) * len(measures) // 24))].tolist()
+    some = tried[:: max(1, -(-len(tried) * across // 24))].tolist()
     ticks = name_ticks(some, [f"{n:,}" for n in some]) | {"title": {"text": "topics"}}
     if len(tried) > 2 and tried.max() / tried.min() >= _WIDE:
         ticks["type"] = "log"
+    rows = max(-(-len(measures) // _IN_ROW), 1)
+    margin = {"l": 62, "r": 16, "t": 58, "b": 46}
+    inner = height - margin["t"] - margin["b"]
+    plot = rows * inner + (rows - 1) * _ROW_GAP
     data: list[Part] = []
     layout: Part = {}
     notes: list[Part] = []
-    width = (1 - _GAP * (len(measures) - 1)) / max(len(measures), 1)
+    bands: list[Part] = []
+    width = (1 - _GAP * (across - 1)) / max(across, 1)
     for at, name in enumerate(measures):
-        suffix, low = str(at + 1) if at else "", at * (width + _GAP)
+        suffix, low = str(at + 1) if at else "", at % _IN_ROW * (width + _GAP)
+        top = 1 - at // _IN_ROW * (inner + _ROW_GAP) / plot
         best = best_k(table, name)
         data += _measure_traces(table, name, suffix, best)
         title, sign, form = MEASURES[name]
-        x, y = panel_axes(suffix, (low, min(low + width, 1.0)), (0.0, 1.0))
+        x, y = panel_axes(suffix, (low, min(low + width, 1.0)), (max(top - inner / plot, 0.0), top))
         layout[f"xaxis{suffix}"] = x | ticks | ({"matches": "x"} if at else {})
         layout[f"yaxis{suffix}"] = y | {"tickformat": ",.3~g" if form == ".3f" else ","}
         better = "lower is better" if sign < 0 else "higher is better"
         note = f"{better}, best at {best}" if best is not None else better
         small = f'<br><span style="font-size:11px;font-weight:normal">{note}</span>'
-        notes.append(panel_title(title + small, "", low, 1) | {"align": "left"})
-    margin = {"l": 62, "r": 16, "t": 58, "b": 46}
-    return make_figure(data, height, margin=margin, annotations=notes, **layout)
+        notes.append(panel_title(title + small, "", low, top) | {"align": "left"})
+        if wanted is not None:
+            bands.append(_recommended_band(suffix, wanted))
+    size = height + (rows - 1) * (inner + _ROW_GAP)
+    return make_figure(data, size, margin=margin, annotations=notes, shapes=bands, **layout)
+
+
+def _recommended_band(suffix: str, ends: tuple[int, int]) -> Part:
+    """Return the band of the recommended numbers in a panel, a little wider than they are."""
+    low, high = ends[0] / 1.06, ends[1] * 1.06
+    place = {"xref": f"x{suffix}", "yref": f"y{suffix} domain", "x0": low, "x1": high, "y0": 0, "y1": 1}
+    return {"type": "rect", "layer": "below", "line": {"width": 0}, "fillcolor": rgba(_COLOUR, 0.1), **place}
 
 
 def mean_by_k(table: pd.DataFrame, measure: str) -> pd.Series:
