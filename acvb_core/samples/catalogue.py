@@ -18,6 +18,7 @@ from acvb_core.data.report import LoadedData, ReadReport
 from acvb_core.data.table import Table
 from acvb_core.samples import planted_mixtures as mixtures
 from acvb_core.samples import planted_relations as synthetic
+from acvb_core.samples import planted_tickets as tickets
 
 Truth = synthetic.PlantedRelation | mixtures.PlantedTopics | mixtures.PlantedFeatures
 Data = TypeVar("Data", Relation, Corpus, Table)
@@ -197,6 +198,7 @@ _ORIGINS = {
     "synth1": "Drawn from the model as the papers' first synthetic relation: 100 x 200 objects.",
     "synth2": "Drawn from the model as the papers' second synthetic relation: 1,000 x 1,500 objects.",
     "bible": "The 1,189 chapters of the Bible in modern English, labelled by part; eBible.org, made by make_bible.py.",
+    "tickets": "Tickets of 2023 in random words: topics depend on the date, the product and the rating; made up.",
     "bars": "Pictures of 5 x 5 pixels drawn from 10 topics, the rows and columns, as by Griffiths and Steyvers 2004.",
     "topics_10": "Drawn from the model, of the size of the papers' first synthetic corpus.",
     "topics_40": "Drawn from the model, of the size of the papers' second synthetic corpus.",
@@ -242,6 +244,13 @@ _ALL = (
     Sample("synth1", "Synthetic, 4 x 5 clusters", (100, 200), _draw(synthetic.synth1)),
     Sample("synth2", "Synthetic, 7 x 6 clusters", (1_000, 1_500), _draw(synthetic.synth2)),
     Sample("bible", "World English Bible, by chapter", (1_189, 4_456), _read_bible, "lda", "Public domain."),
+    Sample(
+        "tickets",
+        "Tickets with dates and groups (made up)",
+        (1_500, 122),
+        _draw(tickets.planted_tickets),
+        "lda",
+    ),
     Sample("bars", "Bars (synthetic pictures)", (1_000, 25), _draw(mixtures.bars), "lda"),
     Sample("topics_10", "Synthetic, 10 topics", (500, 1_000), _draw(mixtures.topics_10), "lda"),
     Sample("topics_40", "Synthetic, 40 topics", (1_500, 5_000), _draw(mixtures.topics_40), "lda"),
@@ -257,6 +266,7 @@ _GENERATORS: dict[str, Callable[..., Truth]] = {
     "large_relation": synthetic.large_relation,
     "planted_features": mixtures.planted_features,
     "planted_hubs": synthetic.planted_hubs,
+    "planted_tickets": tickets.planted_tickets,
 }
 
 

@@ -75,7 +75,7 @@ def planted_topics(
     phi = rng.dirichlet(np.full(n_words, beta), size=n_topics)
     theta = rng.dirichlet(np.full(n_topics, alpha), size=n_documents)
     lengths = rng.poisson(length, n_documents)
-    return _draw_corpus(rng, phi, theta, lengths, [f"w{i}" for i in range(n_words)], f"topics_{n_topics}")
+    return draw_corpus(rng, phi, theta, lengths, [f"w{i}" for i in range(n_words)], f"topics_{n_topics}")
 
 
 def topics_10(seed: int = 0) -> PlantedTopics:
@@ -107,10 +107,10 @@ def bars(
     phi = np.vstack([np.repeat(np.eye(side), side, axis=1), np.tile(np.eye(side), side)]) / side
     theta = rng.dirichlet(np.full(2 * side, alpha), size=n_documents)
     lengths = np.full(n_documents, round(length))
-    return _draw_corpus(rng, phi, theta, lengths, pixel_names(side, side), "bars")
+    return draw_corpus(rng, phi, theta, lengths, pixel_names(side, side), "bars")
 
 
-def _draw_corpus(
+def draw_corpus(
     rng: Generator, phi: Floats, theta: Floats, lengths: NDArray[np.int64], words: list[str], name: str
 ) -> PlantedTopics:
     """Draw each token's topic from its document, then its word from the topic."""

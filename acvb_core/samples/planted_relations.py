@@ -224,6 +224,8 @@ def planted_hubs(
     skew: float = 1.0,
     contrast: float = 8.0,
     mean_weight: float = 20.0,
+    n_camps: int = 0,
+    closeness: float = 1.0,
     name: str = "planted_hubs",
 ) -> PlantedRelation:
     """Draw an undirected network of counts whose groups have hubs, as the degree-corrected block model does.
@@ -239,9 +241,13 @@ def planted_hubs(
         Rate inside a group, divided by that between two groups.
     mean_weight : float
         Sum of a node's counts, on average, if nodes could be linked to themselves.
+    n_camps : int
+        Camps that consist of groups: group k is in camp k modulo `n_camps`; 0: each group is its own.
+    closeness : float
+        Rate between two groups of one camp, divided by that between groups of two camps.
     """
     _check_sizes(n_nodes, n_groups)
-    if n_groups > n_nodes or not (skew >= 0 and contrast > 0 and mean_weight >= 0):
+    if n_groups > n_nodes or not (skew >= 0 and min(contrast, closeness) > 0 and mean_weight >= 0):
         raise ParameterError(
             f"Give at least one node to each group, a contrast above 0, and nothing below 0, not {n_nodes} nodes, "
             f"{n_groups} groups, {skew=}, {contrast=} and {mean_weight=}."
@@ -255,7 +261,9 @@ def planted_hubs(
         if share is not None:
             activity[nodes] = share * len(nodes)
     pairs = np.outer([len(nodes) for nodes in members], [len(nodes) for nodes in members])
-    rates = np.where(np.eye(n_groups, dtype=bool), contrast, 1.0)
+    camp = np.arange(n_groups) % (n_camps or n_groups)
+    rates = np.where(camp[:, None] == camp, closeness, 1.0)
+    np.fill_diagonal(rates, contrast)
     rates *= n_nodes * mean_weight / (rates * pairs).sum()
     # Each pair of two groups once; inside a group in either order, so at half the rate.
     totals = rng.poisson(np.triu(rates * pairs, 1) + np.diag(np.diag(rates * pairs) / 2))

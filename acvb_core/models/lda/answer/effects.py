@@ -1,0 +1,416 @@
+"""Topics over time, by group and by number: shares with intervals, and tests of their differences.
+
+A share is of words: a document counts by its length, so that the mean over all documents is the share of the topic.
+Every interval contains two uncertainties. Documents are a sample: other documents of the same time or group would have
+other shares. And the shares of a document are known only as far as its words show them: their posterior is the
+Dirichlet distribution of its counts (the method of composition; Roberts, Stewart, Airoldi, JASA 111, 2016). The words
+of the topics themselves are taken as known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from acvb_core.core.protocols import Posterior
+from acvb_core.data.corpora.metadata import kind_of_column
+from acvb_core.data.corpus import Corpus
+from acvb_core.evaluate.heldout import pair_products
+from acvb_core.evaluate.significance import adjust_holm
+from acvb_core.models.lda.topics import TopicAnswer
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Unit = Literal["week", "month", "quarter", "year", "decade"]
+
+#: Of all intervals; a difference is clear if its adjusted p is below 1 - LEVEL.
+LEVEL = 0.95
+#: A period or a group with fewer documents has no interval.
+LEAST_DOCUMENTS = 5
+#: Length of each period in days, and the most periods that are shown before the next longer one is taken.
+_DAYS: dict[Unit, float] = {"week": 7.0, "month": 30.44, "quarter": 91.3, "year": 365.25, "decade": 3652.5}
+_MOST_PERIODS = 30
+#: Name of the known labels among the columns.
+LABEL = "label"
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentShares:
+    """The shares of topics in documents, and how sure they are."""
+
+    share: Floats  #: shape (D, K); expected share of the words of a document
+    variance: Floats  #: shape (D, K); of the share under its posterior
+    words: Floats  #: shape (D,); words that the run has seen, the weight of a document
+
+    @classmethod
+    def of_posterior(cls, posterior: Posterior) -> DocumentShares:
+        """Return the shares under the Dirichlet distribution of each document's counts."""
+        counts = np.maximum(posterior["documents"].astype(np.float64), 0.0)
+        words = counts.sum(axis=1)
+        weight = counts + posterior["alpha"]
+        total = weight.sum(axis=1, keepdims=True)
+        mean = weight / total
+        share = counts / np.maximum(words, 1e-300)[:, None]
+        return cls(share, mean * (1.0 - mean) / (total + 1.0), words)
+
+    def choose(self, mask: Mask) -> DocumentShares:
+        """Return the shares of some documents."""
+        return DocumentShares(self.share[mask], self.variance[mask], self.words[mask])
+
+
+class Column(NamedTuple):
+    """A further column of the documents."""
+
+    kind: str  #: "date", "group" or "number"
+    values: NDArray[Any]  #: datetime64, str (object; "" is missing) or float64, shape (D,)
+
+    @property
+    def known(self) -> Mask:
+        """The documents with a value."""
+        if self.kind == "group":
+            return np.array([value != "" for value in self.values], dtype=np.bool_)
+        return np.isfinite(self.values)
+
+
+def list_columns(corpus: Corpus) -> dict[str, Column]:
+    """Return the columns of a corpus that topics can be compared with, by name; "label" is that of known labels."""
+    columns: dict[str, NDArray[Any]] = {} if corpus.labels is None else {LABEL: corpus.labels}
+    columns |= {f"{name} (column)" if name in columns else name: of for name, of in corpus.metadata.items()}
+    found = {}
+    for name, values in columns.items():
+        kind = kind_of_column(values)
+        if kind == "group":
+            values = np.array([value.strip() for value in values], dtype=object)
+        column = Column(kind, values.astype(np.float64) if kind == "number" else values)
+        if kind != "text" and len(np.unique(column.values[column.known])) > 1:
+            found[name] = column
+    return found
+
+
+class _Means(NamedTuple):
+    """Weighted mean shares of groups of documents; arrays of shape (n_groups, K)."""
+
+    mean: Floats
+    variance: Floats
+    freedom: Floats  #: degrees of freedom of the variance, shape (n_groups, 1)
+    documents: Integers  #: with a word, shape (n_groups,)
+    words: Floats  #: shape (n_groups,)
+
+
+def _average(shares: DocumentShares, codes: Integers, n_groups: int) -> _Means:
+    """Return the mean shares of the documents of each code (below 0: left out), and their variances.
+
+    The variance is that of a ratio, over the documents, and the mean of the documents' own variances.
+    """
+    used = (codes >= 0) & (shares.words > 0)
+    codes, words = codes[used], shares.words[used]
+    share, own = shares.share[used], shares.variance[used]
+
+    def add_up(values: Floats) -> Floats:
+        found = np.zeros((n_groups, *values.shape[1:]))
+        np.add.at(found, codes, values)
+        return found
+
+    total, squares, number = add_up(words), add_up(words**2), np.bincount(codes, minlength=n_groups)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = add_up(words[:, None] * share) / total[:, None]
+        deviations = (words[:, None] * (share - mean[codes])) ** 2
+        sampled = add_up(deviations) * (number / (number - 1.0))[:, None]
+        variance = (sampled + add_up(words[:, None] ** 2 * own)) / total[:, None] ** 2
+        freedom = np.maximum(total**2 / squares - 1.0, 1.0)[:, None]
+    variance[number < LEAST_DOCUMENTS] = np.nan
+    return _Means(mean, variance, freedom, number, total)
+
+
+def _limits_of_share(means: _Means) -> tuple[Floats, Floats]:
+    """Return the interval of each share, symmetric on the scale of log odds, so that it is between 0 and 1."""
+    mean = np.clip(means.mean, 1e-9, 1.0 - 1e-9)
+    half = stats.t.ppf((1 + LEVEL) / 2, means.freedom) * np.sqrt(means.variance) / (mean * (1.0 - mean))
+    odds = np.log(mean) - np.log1p(-mean)
+    low, high = (1.0 / (1.0 + np.exp(-np.clip(odds + side * half, -700, 700))) for side in (-1, 1))
+    return low, high
+
+
+def choose_unit(dates: NDArray[np.datetime64]) -> Unit:
+    """Return the period of a time axis: the shortest of which the span of the dates has at most 30."""
+    known = dates[np.isfinite(dates)].astype("datetime64[D]").astype(np.int64)
+    span = float(known.max() - known.min()) if len(known) else 0.0
+    return next((unit for unit, days in _DAYS.items() if span <= _MOST_PERIODS * days), "decade")
+
+
+def find_periods(
+    dates: NDArray[np.datetime64], unit: Unit
+) -> tuple[Integers, list[str], NDArray[np.datetime64]]:
+    """Return the period of each date (-1 if it is missing), and the name and the first day of every period.
+
+    Periods without a document between others are there, too.
+    """
+    known = np.isfinite(dates)
+    months = dates.astype("datetime64[M]").astype(np.int64)  # from January 1970
+    numbers = {
+        "week": (dates.astype("datetime64[D]").astype(np.int64) + 3) // 7,  # weeks begin on Monday
+        "month": months,
+        "quarter": months // 3,
+        "year": months // 12,
+        "decade": (months // 12 + 1970) // 10,
+    }[unit]
+    first, last = int(numbers[known].min()), int(numbers[known].max())
+    each = np.arange(first, last + 1)
+    begins = {
+        "week": lambda: (each * 7 - 3).astype("datetime64[D]"),
+        "month": lambda: each.astype("datetime64[M]").astype("datetime64[D]"),
+        "quarter": lambda: (each * 3).astype("datetime64[M]").astype("datetime64[D]"),
+        "year": lambda: each.astype("datetime64[Y]").astype("datetime64[D]"),
+        "decade": lambda: (each * 10 - 1970).astype("datetime64[Y]").astype("datetime64[D]"),
+    }[unit]()
+    return np.where(known, numbers - first, -1), [name_period(begin, unit) for begin in begins], begins
+
+
+def name_period(date: np.datetime64, unit: Unit) -> str:
+    """Return the period of a date as a text: "2023-04", "2023-Q2", "2023", "1990s"; a week by its first day."""
+    year, month = str(date.astype("datetime64[M]")).rsplit("-", 1)
+    if unit == "week":
+        return str(date.astype("datetime64[D]"))
+    if unit == "month":
+        return f"{year}-{month}"
+    if unit == "quarter":
+        return f"{year}-Q{(int(month) + 2) // 3}"
+    return year if unit == "year" else f"{year[:-1]}0s"
+
+
+def shares_by_period(shares: DocumentShares, dates: NDArray[np.datetime64]) -> pd.DataFrame:
+    """Return the share of each topic in each period, with 95 % intervals.
+
+    Returns: period, begin (its first day), documents, words, topic (from 1), share (NaN without a word), low, high (NaN
+      with fewer than five documents). Topics are in order, and the periods of each follow one another.
+    """
+    codes, names, begins = find_periods(dates, choose_unit(dates))
+    means = _average(shares, codes, len(names))
+    low, high = _limits_of_share(means)
+    n_topics = shares.share.shape[1]
+    return pd.DataFrame(
+        {
+            "period": np.tile(np.array(names, dtype=object), n_topics),
+            "begin": np.tile(begins, n_topics),
+            "documents": np.tile(means.documents, n_topics),
+            "words": np.tile(np.round(means.words).astype(np.int64), n_topics),
+            "topic": np.repeat(np.arange(1, n_topics + 1), len(names)),
+            "share": means.mean.T.ravel(),
+            "low": low.T.ravel(),
+            "high": high.T.ravel(),
+        }
+    )
+
+
+def group_differences(shares: DocumentShares, groups: NDArray[Any]) -> pd.DataFrame:
+    """Return the share of each topic in each group, and how far it is from that in all other groups.
+
+    Each difference is tested by Welch's t-test of weighted means.
+
+    Returns: group, documents, words, topic (from 1), share, others, difference, low, high (its 95 % interval), p and
+      p_holm (adjusted over all topics and groups). Intervals and p are NaN with fewer than five documents on a side.
+    """
+    known = np.array([value != "" for value in groups], dtype=np.bool_)
+    names, codes = np.unique(groups[known].astype(str), return_inverse=True)
+    every = np.full(len(groups), -1, dtype=np.int64)
+    every[known] = codes
+    n_groups, n_topics = len(names), shares.share.shape[1]
+    inside = _average(shares, every, n_groups)
+    rest = [_average(shares, np.where(known & (every != code), 0, -1), 1) for code in range(n_groups)]
+    outside = _Means(*(np.concatenate([getattr(one, part) for one in rest]) for part in _Means._fields))
+    difference = inside.mean - outside.mean
+    variance = inside.variance + outside.variance
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = variance**2 / (inside.variance**2 / inside.freedom + outside.variance**2 / outside.freedom)
+        half, p = _test(difference, variance, freedom)
+    return pd.DataFrame(
+        {
+            "group": np.repeat(names.astype(object), n_topics),
+            "documents": np.repeat(inside.documents, n_topics),
+            "words": np.repeat(np.round(inside.words).astype(np.int64), n_topics),
+            "topic": np.tile(np.arange(1, n_topics + 1), n_groups),
+            "share": inside.mean.ravel(),
+            "others": outside.mean.ravel(),
+            "difference": difference.ravel(),
+            "low": (difference - half).ravel(),
+            "high": (difference + half).ravel(),
+            "p": p.ravel(),
+            "p_holm": adjust_holm(p.ravel()),
+        }
+    )
+
+
+def _test(difference: Floats, variance: Floats, freedom: Floats) -> tuple[Floats, Floats]:
+    """Return half the width of the interval of a difference, and its two-sided p."""
+    error = np.sqrt(variance)
+    p = 2 * stats.t.sf(np.abs(difference) / error, freedom)
+    return stats.t.ppf((1 + LEVEL) / 2, freedom) * error, np.where(error > 0, p, np.nan)
+
+
+def slopes(shares: DocumentShares, values: Floats) -> pd.DataFrame:
+    """Return how the share of each topic changes with a number, by weighted least squares.
+
+    The line has a robust variance (HC1), which does not need equal variances. The ends of the line are at the lowest
+    and highest value.
+
+    Returns: topic (from 1), at_lowest, at_highest (the shares at the ends of the line), change (their difference), low,
+      high (its 95 % interval), slope (per unit), p and p_holm (adjusted over the topics).
+    """
+    used = np.isfinite(values) & (shares.words > 0)
+    chosen, x = shares.choose(used), values[used]
+    n, w = len(x), chosen.words / chosen.words.sum()
+    centre = float(w @ x)
+    spread = float(w @ (x - centre) ** 2)
+    weight = w * (x - centre) / spread
+    mean, slope = w @ chosen.share, weight @ chosen.share
+    residual = chosen.share - mean - np.outer(x - centre, slope)
+    variance = weight**2 @ (residual**2 * n / max(n - 2, 1) + chosen.variance)
+    if n < LEAST_DOCUMENTS:
+        variance = np.full_like(variance, np.nan)
+    span = float(x.max() - x.min())
+    freedom = np.full(len(slope), max(1.0 / float(w @ w) - 2.0, 1.0))
+    half, p = _test(slope * span, variance * span**2, freedom)
+    return pd.DataFrame(
+        {
+            "topic": np.arange(1, len(slope) + 1),
+            "at_lowest": mean + slope * (float(x.min()) - centre),
+            "at_highest": mean + slope * (float(x.max()) - centre),
+            "change": slope * span,
+            "low": slope * span - half,
+            "high": slope * span + half,
+            "slope": slope,
+            "p": p,
+            "p_holm": adjust_holm(p),
+        }
+    )
+
+
+def trends(shares: DocumentShares, dates: NDArray[np.datetime64]) -> pd.DataFrame:
+    """Return how the share of each topic changes from the first date to the last: `slopes`, per year."""
+    days = dates.astype("datetime64[s]").astype(np.float64) / 86_400.0
+    return slopes(shares, np.where(np.isfinite(dates), days / 365.25, np.nan))
+
+
+#: Words of the prior of `changed_words`: those that the topic would have in each half by its mean.
+_PRIOR_WORDS = 100.0
+
+
+def changed_words(
+    answer: TopicAnswer, topic: int, dates: NDArray[np.datetime64], mask: Mask | None = None
+) -> pd.DataFrame:
+    """Return the words of a topic (from 1) by how much more of it they are in the later half of its documents.
+
+    The halves have as many documents each. The measure is the log odds ratio with an informative prior (Monroe,
+    Colaresi, Quinn, Political Analysis 16, 2008).
+
+    Returns: word, earlier, later (its share of the topic's words in each half), z (standard errors of the change; above
+      0 if it grew), the most grown first; words that the topic has at least once.
+    """
+    chosen = np.isfinite(dates) if mask is None else np.isfinite(dates) & mask
+    documents = np.flatnonzero(chosen)
+    documents = documents[np.argsort(dates[documents], kind="stable")]
+    half = np.full(len(dates), -1, dtype=np.int64)
+    half[documents] = np.arange(len(documents)) >= len(documents) / 2
+    counts = answer.corpus.counts
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    kept = half[rows] >= 0
+    rows, words = rows[kept], counts.indices[kept].astype(np.int64)
+    theta = np.ascontiguousarray(answer.topics.document_share, dtype=np.float32)
+    phi = np.ascontiguousarray(answer.topics.word_probability.T, dtype=np.float32)
+    of_topic = theta[rows, topic - 1] * phi[words, topic - 1] / pair_products(theta, phi, rows, words)
+    found = np.zeros((2, counts.shape[1]))
+    np.add.at(found, (half[rows], words), counts.data[kept] * of_topic)
+    total, sums = found.sum(axis=0), found.sum(axis=1, keepdims=True)
+    prior = _PRIOR_WORDS * np.maximum(total, 1e-12) / max(float(total.sum()), 1e-12)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = np.log((found + prior) / (sums + _PRIOR_WORDS - found - prior))
+        z = (odds[1] - odds[0]) / np.sqrt((1.0 / (found + prior)).sum(axis=0))
+        earlier, later = found / sums
+    listed = np.flatnonzero(total >= 1.0)
+    listed = listed[np.argsort(-z[listed], kind="stable")]
+    vocabulary = answer.corpus.vocabulary
+    parts = {"earlier": earlier[listed], "later": later[listed], "z": z[listed]}
+    return pd.DataFrame({"word": vocabulary[listed], **parts})
+
+
+def is_clear(line: Any) -> bool:
+    """Return whether a line of tests shows a difference, its p adjusted."""
+    return bool(line.p_holm < 1 - LEVEL)
+
+
+#: Topics or groups that a sentence names.
+_NAMED = 3
+
+
+def describe_trends(trend: pd.DataFrame, names: Sequence[str], first: str, last: str) -> str:
+    """Return which topics grew or fell between two periods, in a sentence."""
+    clear = trend[trend["p_holm"] < 1 - LEVEL].sort_values("change", key=abs, ascending=False, kind="stable")
+    if not len(clear):
+        return f"No topic clearly grew or fell between {first} and {last}."
+    told = [
+        f"{names[line.topic - 1]} {'grew' if line.change > 0 else 'fell'} from {_percent(line.at_lowest)} to "
+        f"{_percent(line.at_highest)} of the words"
+        for line in clear.head(_NAMED).itertuples()
+    ]
+    more = f", and {len(clear) - _NAMED} more changed" if len(clear) > _NAMED else ""
+    share = f"{len(clear)} of {len(trend)} topics clearly changed"
+    return f"{share} between {first} and {last}: {'; '.join(told)}{more}."
+
+
+def describe_trend(line: Any, name: str, first: str, last: str) -> str:
+    """Return how one topic changed between two periods, with the interval of the change."""
+    points = f"95 % interval of the change {_points(line.low)} to {_points(line.high)} points"
+    if not np.isfinite(line.p):
+        return f"There are too few documents with a date to say how {name} changed."
+    if not is_clear(line):
+        middle = _percent((line.at_lowest + line.at_highest) / 2)
+        return (
+            f"No clear trend: {name} has about {middle} of the words between {first} and {last} ({points})."
+        )
+    verb = "grew" if line.change > 0 else "fell"
+    ends = f"from {_percent(line.at_lowest)} to {_percent(line.at_highest)} of the words"
+    return f"{name} {verb} {ends} between {first} and {last} ({points})."
+
+
+def describe_groups(table: pd.DataFrame, name: str, column: str) -> str:
+    """Return in which groups a topic is more or less often than in the others; `table` has its lines."""
+    clear = table[table["p_holm"] < 1 - LEVEL].sort_values(
+        "difference", key=abs, ascending=False, kind="stable"
+    )
+    if not len(clear):
+        return f"No clear difference between the groups of {column} in {name}."
+    told = [
+        f"{'more' if line.difference > 0 else 'less'} often in {line.group}: {_percent(line.share)} against "
+        f"{_percent(line.others)} elsewhere"
+        for line in clear.head(_NAMED).itertuples()
+    ]
+    more = f"; {len(clear) - _NAMED} more groups differ" if len(clear) > _NAMED else ""
+    return f"{name} is {'; '.join(told)}{more}."
+
+
+def describe_slope(line: Any, name: str, column: str, lowest: str, highest: str) -> str:
+    """Return how a topic changes with a number, with the interval of the change."""
+    if not np.isfinite(line.p):
+        return f"There are too few documents with {column} to compare {name} with it."
+    points = f"95 % interval of the change {_points(line.low)} to {_points(line.high)} points"
+    if not is_clear(line):
+        return f"No clear relation of {name} to {column} ({points} from {lowest} to {highest})."
+    verb = "rises" if line.change > 0 else "falls"
+    ends = f"from {_percent(line.at_lowest)} at {lowest} to {_percent(line.at_highest)} at {highest}"
+    return f"{name} {verb} with {column}, {ends} ({points})."
+
+
+def _percent(share: float) -> str:
+    """Return a share in per cent with two digits; the ends of a line may lie outside 0 and 1."""
+    return f"{float(f'{100 * min(max(share, 0.0), 1.0):.2g}'):g} %"
+
+
+def _points(change: float) -> str:
+    return f"{100 * change:+.1f}"
