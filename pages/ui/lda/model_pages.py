@@ -5,8 +5,7 @@ from __future__ import annotations
 from acvb_core.evaluate.split import MOST_DOCUMENTS, OBSERVED
 from pages.ui.lda.compare_topics import compare_topics
 from pages.ui.lda.overview_texts import summarise_corpus
-from pages.ui.lda.start_from import choose_start
-from pages.ui.lda.tuning import show_tuning
+from pages.ui.lda.run_settings import choose_start, show_tuning
 from pages.ui.lda.upload_texts import TextReader
 from pages.ui.lda.words_texts import TEXTS
 from pages.ui.shared import format as say

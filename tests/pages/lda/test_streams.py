@@ -17,7 +17,7 @@ from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.topics import save_model
 from acvb_core.views.convergence import live_figure
 from pages.ui.lda import topics_page, upload_texts
-from pages.ui.lda.start_from import FILE
+from pages.ui.lda.run_settings import FILE
 from pages.ui.lda.topic_view import build_view
 from pages.ui.running.live import build_curves
 from pages.ui.shared import services
