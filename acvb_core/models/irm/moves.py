@@ -66,7 +66,7 @@ def promising_merges(
     the two clusters' members.
     """
     for domain, q in state.q.items():
-        limits = _gains_without_entropy(state, domain, True, poll)
+        limits = weigh_merges(state, domain, True, poll)
         labels = q.argmax(axis=1)
         for pair in np.argsort(-limits, axis=None, kind="stable")[:n]:
             k, other = divmod(int(pair), len(limits))
@@ -80,7 +80,7 @@ def _best_pair(
 ) -> tuple[float, str, int, int] | None:
     """Return the best merge of a domain that raises the bound: gain, domain, two clusters; None if none does."""
     q = state.q[domain]
-    limits = _gains_without_entropy(state, domain, largest_first, poll)
+    limits = weigh_merges(state, domain, largest_first, poll)
     # The entropy only falls in a merge, so the gain without it is an upper limit: look at the highest first.
     best = None
     least = _LEAST_GAIN
@@ -97,7 +97,7 @@ def _best_pair(
     return best
 
 
-def _gains_without_entropy(state: IrmState, domain: str, largest_first: bool, poll: Poll) -> Floats:
+def weigh_merges(state: IrmState, domain: str, largest_first: bool, poll: Poll) -> Floats:
     """Return what the bound's blocks and sticks gain when a later cluster of a domain is put into an earlier one.
 
     Shape (K, K), -inf on and below the diagonal.

@@ -231,6 +231,18 @@ def read_chain(posterior: Posterior) -> dict[str, NDArray[Any]]:
     return {name: np.stack([each[end - shortest : end] for end in ends]) for name, each in numbers.items()}
 
 
+#: Samples of a coarser grouping: its cluster that has most objects of each object's cluster, shape (S, N).
+GROUPS = "grouped_{}"
+
+
+def sampled_company(posterior: Posterior, domain: str) -> NDArray[Any]:
+    """Return labels by which objects of a domain share a cluster in each sample, shape (S, N).
+
+    Of a coarser grouping, clusters of a sample that belong to one of its clusters count as one.
+    """
+    return posterior.arrays.get(GROUPS.format(domain), posterior[LABELS.format(domain)])
+
+
 def share_company(posterior: Posterior, domain: str) -> Floats:
     """Return how often each object is with the other members of its cluster: a share of samples and members.
 
@@ -238,7 +250,7 @@ def share_company(posterior: Posterior, domain: str) -> Floats:
 
     Returns: shape (N,).
     """
-    own, samples = posterior.labels(domain), posterior[LABELS.format(domain)]
+    own, samples = posterior.labels(domain), sampled_company(posterior, domain)
     n_clusters = posterior[domain].shape[1]
     others = np.bincount(own, minlength=n_clusters)[own] - 1
     met, alone = np.zeros((2, len(own)))
@@ -256,7 +268,7 @@ def measure_company(posterior: Posterior, domain: str, groups: NDArray[np.int64]
 
     Returns: shape (n_groups, n_groups).
     """
-    samples = posterior[LABELS.format(domain)]
+    samples = sampled_company(posterior, domain)
     n_groups = int(groups.max()) + 1
     sizes = np.bincount(groups).astype(np.float64)
     total = np.zeros((n_groups, n_groups))

@@ -1,0 +1,138 @@
+"""The tree of a run's clusters: which of them a coarser level joins, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acvb_core.models.irm.answer.tree import ClusterTree
+from acvb_core.views.parts import name_ticks, plain_axis, plain_name, scatter, text_room
+from acvb_core.views.theme import LINE, MUTED, PAPER, Figure, Part, cluster_colour, escape, make_figure
+
+#: Pixels of a leaf, at least and at most; leaves up to which they are named, and characters of a name.
+_ROW, _TALLEST, _NAMED, _LONGEST = 22, 900, 40, 34
+#: Characters of a name in a narrow window.
+_LONGEST_NARROW = 16
+#: Share of the width between two merges at least, and of all these together.
+_STEP, _STEPS = 0.02, 0.4
+
+
+class _Join(NamedTuple):
+    """A cluster of a level that is made of several of the level before."""
+
+    level: int
+    cluster: int
+    ends: list[tuple[float, float]]  #: height and place of each of them
+    place: float
+
+
+def dendrogram_figure(tree: ClusterTree, shown: int, names: Sequence[str], *, narrow: bool = False) -> Figure:
+    """Return the tree, the run's own clusters on the left; a point carries the number of clusters after its merge.
+
+    `shown`: position of the level whose clusters have colours. `names`: of the run's own clusters. `narrow`: for a
+    window as narrow as that of a phone.
+    """
+    order = _order_leaves(tree)
+    across = _spread_heights(tree.heights)
+    joins = _list_joins(tree, order, across)
+    lines: dict[str, tuple[list[float | None], list[float | None]]] = {}
+    for join in joins:
+        x = across[join.level]
+        for height, place in join.ends:
+            colour = _colour_of(tree, join, shown)
+            xs, ys = lines.setdefault(colour, ([], []))
+            xs += [height, x, x, None]
+            ys += [place, place, join.place, None]
+    traces = [
+        scatter(f"lines-{colour}", xs, ys, "lines", line={"color": colour, "width": 2})
+        for colour, (xs, ys) in lines.items()
+    ]
+    traces += [_draw_leaves(tree, shown, names, order), _draw_points(tree, joins, across, shown)]
+    longest = _LONGEST_NARROW if narrow else _LONGEST
+    texts = [plain_name(k + 1, names) if len(order) <= _NAMED else str(k + 1) for k in order]
+    ticks = name_ticks(range(len(order)), [escape(text, longest) for text in texts])
+    marked = sorted({len(across) - 1, *(tree.find(number) for number in tree.suggest())})
+    nats = name_ticks([across[at] for at in marked], [f"{tree.heights[at]:,.4g}" for at in marked])
+    cut = across[shown] if shown + 1 == len(across) else (across[shown] + across[shown + 1]) / 2.0
+    limit: Part = {"type": "line", "x0": cut, "x1": cut, "yref": "y domain", "y0": 0, "y1": 1}
+    limit["line"] = {"color": MUTED, "width": 1.2, "dash": "dash"}
+    return make_figure(
+        traces,
+        min(max(_ROW * len(order), 120), _TALLEST) + 56,
+        margin={"l": text_room(texts, 11, limit=longest) + 12, "r": 24, "t": 8, "b": 44},
+        xaxis=plain_axis("nats lost", framed=False, range=[-0.02, 1.04]) | nats,
+        yaxis=plain_axis(range=[len(order) - 0.4, -0.6]) | ticks,
+        shapes=[limit],
+    )
+
+
+def _order_leaves(tree: ClusterTree) -> NDArray[np.int64]:
+    """Return the run's own clusters in an order in which no branches cross."""
+    return np.lexsort([tree.follow(at) for at in range(len(tree.levels))])
+
+
+def _spread_heights(heights: Sequence[float]) -> list[float]:
+    """Return the heights as shares of the largest, with a least distance between any two levels."""
+    step = min(_STEP, _STEPS / max(len(heights) - 1, 1))
+    rise = 1.0 - step * (len(heights) - 1)
+    top = heights[-1] or 1.0
+    return [rise * height / top + step * at for at, height in enumerate(heights)]
+
+
+def _list_joins(tree: ClusterTree, order: NDArray[np.int64], across: Sequence[float]) -> list[_Join]:
+    """Return the merges, the first one first."""
+    ends = {int(k): (0.0, float(at)) for at, k in enumerate(order)}
+    joins = []
+    for level in range(1, len(tree.levels)):
+        above: dict[int, list[tuple[float, float]]] = {}
+        for k, parent in enumerate(tree.levels[level].parents.tolist()):
+            above.setdefault(parent, []).append(ends[k])
+        ends = {}
+        for cluster, below in above.items():
+            place = float(np.mean([at for _, at in below]))
+            if len(below) > 1:
+                joins.append(_Join(level, cluster, below, place))
+            ends[cluster] = (across[level], place) if len(below) > 1 else below[0]
+    return joins
+
+
+def _colour_of(tree: ClusterTree, join: _Join, shown: int) -> str:
+    """Return the colour of the cluster shown that a merge is part of, a neutral one beyond the level shown."""
+    if join.level > shown:
+        return LINE
+    cluster = join.cluster
+    for level in tree.levels[join.level + 1 : shown + 1]:
+        cluster = int(level.parents[cluster])
+    return cluster_colour(cluster + 1)
+
+
+def _draw_leaves(tree: ClusterTree, shown: int, names: Sequence[str], order: NDArray[np.int64]) -> Part:
+    """Return the run's own clusters as squares in the colours of the clusters shown."""
+    belongs = tree.follow(shown)
+    sizes = np.bincount(tree.levels[0].labels, minlength=len(order))
+    texts = [f"cluster {escape(plain_name(k + 1, names))}<br>{sizes[k]:,} objects" for k in order]
+    marker = {"symbol": "square", "size": 9, "color": [cluster_colour(int(belongs[k]) + 1) for k in order]}
+    numbers = [tree.numbers[0]] * len(order)
+    places = list(range(len(order)))
+    return scatter("leaves", [0.0] * len(order), places, hovertext=texts, marker=marker, customdata=numbers)
+
+
+def _draw_points(tree: ClusterTree, joins: Sequence[_Join], across: Sequence[float], shown: int) -> Part:
+    """Return the merges as points to click."""
+    texts = []
+    for join in joins:
+        level, lost = tree.levels[join.level], tree.losses[join.level]
+        text = f"{level.n_clusters} clusters<br>{lost:,.4g} nats below the best level"
+        texts.append(f"{text}<br>{level.moved:,} objects moved" if level.moved else text)
+    colours = [_colour_of(tree, join, shown) for join in joins]
+    return scatter(
+        "merges",
+        [across[join.level] for join in joins],
+        [join.place for join in joins],
+        hovertext=texts,
+        customdata=[tree.numbers[join.level] for join in joins],
+        marker={"size": 10, "color": colours, "line": {"width": 1, "color": PAPER}},
+    )
