@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from acvb_core.models.lda.grid import grid
     from acvb_core.models.lda.online.streaming_lda import StreamingLda
     from acvb_core.models.lda.trained import TrainedTopics, trained_topics
+    from acvb_core.report.files import write_report
     from acvb_core.samples.catalogue import load_sample
     from acvb_core.shards.place import shard_workers
     from acvb_core.store.archives import load_comparison, load_result
@@ -85,6 +86,7 @@ __all__ = [
     "use_threads",
     "with_attributes",
     "write_disk_corpus",
+    "write_report",
 ]
 
 _HOME = {
@@ -122,6 +124,7 @@ _HOME = {
     "use_threads": "acvb_core.core.parallel",
     "with_attributes": "acvb_core.data.network",
     "write_disk_corpus": "acvb_core.data.corpora.disk_build",
+    "write_report": "acvb_core.report.files",
 }
 
 

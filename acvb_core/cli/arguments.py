@@ -269,13 +269,19 @@ _FLAGS: dict[str, tuple[dict[str, Any], Any, str]] = {
     "completion": (_YES, False, "also score how well four fifths of each document's words predict "
         "the rest"),
     "out@transform": ({"metavar": "CSV"}, None, "file to write the table to (default: standard output)"),
+    "out@report": ({"metavar": "FILE"}, None, "file to write: .html is a report that needs no other file, .xlsx a "
+        "workbook, .gexf and .graphml a graph with clusters and places (default: report.html next to the run)"),
+    "title": ({"metavar": "TEXT"}, None, "title of the report (default: the name of the data)"),
+    "question": ({"metavar": "TEXT"}, None, "question that the report answers (default: that of the model)"),
+    "note": ({"metavar": "TEXT"}, None, "further text of the report, below the result"),
     "links": ({"type": int, "metavar": "N"}, None, "relation: also write the N unknown and the N unlinked pairs that "
         "are most likely links (links.csv), and the N most surprising links (surprising.csv)"),
     "check-memory": ({"action": argparse.BooleanOptionalAction}, True, "refuse to start a run that needs more memory "
         "than is free (default: yes)"),
     "heldout-seed": (_SEED, 0, "of the held-out split (default: 0)"),
     "out": ({"metavar": "DIR"}, None, "folder to write the results to: run.json, history.csv, the tables of the model,"
-        " posterior.npz; of topics also model.npz, to continue from"),
+        " posterior.npz; of topics also model.npz, to continue from; of one run also result.acvb, with its data, for "
+        "`acvb report`"),
     "threads": (_COUNT, None, "threads of this machine that compute a run of topics; the result is the same (default: "
         "ACVB_THREADS, else one a core)"),
     "scheduler": (_ADDRESS, None, f"compute {_SCHEDULER}machine)"),
@@ -327,6 +333,12 @@ def _add_transform(transform: Parser) -> None:
     add_flags(transform, "completion", "out@transform")
 
 
+def _add_report(report: Parser) -> None:
+    text = "folder that `acvb fit FILE --out` wrote, or a file that Result.save wrote"
+    report.add_argument("run_path", metavar="RUN", help=text)
+    add_flags(report, "out@report", "title", "question", "note")
+
+
 def _add_run(
     to: Parser, documents: str = "0", *, heldout: str = "0", settings: str = "settings of the methods"
 ) -> None:
@@ -353,6 +365,7 @@ ADDERS: dict[str, Callable[[Parser], None]] = {
     "tune": _add_tune,
     "read": _add_read,
     "transform": _add_transform,
+    "report": _add_report,
     "cluster": lambda to: add_flags(
         to, "workers", "threads@cluster", "host", "port", "dashboard-port", "trust-network"
     ),

@@ -18,13 +18,13 @@ from acvb_core.cli.settings import typed_settings
 from acvb_core.cli.source import Source, choose_models, load
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.spec import SHARDS, ModelSpec
-from acvb_core.data.report import plural
+from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.engine import fitting
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.registry import method_row
-from acvb_core.store.export import csv_text, remove_leftovers, write_run
+from acvb_core.store.export import RESULT_FILE, csv_text, remove_leftovers, write_run
 from acvb_core.store.files import OUTPUT, StoreLock
 from acvb_core.store.results import UNFINISHED, UnfinishedRun
 
@@ -61,7 +61,9 @@ def fit(arguments: argparse.Namespace) -> int:
             result = fitting.solve(prepared, progress, poll, resume=resume, keep=keep, executor=executor)
     except StopRun:
         return report_nothing()
-    removed = [] if out is None else write(result, arguments, out)
+    facts = tuple(Fact("line", 1, line) for line in source.lines)
+    result = replace(result, report=ReadReport(Path(arguments.file).name, facts))
+    removed = [] if out is None else write(result, arguments, out, whole=True)
     if unfinished is not None:
         if unfinished.fault is not None:
             lines.append(f"The run could not be kept while it went on: {unfinished.fault}")
@@ -211,10 +213,16 @@ def _check_flags(arguments: argparse.Namespace, seeds: list[int]) -> None:
         )
 
 
-def write(result: Result, arguments: argparse.Namespace, folder: Path) -> list[Path]:
-    """Write a run to a folder, with the files that its model asks for; return the leftovers that were removed."""
+def write(result: Result, arguments: argparse.Namespace, folder: Path, *, whole: bool = False) -> list[Path]:
+    """Write a run to a folder, with the files that its model asks for; return the leftovers that were removed.
+
+    `whole`: also as a file with its data, unless these are kept on disk.
+    """
     further = result.prepared.model_row.part("text").write_further_files
     files = [*write_run(result, folder), *further(result, folder, arguments)]
+    if whole and not result.prepared.model_row.on_disk(result.prepared.data):
+        result.save(folder / RESULT_FILE)
+        files.append(folder / RESULT_FILE)
     # A file of such a name may be what was read: the table of an earlier run as data, or as known labels.
     read = [Path(value) for value in vars(arguments).values() if isinstance(value, str)]
     return remove_leftovers(folder, [*files, *read])

@@ -27,6 +27,7 @@ _COMMANDS = (
     ),
     ("read", "texts", "Read a corpus of any size to a folder, for methods that stream."),
     ("transform", "texts", "Say which topics documents are of, with the topics as a run left them."),
+    ("report", "report", "Write a run to one file to send to others: a report, a workbook, or a graph."),
     ("cluster", "cluster", "Start a Dask cluster of worker processes on this machine. Ctrl-C stops it."),
     ("warmup", ".warmup", "Compile all methods now, so that no first run waits for it: a few minutes, once."),
     ("app", "app.start", "Start the app, and print its address. Ctrl-C stops it."),

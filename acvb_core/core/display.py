@@ -80,6 +80,7 @@ class ModelDisplay:
     part: str = "cluster"  #: what moves merge, split or drop
     asked: str = ""  #: the parameter with the number of parts, those without an object are empty
     to_predict: str = ""  #: what may predict better than a run that overfits
+    question: str = ""  #: what a run asks of the data, for the head of a report
     scores: str = "scores"  #: what the held-out scores are, in the plural
     unmarked: tuple[str, ...] = ()  #: columns of a comparison in which no value is marked as the best
     unmarked_reason: str = ""  #: why, for people

@@ -6,7 +6,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
 from itertools import islice
 from typing import Any, Generic, TypeVar
@@ -62,8 +62,8 @@ class Fact:
     details: Mapping[str, Any] = field(default_factory=dict)  # JSON-able, such as the threshold that was used
 
 
-#: Sentences of a report that are printed.
-_SHOWN = 4
+#: Sentences of a report that are printed, and facts that are taken from elsewhere.
+_SHOWN, _MOST_FACTS = 4, 1_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +72,8 @@ class ReadReport:
 
     source: str
     facts: tuple[Fact, ...]
+    #: Options that the reader was given, by which the same file gives the same data again.
+    options: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __repr__(self) -> str:
         return "\n".join([f"ReadReport of {self.source}:", *self._describe()])
@@ -92,8 +94,25 @@ class ReadReport:
         return sum(fact.count for fact in self.facts if fact.name == name)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON-able values."""
-        return {"source": self.source, "facts": [asdict(fact) for fact in self.facts]}
+        """Return the report as JSON-able values, without options that are none."""
+        facts = [asdict(fact) for fact in self.facts]
+        options = {name: value for name, value in self.options.items() if _is_plain(value)}
+        return {"source": self.source, "facts": facts, "options": options}
+
+    @classmethod
+    def from_dict(cls, given: Any) -> ReadReport | None:
+        """Return the report that `to_dict` gave, without details of facts; None for anything else."""
+        try:
+            facts = [(str(one["name"]), int(one["count"]), str(one["sentence"])) for one in given["facts"]]
+            # Options become a part of Python that people run.
+            options = {
+                name: value
+                for name, value in given.get("options", {}).items()
+                if name.isidentifier() and _is_plain(value)
+            }
+            return cls(str(given["source"]), tuple(Fact(*one) for one in facts[:_MOST_FACTS]), options)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            return None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,10 +152,19 @@ def warning_of_changes(read: _Reader) -> _Reader:
     @wraps(read)
     def read_and_warn(*given: Any, **options: Any) -> Any:
         loaded = read(*given, **options)
-        warn_of_changes(loaded.report, [name for name, value in options.items() if value is not None])
-        return loaded
+        chosen = {name: value for name, value in options.items() if value is not None}
+        warn_of_changes(loaded.report, chosen)
+        if not isinstance(loaded, LoadedData):
+            return loaded
+        return replace(loaded, report=replace(loaded.report, options=chosen))
 
     return read_and_warn  # type: ignore[return-value]
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return isinstance(value, str | int | float)
 
 
 def take_apart(given: Any) -> tuple[Any, ReadReport | None]:

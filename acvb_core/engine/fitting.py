@@ -82,7 +82,7 @@ def read_data(
         where = f"Give these choices in the same call, or to acvb_core.load_{kind}(…)."
         raise problem.change_parts(remedy=f"{problem.remedy} {where}") from None
     warn_of_changes(loaded.report, options)
-    return loaded.data, loaded.report
+    return loaded.data, replace(loaded.report, options=options)
 
 
 def list_methods(methods: str | Iterable[str] | None) -> list[str]:

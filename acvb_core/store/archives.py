@@ -21,19 +21,19 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
 
 from acvb_core.core.errors import AcvbError, shorten
 from acvb_core.core.files import scratch_prefix
 from acvb_core.core.versions import describe_process
+from acvb_core.data.report import ReadReport
 from acvb_core.engine.executor import BackgroundTask
 from acvb_core.engine.fitting import Comparison
 from acvb_core.engine.prepared import MOST_CHARACTERS, RunLabel, clean_name
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
-from acvb_core.engine.study import StudyT
 from acvb_core.store.codecs import DataKind, is_moment
 from acvb_core.store.datasets import KINDS, DataFiles, dataset_key, find_kind, kind_of
 from acvb_core.store.files import (
@@ -54,7 +54,10 @@ from acvb_core.store.part_names import PartNames
 from acvb_core.store.plausible import check_run
 from acvb_core.store.results import RUNS, read_identity, read_result, run_path
 from acvb_core.store.runs import RunStore, TakenRun
-from acvb_core.store.studies import PlanT, StudyFolder, StudyStore
+
+if TYPE_CHECKING:
+    from acvb_core.engine.study import StudyT
+    from acvb_core.store.studies import PlanT, StudyFolder, StudyStore
 
 #: Version 2 may have plans: experiments, and searches. One without them says 1, as older programs can read it. They
 #: pass over data without runs.
@@ -73,7 +76,7 @@ DATA = "data set"
 #: Keeps data, report lines and settings (see `RunStore.save_dataset`); False: they are there already.
 KeepData = Callable[[Any, list[str], dict[str, Any]], bool]
 #: A plan to write: the store that has it, and its job.
-Chosen = tuple[StudyStore[Any, Any], BackgroundTask[Any]]
+Chosen: TypeAlias = "tuple[StudyStore[Any, Any], BackgroundTask[Any]]"
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class Entry:
     job_id: str
     label: RunLabel
     part_names: Any  #: as `PartNames.entries` gives them; not checked
+    reading: Any = None  #: as `ReadReport.to_dict` gives it; not checked
 
 
 @dataclass(frozen=True)
@@ -125,8 +129,8 @@ class Manifest:
             "format": FORMAT,
             "version": VERSION if self.plans else 1,
             "program": program,
-            "runs": [{"id": run.job_id, "label": asdict(run.label), "part_names": run.part_names}
-                     for run in self.runs],
+            "runs": [{"id": run.job_id, "label": asdict(run.label), "part_names": run.part_names,
+                      "reading": run.reading} for run in self.runs],
             "plans": [asdict(plan) for plan in self.plans],
             "data": [asdict(data) for data in self.data],
             "files": [{"name": name, "bytes": n, "sha256": digest} for name, (n, digest) in self.files.items()],
@@ -184,7 +188,7 @@ def _read_entry(run: dict[str, Any]) -> Entry:
     note = str(label["note"])[:_MOST_NOTE]
     name = clean_name(str(label["name"]))
     names = run.get("part_names", run.get("topic_names"))  # the second is of earlier versions
-    return Entry(job_id, RunLabel(name, note, tags, label["pinned"] is True), names)
+    return Entry(job_id, RunLabel(name, note, tags, label["pinned"] is True), names, run.get("reading"))
 
 
 def _read_plan(plan: dict[str, Any]) -> PlanEntry:
@@ -224,6 +228,7 @@ def write_archive(
     version: str,
     plans: Sequence[Chosen] = (),
     owners: Sequence[str] = (),
+    reports: Mapping[str, ReadReport] | None = None,
 ) -> dict[str, str]:
     """Write stored runs, their labels, plans and the data of each, once; return why others were left out, by id.
 
@@ -233,6 +238,7 @@ def write_archive(
     `labels`: of the runs to write, by id.
     `version`: of the package.
     `owners`: names under which data without runs are stored.
+    `reports`: what reading the data of runs found, by id, as far as it is known.
     Raises StoreError: the archive cannot be written.
     """
     left_out: dict[str, str] = {}
@@ -240,9 +246,12 @@ def write_archive(
         as_store_error("The archive cannot be written"),
         zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive,
     ):
-        writer = _Writer(archive, store)
+        writer, reports = _Writer(archive, store), reports or {}
         parts: list[tuple[str, Callable[[], None]]] = [
-            *((job_id, partial(writer.add_run, job_id, label)) for job_id, label in labels.items()),
+            *(
+                (job_id, partial(writer.add_run, job_id, label, reports.get(job_id)))
+                for job_id, label in labels.items()
+            ),
             *((job.id, partial(writer.add_plan, studies, job)) for studies, job in plans),
             *((owner, partial(writer.add_data, owner)) for owner in owners),
         ]
@@ -263,7 +272,7 @@ class _Writer:
         self._names = PartNames(store.folder)
         self.manifest = Manifest()
 
-    def add_run(self, job_id: str, label: RunLabel) -> None:
+    def add_run(self, job_id: str, label: RunLabel, report: ReadReport | None = None) -> None:
         """Add a run and its data.
 
         Raises StoreError: it cannot be put into an archive.
@@ -278,7 +287,7 @@ class _Writer:
         named = []
         with suppress(StoreError):  # names of topics are no part of a run
             named = self._names.entries(job_id)
-        self.manifest.runs.append(Entry(job_id, label, named))
+        self.manifest.runs.append(Entry(job_id, label, named, None if report is None else report.to_dict()))
 
     def add_plan(self, studies: StudyStore[Any, Any], job: BackgroundTask[Any]) -> None:
         """Add the plan of a job, the runs of it that are over, and its data.
@@ -589,12 +598,19 @@ def save_results(path: str | Path, results: Sequence[Result]) -> None:
     """
     with TemporaryDirectory(prefix=scratch_prefix()) as place:
         store = RunStore(Path(place) / "store")
-        labels = {}
+        labels: dict[str, RunLabel] = {}
+        reports: dict[str, ReadReport] = {}
         for number, result in enumerate(results):
-            store.save("file", f"run{number}", time.time(), result)
-            labels[f"run{number}"] = RunLabel(clean_name(result.label))
+            run = f"run{number}"
+            store.save("file", run, time.time(), result)
+            labels[run] = RunLabel(clean_name(result.label))
+            if result.given_names:
+                PartNames(store.folder).keep(run, result.marks, result.given_names)
+            if result.report is not None:
+                reports[run] = result.report
         with replace_file(Path(path)) as file:
-            left_out = write_archive(store, labels, file, describe_process()["acvb_core"])
+            version = describe_process()["acvb_core"]
+            left_out = write_archive(store, labels, file, version, reports=reports)
             if left_out:
                 raise StoreError(f"{path} was not written. {next(iter(left_out.values()))}")
 
@@ -609,7 +625,7 @@ def load_results(path: str | Path) -> list[Result]:
         with zipfile.ZipFile(path) as archive, TemporaryDirectory(prefix=scratch_prefix()) as place:
             manifest = read_manifest(archive, str(path))
             opened = OpenArchive(archive, manifest, Path(place), lambda: None)
-            found = []
+            names, found = PartNames(Path(place)), []
             for entry in manifest.runs:
                 try:
                     run = opened.read_run(entry).run
@@ -619,7 +635,10 @@ def load_results(path: str | Path) -> list[Result]:
                     raise StoreError(
                         f"{path}: the run {entry.label.name!r} did no sweep, so it has no result."
                     )
-                found.append(replace(run, name=entry.label.name))
+                names.take_entries(entry.job_id, entry.part_names)
+                given = names.names(entry.job_id, run.marks) if entry.part_names else {}
+                report = ReadReport.from_dict(entry.reading)
+                found.append(replace(run, name=entry.label.name, given_names=given, report=report))
             return found
     except FileNotFoundError:
         raise StoreError(

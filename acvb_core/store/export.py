@@ -37,6 +37,8 @@ _LATEX = str.maketrans(
     {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$"}
     | {letter: f"\\{letter}" for letter in "&%$#_{}"}
 )
+#: What a folder of results calls the run with its data (`Result.save`).
+RESULT_FILE = "result.acvb"
 #: Above a table in LaTeX.
 _LATEX_NOTES = (
     "% p: t-test against the best over splits of one data set, corrected for the training data that splits share",
@@ -286,6 +288,7 @@ def own_files() -> list[tuple[str, Callable[[Path], bool]]]:
     shared = [
         ("history.csv", has_heading("sweep", "cpu_seconds")),
         ("race.csv", has_heading("seed", "sweeps", "cpu_seconds")),
+        (RESULT_FILE, zipfile.is_zipfile),
     ]
     parts = dict.fromkeys(row.part("export") for row in MODELS)
     return shared + [file for part in parts for file in part.OWN_FILES]

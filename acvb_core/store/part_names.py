@@ -97,6 +97,16 @@ class PartNames:
             self._write(run, entries)
         return self.names(run, marks)
 
+    def keep(self, run: str, marks: Marks, given: Mapping[str, Sequence[str | None]]) -> None:
+        """Name the parts of a run as a result in memory has them (`Result.given_names`).
+
+        Raises StoreError: the file cannot be read or written.
+        """
+        for domain, names in given.items():
+            for number, name in enumerate(names, start=1):
+                if name:
+                    self.rename(run, marks, domain, number, name)
+
     def edits(self, run: str, marks: Marks, domain: str) -> list[Edit]:
         """Return the changes that the user made to the parts of a run, in their order, by the parts' numbers now.
 

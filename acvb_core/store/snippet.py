@@ -23,22 +23,29 @@ from acvb_core.store.codecs import DataKind
 from acvb_core.store.datasets import kind_of
 from acvb_core.store.topics import MODEL
 
+#: End of the names of files that `Result.save` writes.
+RESULT = ".acvb"
+
 
 def python_snippet(
     result: Result, source: str | None = None, reader_options: Mapping[str, Any] | None = None
 ) -> str:
     """Return Python that makes the same run again, bit for bit on the same versions of the libraries.
 
-    `source`: path of the file the data came from, or `sample:NAME`. Without it: the sample of the data's name where
-      the data are that sample's, else a file name to fill in.
-    `reader_options`: arguments of the reader (`load_relation`, `load_corpus`, `load_table`) after the path. A corpus
-      itself says how its texts were cut.
+    `source`: path of the file the data came from, a file that `Result.save` wrote, or `sample:NAME`. Without it: the
+      sample of the data's name where the data are that sample's, else the file that the read report names, else a file
+      name to fill in.
+    `reader_options`: arguments of the reader (`load_relation`, `load_corpus`, `load_table`) after the path, by default
+      those of the read report. A corpus itself says how its texts were cut.
     """
     prepared = result.prepared
     data, settings = prepared.data, prepared.spec
     kind = kind_of(data)
     if source is None and (sample := _find_sample(data, prepared.fingerprint)) is not None:
         source = f"sample:{sample}"
+    if result.report is not None:
+        source = source or _name_file(result.report.source)
+        reader_options = result.report.to_dict()["options"] if reader_options is None else reader_options
     arguments: dict[str, Any] = {} if settings.model == model_for(data).name else {"model": settings.model}
     arguments |= {
         name: getattr(settings, name)
@@ -63,12 +70,19 @@ def python_snippet(
     )
 
 
+def _name_file(source: str) -> str | None:
+    """Return the source of a read report if that is the name of a file, not of an object in memory."""
+    return source if Path(source).suffix and Path(source).name == source else None
+
+
 def _loading(data: Any, kind: DataKind, source: str | None, given: Mapping[str, Any]) -> str:
     """Return Python that gives the data."""
     if source is not None and source.startswith("sample:"):
         loading = f"acvb_core.load_sample({source.removeprefix('sample:')!r}).data"
         as_they_are = isinstance(data, Table) and not data.standardise
         return f"replace({loading}, standardise=False)" if as_they_are else loading
+    if source is not None and source.endswith(RESULT):
+        return f"acvb_core.load_result({source!r}).prepared.data"
     on_disk = isinstance(data, DiskCorpus)
     if on_disk and (source is None or Path(source).is_dir()):
         return f"acvb_core.DiskCorpus.open({str(data.folder)!r})"

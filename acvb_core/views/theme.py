@@ -8,9 +8,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from plotly.graph_objects import Figure as Figure
+from plotly.offline import get_plotlyjs
 
 from acvb_core.registry import MODELS
 
@@ -193,6 +194,21 @@ def make_figure(data: list[Part], height: int, **layout: Any) -> Figure:
     """Return a figure of some traces, with what its layout has beyond the template."""
     # Plotly's validation takes 25 ms for the curves of ten runs; tests/views validate every kind of figure.
     return Figure(data, {"template": TEMPLATE, "height": height, **layout}, _validate=False)
+
+
+class ReportFigure(NamedTuple):
+    """A figure of a report."""
+
+    title: str
+    caption: str  #: one sentence
+    draw: Callable[[], Figure]
+    half: bool = False  #: takes half of the width
+
+
+def plotly_source() -> str:
+    """Return the JavaScript that draws figures, for a page that loads nothing else."""
+    source: str = get_plotlyjs()
+    return source
 
 
 def to_html(figure: Figure, title: str) -> str:

@@ -87,7 +87,7 @@ def test_the_files_of_a_run(run: Run, tmp_path: Path) -> None:
     told = run("fit", WOMEN, "--json", "--out", out, *SMALL).json
     assert told["out"] == str(out)
     assert {path.name for path in out.iterdir()} == {
-        "run.json", "history.csv", "rows.csv", "columns.csv", "blocks.csv", "posterior.npz",
+        "run.json", "history.csv", "rows.csv", "columns.csv", "blocks.csv", "posterior.npz", "result.acvb",
     }  # fmt: skip
     saved = json.loads((out / "run.json").read_text())
     assert saved == {name: told[name] for name in saved}

@@ -75,7 +75,7 @@ def test_a_table_end_to_end(run: Run, table: Path, tmp_path: Path) -> None:
         assert words in done.out, words
     assert "leave-one-out" not in done.out
     assert {path.name for path in out.iterdir()} == {
-        "run.json", "history.csv", "features.csv", "objects.csv", "columns.csv", "posterior.npz",
+        "run.json", "history.csv", "features.csv", "objects.csv", "columns.csv", "posterior.npz", "result.acvb",
     }  # fmt: skip
     features, objects, columns = (
         pd.read_csv(out / f"{name}.csv") for name in ("features", "objects", "columns")

@@ -85,7 +85,7 @@ def test_texts_end_to_end(run: Run, texts: Path, tmp_path: Path) -> None:
     best = [set(line.split(", ")[:4]) for _, line in listed]
     assert best == [{*FARM.split()}, {*SEA.split()}], "the largest topic comes first"
     assert {path.name for path in out.iterdir()} == {
-        "run.json", "history.csv", "topics.csv", "documents.csv", "posterior.npz", "model.npz",
+        "run.json", "history.csv", "topics.csv", "documents.csv", "posterior.npz", "model.npz", "result.acvb",
     }  # fmt: skip
     topics, documents = (pd.read_csv(out / f"{name}.csv") for name in ("topics", "documents"))
     # One number for each topic: on the screen, in the tables and in the arrays.

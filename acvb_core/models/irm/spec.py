@@ -35,6 +35,7 @@ def _display(unit: str, clusters: dict[str, str], titles: dict[str, tuple[str, s
         (BOUND, LOO_NATS, CHANGE, *curves),
         HeldOutScore("skill", "skill", write_share, "averaged_skill"),
         to_predict="the mean of Gibbs samples or fewer clusters",
+        question="Which objects link to the same others?",
         titles=titles,
     )
 

@@ -41,6 +41,7 @@ DISPLAY = ModelDisplay(
     HeldOutScore("perplexity", "perplexity", write_number),
     parts=("topic", "topics"),
     to_predict="fewer topics",
+    question="What are the documents about?",
     asked="k",
     scores="perplexities",
     unmarked=("pseudo_loo", "loo_perplexity"),

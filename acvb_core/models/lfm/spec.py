@@ -44,6 +44,7 @@ DISPLAY = ModelDisplay(
     ),
     parts=("feature", "features"),
     to_predict="IBP or fewer features",
+    question="Which features do the objects have, and what do these add to the columns?",
     part="feature",
     unmarked=("lower_bound",),
     unmarked_reason="Lower bounds are never shaded. They differ in meaning between methods and numbers of features; "

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
+from acvb_core.models.irm.answer.cards import ClusterCards, describe_found
 from acvb_core.models.irm.answer.naming import insert_names
 from acvb_core.models.irm.scores import is_mirrored, links_of, one_clustering
 
@@ -27,13 +28,18 @@ TITLES = {
 _LISTED = 8
 
 
+def describe_parts(result: Result) -> str:
+    """Return what the run found, in sentences."""
+    return " ".join(describe_found(result).splitlines())
+
+
 def summarise_parts(result: Result) -> dict[str, pd.DataFrame]:
     """Return the clusters of each domain, a line each, under a title.
 
     Returns: cluster, name, objects, certainty (how often an object shares its cluster with the other members, over
-      samples, on average; without samples the mean probability given these clusters), and members, the most certain
-      first. Of a network also inside, inside_low and inside_high: link probability inside the cluster and its 95 %
-      interval, or the ratio to the expected count.
+      samples, on average; without samples the mean probability given these clusters), members, the most certain first,
+      and description: what sets the cluster apart, in words. Of a network also inside, inside_low and inside_high: link
+      probability inside the cluster and its 95 % interval, or the ratio to the expected count.
     """
     if one_clustering(result.posterior):
         table = _summarise_domain(result, "rows")
@@ -47,13 +53,14 @@ def summarise_parts(result: Result) -> dict[str, pd.DataFrame]:
 def _summarise_domain(result: Result, domain: str) -> pd.DataFrame:
     objects = result.rows if domain == "rows" else result.columns
     objects = objects.assign(certainty=certainty(objects))
-    lines = []
+    cards, lines = ClusterCards(result, domain), []
     for cluster, name in enumerate(result.names[domain], start=1):
         own = objects[objects["cluster"] == cluster].sort_values("certainty", ascending=False, kind="stable")
         members = ", ".join(map(str, own["object"].iloc[:_LISTED])) + (", …" if len(own) > _LISTED else "")
         mean = float(own["certainty"].mean()) if len(own) else np.nan
-        lines.append((cluster, name, len(own), mean, members))
-    return pd.DataFrame(lines, columns=["cluster", "name", "objects", "certainty", "members"])
+        lines.append((cluster, name, len(own), mean, members, cards.describe(cluster)))
+    names = ["cluster", "name", "objects", "certainty", "members", "description"]
+    return pd.DataFrame(lines, columns=names)
 
 
 def certainty(objects: pd.DataFrame) -> pd.Series:

@@ -12,7 +12,27 @@ from acvb_core.models.irm.figures.group_graph import group_graph_figure
 from acvb_core.models.irm.figures.network_layout import GroupGraph, group_graph, why_too_large
 from acvb_core.models.irm.figures.node_link import node_link_figure
 from acvb_core.models.irm.figures.summaries import size_figure, strength_figure
-from acvb_core.views.theme import Figure
+from acvb_core.views.theme import Figure, ReportFigure
+
+#: Title and caption of each figure of a report, by its name.
+_REPORTED = {
+    "matrix": ("Sorted matrix", "Rows and columns are sorted by cluster; dark cells are links."),
+    "groups": (
+        "Clusters",
+        "Each disc is a cluster, its area the number of nodes. Lines: more links than expected.",
+    ),
+    "nodes": (
+        "Nodes",
+        "Each dot is a node in the colour of its cluster; nodes with an uncertain cluster are hollow.",
+    ),
+    "strengths": ("Strength of the blocks", "Each cell is a pair of clusters."),
+}
+
+
+def list_reported(result: Result) -> list[ReportFigure]:
+    """Return the figures of a report."""
+    plots = result.prepared.model_row.part("figures.plots").list_plots(result)
+    return [ReportFigure(*texts, plots[name]) for name, texts in _REPORTED.items() if name in plots]
 
 
 def list_plots(result: Result) -> dict[str, Callable[[], Figure]]:

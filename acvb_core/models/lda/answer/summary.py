@@ -9,6 +9,7 @@ import pandas as pd
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.result import Result
+from acvb_core.models.lda.answer.describe import describe_found
 from acvb_core.models.lda.topics import TopicAnswer
 
 #: Title and contents of each table of a run, by its name.
@@ -18,6 +19,11 @@ TITLES = {
 }
 #: Words of a topic that its line names.
 _LISTED = 12
+
+
+def describe_parts(result: Result) -> str:
+    """Return what the run found, in sentences."""
+    return describe_found(result)
 
 
 def summarise_parts(result: Result) -> dict[str, pd.DataFrame]:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from acvb_core.data.table import Table
 from acvb_core.engine.result import Result
+from acvb_core.models.lfm.answer.describe import describe_feature, describe_features
 from acvb_core.models.lfm.features import FeatureAnswer
 
 #: Title and contents of each table of a run, by its name.
@@ -23,22 +24,29 @@ _LISTED, _HAS = 8, 0.5
 _CELLS = 1_000_000
 
 
+def describe_parts(result: Result) -> str:
+    """Return what the run found, in sentences."""
+    return describe_features(result)
+
+
 def summarise_parts(result: Result) -> dict[str, pd.DataFrame]:
     """Return the features, a line each, under a title.
 
     Returns: feature, name, share of the objects that have it, objects (their expected number), certainty (the mean
-      probability of the likelier of having it and not having it), and columns: what it adds to those that it changes
-      most, in their units.
+      probability of the likelier of having it and not having it), columns: what it adds to those that it changes most,
+      in their units, and description: the same in words.
     """
     answer = _read(result)
+    numbers = np.arange(1, answer.n_features + 1)
     table = pd.DataFrame(
         {
-            "feature": np.arange(1, answer.n_features + 1),
+            "feature": numbers,
             "name": result.names["features"],
             "share": answer.shares,
             "objects": answer.counts,
             "certainty": np.maximum(answer.objects, 1.0 - answer.objects).mean(axis=0),
-            "columns": [_list_columns(answer, feature) for feature in range(1, answer.n_features + 1)],
+            "columns": [_list_columns(answer, feature) for feature in numbers],
+            "description": [describe_feature(answer, feature) for feature in numbers],
         }
     )
     return {"Features": table}

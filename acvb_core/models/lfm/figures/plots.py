@@ -3,13 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from acvb_core.engine.result import Result
 from acvb_core.models.lfm.features import FeatureAnswer, are_in_order
 from acvb_core.models.lfm.figures.feature_course import feature_course_figure
-from acvb_core.models.lfm.figures.features import feature_matrix_figure, feature_weights_figure
+from acvb_core.models.lfm.figures.features import (
+    feature_image_figure,
+    feature_matrix_figure,
+    feature_weights_figure,
+)
 from acvb_core.models.lfm.figures.tables import weight_map_figure
-from acvb_core.views.theme import Figure
+from acvb_core.views.parts import plain_name
+from acvb_core.views.theme import Figure, ReportFigure
+
+#: Features whose weights a report draws, at most: those of most objects.
+_REPORTED = 30
+
+
+def list_reported(result: Result) -> list[ReportFigure]:
+    """Return the figures of a report."""
+    plots, names, image = list_plots(result), result.names["features"], result.prepared.data.image
+    if not names:
+        return []
+    found = [
+        ReportFigure("Weights of the features", "What each feature adds to each column.", plots["weights"]),
+        ReportFigure("Features of the objects", "Dark: the object has the feature.", plots["objects"]),
+    ]
+    caption = (
+        "What it adds to the columns that it changes most."
+        if image is None
+        else "What it adds to each pixel."
+    )
+    for feature in range(1, len(names[:_REPORTED]) + 1):
+        draw = plots[f"feature_{feature}"]
+        if image is not None:
+            answer = FeatureAnswer(result.posterior, result.prepared.data, result.prepared.train)
+            draw = partial(feature_image_figure, answer.own_weights[feature - 1], image, feature)
+        found.append(ReportFigure(plain_name(feature, names), caption, draw, half=True))
+    return found
 
 
 def list_plots(result: Result) -> dict[str, Callable[[], Figure]]:

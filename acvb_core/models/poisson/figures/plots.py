@@ -9,6 +9,7 @@ import numpy as np
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures import plots as irm
 from acvb_core.models.irm.figures.blocks import pair_name
+from acvb_core.models.irm.figures.plots import list_reported as list_reported
 from acvb_core.models.irm.figures.summaries import ROOMY, block_map
 from acvb_core.models.irm.scores import block_shape, is_mirrored, one_clustering, shown_strengths, sides
 from acvb_core.views.parts import name_ticks
