@@ -242,7 +242,7 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     rename(page, 1, HOSTILE)
 
     press(page, "Documents")
-    write(page, "Find a document", "sea 3")
+    write(page, "Find documents", "sea 3")
     expect(page.locator(".document-name")).to_have_text("sea 3")
     text = page.locator(".st-key-document_text")
     expect(text).to_contain_text(f'{HOSTILE} =1+1 says "the sailor" <u>I</u>,')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -483,18 +484,31 @@ class TopicAnswer:
         """Return the words of a document, the most frequent first, and their counts."""
         return frequent_words(self.corpus, document)
 
+    def match_documents(self, text: str) -> NDArray[np.int64]:
+        """Return the documents whose name or text contains a text, in either case.
+
+        If the texts are not known, those with a word that contains it.
+        """
+        corpus, wanted = self.corpus, search_pattern(text)
+        found = np.array([bool(wanted.search(str(name))) for name in corpus.documents], dtype=bool)
+        if corpus.texts is None:
+            words = np.array([bool(wanted.search(str(word))) for word in corpus.vocabulary], dtype=bool)
+            found |= np.asarray((corpus.counts @ words.astype(np.int64)) > 0)
+        else:
+            found |= np.array([bool(wanted.search(one)) for one in corpus.texts], dtype=bool)
+        return np.flatnonzero(found)
+
     def find_documents(self, topic: int, n: int, by: DocumentOrder, text: str = "") -> pd.DataFrame:
-        """Return the rows of `top_documents` for documents whose name contains a text, an exact match first."""
+        """Return the rows of `top_documents` for documents that contain a text, the one with this name first."""
         shares, lengths = self.topics.document_share, self.corpus.lengths
         if not text:
             return top_documents(shares, lengths, topic - 1, n, by=by)
-        low, names = text.lower(), [str(name).lower() for name in self.corpus.documents]
-        matching = np.array([number for number, name in enumerate(names) if low in name], dtype=np.int64)
+        matching = self.match_documents(text)
         if not len(matching):
             return pd.DataFrame({"document": matching, "share": [], "tokens": [], "length": matching})
         best = top_documents(shares[matching], lengths[matching], topic - 1, n, by=by, min_length=0)
         best = best.assign(document=matching[best["document"]])
-        other = [names[number] != low for number in best["document"]]
+        other = [str(self.corpus.documents[number]).lower() != text.lower() for number in best["document"]]
         return best.iloc[np.argsort(other, kind="stable")].reset_index(drop=True)
 
     @cached_property
@@ -508,6 +522,11 @@ class TopicAnswer:
         order = np.argsort(-totals.to_numpy(), kind="stable")
         positive = totals.iloc[order].where(lambda total: total > 0, np.nan)
         return sums.iloc[order].div(positive, axis=0).T
+
+
+def search_pattern(text: str) -> re.Pattern[str]:
+    """Return the pattern of a text in either case, with any white space between its words."""
+    return re.compile(r"\s+".join(map(re.escape, text.split())), re.IGNORECASE)
 
 
 def frequent_words(corpus: Corpus, document: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import html
 import zlib
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.core.errors import AcvbError, DataError, ParameterError
 from acvb_core.data.corpora.tokenise import Tokeniser
+from acvb_core.models.lda.answer.new_documents import score_file
+from acvb_core.models.lda.figures.documents import document_map_figure
 from acvb_core.models.lda.figures.tinted import Floats, tint_text, word_topics
 from acvb_core.models.lda.figures.topics import document_topics_figure
 from acvb_core.models.lda.topics import DocumentOrder
@@ -19,10 +22,13 @@ from pages.ui.lda.topic_view import TOPIC, Names, TopicView
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_clickable_figure
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import choose_way
+from pages.ui.shared.picking import Key, choose_way, offer_table, show_download
+from pages.ui.shared.refresh import is_narrow
 
 TEXT = "topics_text"
 MOST_CHARACTERS = 50_000
+#: New documents of a file that the page lists.
+MOST_SHOWN = 1_000
 #: Places of the words of a vocabulary in a text, as `Tokeniser.spans` gives them.
 Spans = Sequence[tuple[int, int, int]]
 
@@ -37,9 +43,12 @@ def show_share_bars(
 
 
 def show_tinted_text(
-    view: TopicView, names: Names, topic: int, text: str, spans: Spans, shares: Floats
+    view: TopicView, names: Names, topic: int, text: str, spans: Spans, shares: Floats, marked: str = ""
 ) -> None:
-    """Draw a text, its words on the colours of their topics, and the switch to one topic (from 1) only."""
+    """Draw a text, its words on the colours of their topics, and the switch to one topic (from 1) only.
+
+    `marked` is underlined wherever it occurs.
+    """
     alone = st.toggle(
         "Colour one topic only",
         key="tint_alone",
@@ -50,7 +59,8 @@ def show_tinted_text(
     with st.container(height=420, border=True, key="document_text"):
         # Everything of the user's is escaped.
         chances = word_topics((word for _, _, word in spans), shares, view.topics.word_probability)
-        st.html(tint_text(text, spans, chances, labels=names, topic=topic if alone else None))
+        one = topic if alone else None
+        st.html(tint_text(text, spans, chances, labels=names, topic=one, marked=marked))
 
 
 def show_try_text(view: TopicView, names: Names, topic: int) -> None:
@@ -59,10 +69,13 @@ def show_try_text(view: TopicView, names: Names, topic: int) -> None:
     if tokeniser is None or not tokeniser.cuts_texts:
         st.info(
             "These topics come from counts or lists of words, so it is not known how to split a text into such words. "
-            "On the command line, `acvb transform` reads new documents as counts.",
+            "A file of word counts can be read.",
             icon=":material/info:",
         )
+        _show_file(view)
         return
+    with st.expander("Read a file of new documents", icon=":material/upload_file:", key="try_file"):
+        _show_file(view)
     with st.container(key="try_panels"):
         with st.container(key="try_given", gap="xsmall"):
             text = st.text_area(
@@ -78,6 +91,54 @@ def show_try_text(view: TopicView, names: Names, topic: int) -> None:
             )
         with st.container(key="try_found", gap="xsmall"):
             _show_topics_of(view, names, topic, text or "", tokeniser)
+
+
+@contain_failure("part of the page")
+def _show_file(view: TopicView) -> None:
+    """Draw the field for a file of new documents, and their topics as a table and a file."""
+    given = st.file_uploader(
+        "Texts or word counts", key="try_upload",
+        help="A table with a column of texts, a zip of .txt files, or word counts, as on the Data page. Every document "
+        "gets its topics; the topics do not change, and the file is not saved.",
+    )  # fmt: skip
+    if given is None:
+        return
+    try:
+        table = _score_file(view.key, given.file_id, given, view)
+    except AcvbError as error:
+        st.text(str(error))
+        return
+    known, unknown = int(table["tokens"].sum()), int(table["unknown"].sum())
+    st.text(
+        f"{say.count(len(table), 'document')}: {known:,} words that the topics know, {unknown:,} that they do not"
+    )
+    facts = [
+        name
+        for name in table.columns
+        if not name.startswith("topic_") or name in ("topic_name", "topic_share")
+    ]
+    columns = {
+        "document": st.column_config.TextColumn("Document"),
+        "label": st.column_config.TextColumn("Label"),
+        "tokens": st.column_config.NumberColumn("Known words", format="localized", width="small"),
+        "unknown": st.column_config.NumberColumn("Unknown words", format="localized", width="small"),
+        "topic": st.column_config.NumberColumn("Topic", width="small"),
+        "topic_name": st.column_config.TextColumn("Name"),
+        "topic_share": st.column_config.NumberColumn("Share", format="percent", width="small"),
+    }
+    shown = table[facts].head(MOST_SHOWN)
+    height = min(420, 38 + 35 * len(shown))
+    st.dataframe(
+        shown, hide_index=True, key="try_table", height=height, column_config=columns, placeholder="–"
+    )
+    if len(table) > MOST_SHOWN:
+        st.caption(f"The first {MOST_SHOWN:,}; the file has all of them, with the share of every topic.")
+    show_download(view.result, offer_table("Topics of the new documents", "new-documents.csv", lambda: table))
+
+
+@st.cache_resource(show_spinner="Reading the file", max_entries=4)
+def _score_file(key: Key, file_id: str, _file: Any, _view: TopicView) -> pd.DataFrame:
+    return score_file(_view.result, _file, _file.name)
 
 
 @contain_failure("part of the page")
@@ -112,12 +173,15 @@ def _show_topics_of(view: TopicView, names: Names, topic: int, text: str, tokeni
 
 OPENED = "topics_document"
 MOST_LISTED = 100
+#: Height of the map of documents, in pixels; on a phone about its width.
+_MAP, _NARROW_MAP = 520, 350
+_SHAPES = {"list": "List", "map": "Map"}
 _BY: dict[DocumentOrder, str] = {"share": "Share of the topic", "tokens": "Words of the topic"}
 
 
 @contain_failure("part of the page")
 def show_documents(view: TopicView, names: Names, topic: int) -> None:
-    """Draw the documents of the chosen topic, or those whose names were searched for, and the one that is open."""
+    """Draw the documents of the chosen topic, or those with a text that is searched for, and the one that is open."""
     note = _describe_documents(view)
     if note:
         st.caption(note)
@@ -126,17 +190,21 @@ def show_documents(view: TopicView, names: Names, topic: int) -> None:
             "By share, short documents come first, as they often have one topic only. By words, long ones do."
         )
         by = choose_way("Order by", _BY, "documents_by", help=text)
-        hint = "part of its name"
-        wanted = st.text_input("Find a document", key="documents_search", placeholder=hint, width=240)
-    listed = view.find_documents(topic, MOST_LISTED, by, wanted.strip())
+        hint = "text in it, or part of its name"
+        wanted = st.text_input("Find documents", key="documents_search", placeholder=hint, width=260).strip()
+        drawn = choose_way("Show as", _SHAPES, "documents_shape")
+    listed = view.find_documents(topic, MOST_LISTED, by, wanted)
     with st.container(key="document_panels"):
         with st.container(key="document_list", gap="xsmall"):
-            _show_table(view, listed, topic, f"{topic}_{by}_{wanted}")
-            _show_caption(view, listed, topic, wanted.strip(), names)
+            if drawn == "map":
+                _show_map(view, names, topic, wanted, _find_open(view, listed, topic, wanted))
+            else:
+                _show_table(view, listed, topic, f"{topic}_{by}_{wanted}", wanted)
+            _show_caption(view, listed, wanted)
         with st.container(key="document_open", gap="xsmall"):
-            opened = _find_open(view, listed, topic, wanted.strip())
+            opened = _find_open(view, listed, topic, wanted)
             if opened is not None:
-                show_document(view, names, topic, opened)
+                show_document(view, names, topic, opened, wanted)
 
 
 def _describe_documents(view: TopicView) -> str:
@@ -155,7 +223,7 @@ def _describe_documents(view: TopicView) -> str:
     return " ".join(said)
 
 
-def _show_table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -> None:
+def _show_table(view: TopicView, listed: pd.DataFrame, topic: int, state: str, wanted: str) -> None:
     numbers = listed["document"].tolist()
     shown = pd.DataFrame(
         {
@@ -164,7 +232,7 @@ def _show_table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -
             "tokens": listed["tokens"].astype(float).tolist(),
             "length": listed["length"].tolist(),
             "label": "" if view.corpus.labels is None else view.corpus.labels[numbers],
-            "beginning": [view.document_start(number) for number in numbers],
+            "beginning": [view.document_start(number, wanted) for number in numbers],
         }
     )
     # Another list needs another key: a click in the old table does not count for the new one.
@@ -190,17 +258,50 @@ def _show_table(view: TopicView, listed: pd.DataFrame, topic: int, state: str) -
             ),
             "length": st.column_config.NumberColumn("All words", format="localized", width=72),
             "label": st.column_config.TextColumn("Label", width=85),
-            "beginning": st.column_config.TextColumn("Beginning", width="large"),
+            "beginning": st.column_config.TextColumn("Text" if wanted else "Beginning", width="large"),
         },
     )
 
 
-def _show_caption(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str, names: Names) -> None:
+def _show_map(view: TopicView, names: Names, topic: int, wanted: str, opened: int | None) -> None:
+    """Draw the documents as points; those of other topics, or those that were not searched for, are faint."""
+    shown = view.document_map
+    found = view.match_documents(wanted) if wanted else None
+    figure = document_map_figure(
+        shown, view.corpus.documents, view.topics.document_share, names, topic=topic, found=found, opened=opened,
+        height=_NARROW_MAP if is_narrow() else _MAP,
+    )  # fmt: skip
+
+    def open_clicked(number: int) -> None:
+        st.session_state[OPENED] = (view.run, topic, number - 1)
+
+    key = f"document_map_{view.run}_{view.n_topics}_{topic}_{wanted}_{opened}"
+    some = (
+        f" {len(shown.documents):,} of them are drawn."
+        if len(shown.documents) < view.corpus.n_documents
+        else ""
+    )
+    show_clickable_figure(
+        figure, key, "Documents as points in the colours of their largest topics.", open_clicked,
+        view.corpus.n_documents, hidden=("select2d", "lasso2d", "autoScale2d"),
+    )  # fmt: skip
+    st.caption(
+        f"Documents close together have the same topics.{some}",
+        help=f"A flat map cannot show all differences. This one shows {say.percent(round(shown.shown, 2))} of the "
+        "squares of the distances (Hellinger) between the documents' shares.",
+    )
+
+
+def _show_caption(view: TopicView, listed: pd.DataFrame, wanted: str) -> None:
     if not len(listed):
         among = " among those shown" if view.is_partial else ""
-        st.caption(f"No document{among} has this in its name.")
+        where = "its name" if view.corpus.texts is None else "its text or its name"
+        st.caption(f"No document{among} has this in {where}.")
         return
     more = f" The list shows the first {MOST_LISTED}." if len(listed) == MOST_LISTED else ""
+    if wanted:
+        found = len(view.match_documents(wanted))
+        more = f" {say.count(found, 'document')} found, those with most of the topic first.{more}"
     st.caption(f"Click a document to open it.{more}")
 
 
@@ -214,8 +315,8 @@ def _find_open(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str) -
 
 
 @contain_failure("document")
-def show_document(view: TopicView, names: Names, topic: int, number: int) -> None:
-    """Draw one document."""
+def show_document(view: TopicView, names: Names, topic: int, number: int, wanted: str = "") -> None:
+    """Draw one document; the text that was searched for is underlined."""
     corpus = view.corpus
     facts = [say.count(int(corpus.lengths[number]), "word")]
     if corpus.labels is not None:
@@ -234,7 +335,7 @@ def show_document(view: TopicView, names: Names, topic: int, number: int) -> Non
 
     shares, (text, spans) = view.topics.document_share[number], _read_text(view, number)
     show_share_bars(view, names, shares, key=f"document_topics_{view.run}_{number}_{topic}", choose=go_to)
-    show_tinted_text(view, names, topic, text, spans, shares)
+    show_tinted_text(view, names, topic, text, spans, shares, wanted)
     if corpus.texts is None:
         st.caption("The data have no text for this document, only its words. The most frequent come first.")
     elif corpus.tokeniser is None or not corpus.tokeniser.cuts_texts:

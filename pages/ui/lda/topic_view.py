@@ -15,7 +15,8 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import Ranking, ranked_words
 from acvb_core.models.lda.answer.describe import describe_found
-from acvb_core.models.lda.topics import TopicAnswer
+from acvb_core.models.lda.answer.document_map import DocumentMap, map_documents
+from acvb_core.models.lda.topics import TopicAnswer, search_pattern
 from pages.ui.shared.charts import PartChoice
 from pages.ui.shared.picking import Key, answer_key
 
@@ -23,6 +24,7 @@ Names = Sequence[str]
 #: The chosen topic.
 TOPIC = PartChoice("topics", "topic")
 _START = 90  # characters of a text in a list
+_BEFORE = 30  # of these, before what is searched for
 _START_WORDS = 12  # words in a list if there is no text
 
 
@@ -57,15 +59,23 @@ class TopicView(TopicAnswer):
         """What was found, in plain sentences."""
         return describe_found(self.result)
 
+    @cached_property
+    def document_map(self) -> DocumentMap:
+        """The documents as points on a plane."""
+        return map_documents(self.topics.document_share, self.corpus.lengths)
+
     def rank_words(self, order: WordOrder, topics: list[int]) -> pd.DataFrame:
         """Return the words that describe some topics, as `ranked_words` does."""
         return _rank_words(self.key, order, tuple(topics), self)
 
-    def document_start(self, document: int) -> str:
-        """Return the first words of a document; without its text, the most frequent ones."""
+    def document_start(self, document: int, wanted: str = "") -> str:
+        """Return the first words of a document, or those around a text; without its text, the most frequent ones."""
         if self.corpus.texts is not None:
-            start = " ".join(self.corpus.texts[document][: 4 * _START].split())
-            return start if len(start) <= _START else f"{start[:_START]}…"
+            text = self.corpus.texts[document]
+            hit = search_pattern(wanted).search(text) if wanted else None
+            at = 0 if hit is None else max(hit.start() - _BEFORE, 0)
+            start = " ".join(text[at : at + 4 * _START].split())
+            return ("…" if at else "") + (start if len(start) <= _START else f"{start[:_START]}…")
         words, _ = self.document_words(document)
         return ", ".join(self.corpus.vocabulary[words[:_START_WORDS]].tolist())
 

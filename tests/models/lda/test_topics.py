@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from itertools import combinations, permutations
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 from scipy import sparse
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.experiments.answers import combine
 from acvb_core.engine.fitting import fit
@@ -24,6 +27,7 @@ from acvb_core.models.lda.text import lines
 from acvb_core.models.lda.topics import (
     ALIKE,
     TABLE_WORDS,
+    TopicAnswer,
     classical_scaling,
     coherence,
     count_alike_topics,
@@ -68,6 +72,21 @@ def test_top_documents_by_hand() -> None:
 
 
 # ----------------------------------------------------------------------------------------------------- coherence
+
+
+def test_documents_are_found_by_their_names_texts_and_words() -> None:
+    texts = ("The blue\n  Boat", "a boat", "blueboat", "nothing")
+    corpus = load_corpus(list(texts), tokeniser=Tokeniser(min_documents=1, max_share=1.0)).data
+    corpus = replace(corpus, documents=np.array(["x", "y", "z", "My Blue boat"], dtype=object))
+    answer = TopicAnswer.of_result(fit(corpus, "cvb0", k=2, heldout=0.0))
+    assert answer.match_documents("blue BOAT").tolist() == [0, 3]
+    assert answer.match_documents("BOAT").tolist() == [0, 1, 2, 3]
+    assert answer.match_documents("(").tolist() == []
+    listed = answer.find_documents(1, 9, "share", "my blue boat")
+    assert listed["document"].tolist() == [3]
+    bare = replace(answer, corpus=replace(corpus, texts=None))
+    assert bare.match_documents("blueb").tolist() == [2]
+    assert bare.match_documents("lue").tolist() == [0, 2, 3]
 
 
 def npmi(one: float, other: float, both: float) -> float:

@@ -80,3 +80,35 @@ def test_a_pattern_that_takes_too_long_is_said(open_app: Open, monkeypatch: pyte
     slow = fitted(Tokeniser(token_pattern=r"(?:a+)+\b\d|[b-z]\w+", min_documents=1, max_share=1.0))
     monkeypatch.setattr("acvb_core.data.corpora.tokenise.SECONDS", 0.2)
     assert "Repeats inside repeats" in texts(tried(try_page(open_app, slow), "a" * 40))
+
+
+def test_a_file_of_documents_has_topics_and_a_table(open_app: Open, found: Result) -> None:
+    app = try_page(open_app, found)
+    lines = "".join(f"{number},the star shines on a dog number {number}\n" for number in range(1200))
+    app.file_uploader(key="try_upload").upload("new.csv", f"name,text\n{lines}".encode()).run()
+    assert not app.exception
+    table = app.dataframe[0].value
+    assert len(table) == 1000
+    assert "1,200 documents: " in texts(app)
+    assert set(table["topic_name"]) <= set(found.names["topics"])
+    app.file_uploader(key="try_upload").upload(
+        "odd.csv", b"text\nwords that nobody has heard of\nmore\n"
+    ).run()
+    assert "odd.csv" in texts(app)
+
+
+def test_documents_are_searched_and_mapped(open_app: Open, found: Result) -> None:
+    app = show_part(opened(open_app, "topics", found), "Documents")
+    app.text_input(key="documents_search").set_value("a dog AND").run()
+    listed = app.dataframe[0].value
+    assert len(listed) == 4
+    assert all("a dog and a cat" in text for text in listed["beginning"])
+    assert "4 documents found" in texts(app)
+    assert "".join(re.findall(r"<mark[^>]*>(.*?)</mark>", texts(app))) == "a dog and"
+    app.segmented_control(key="documents_shape").set_value("map").run()
+    assert not app.exception
+    (figure,) = (one.proto.spec for one in app.get("plotly_chart") if "document_map" in one.proto.id)
+    (points,) = json.loads(figure)["data"]
+    assert len(points["customdata"]) == 24
+    strong = [at for at, colour in enumerate(points["marker"]["color"]) if colour.endswith("0.8)")]
+    assert len(strong) == 4

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from acvb_core.models.lda.topics import search_pattern
 from acvb_core.views.parts import Labels, user_name
 from acvb_core.views.theme import MUTED, cluster_colour, css_colour, rgba
 
@@ -18,6 +19,8 @@ LIMIT = 12_000
 FAINTEST, STRONGEST = 0.1, 0.5
 #: Probability below which a word is not tinted.
 _LEAST = 0.05
+#: Of what is searched for; its colour is that of the topic.
+_MARK = "background:none;color:inherit;font-weight:700;text-decoration:underline 2px"
 
 
 def word_topics(
@@ -49,6 +52,7 @@ def tint_text(
     *,
     labels: Labels = None,
     topic: int | None = None,
+    marked: str = "",
     limit: int = LIMIT,
 ) -> str:
     """Return a text as HTML, each known word on the colour of its topic, the stronger the more probable it is.
@@ -58,21 +62,23 @@ def tint_text(
       that are not in it are plain.
     `labels`: names of the topics.
     `topic`: tint by this topic (from 1) alone; by default each word by its most probable one.
+    `marked`: text that is underlined wherever it occurs, in either case.
     `limit`: most characters; a longer text ends there, and says so.
     Returns: one `div`. Line breaks are kept.
     """
     end = _cut(text, spans, limit)
     parts: list[str] = []
     at = 0
+    hits = [match.span() for match in search_pattern(marked).finditer(text)] if marked else []
     for start, stop, word in spans:
         if stop > end:
             break
         if word not in probabilities or start < at:
             continue
-        parts.append(_plain(text[at:start]))
-        parts.append(_tint_word(text[start:stop], probabilities[word], labels, topic))
+        parts.append(_mark(text, at, start, hits))
+        parts.append(_tint_word(_mark(text, start, stop, hits), probabilities[word], labels, topic))
         at = stop
-    parts.append(_plain(text[at:end]))
+    parts.append(_mark(text, at, end, hits))
     if end < len(text):
         parts.append(
             f'<br><em style="color:{css_colour(MUTED)}">… cut after {end:,} of {len(text):,} characters</em>',
@@ -89,17 +95,29 @@ def tint(topic: int, probability: float) -> str:
     return rgba(cluster_colour(topic), round(FAINTEST + (STRONGEST - FAINTEST) * share, 3))
 
 
+def _mark(text: str, begin: int, end: int, hits: Sequence[tuple[int, int]]) -> str:
+    """Return a stretch of a text as HTML, with those parts underlined that lie in one of the `hits`."""
+    parts, at = [], begin
+    for first, last in hits:
+        first, last = max(first, at), min(last, end)
+        if first < last:
+            parts += [_plain(text[at:first]), f'<mark style="{_MARK}">{_plain(text[first:last])}</mark>']
+            at = last
+    return "".join([*parts, _plain(text[at:end])])
+
+
 def _tint_word(word: str, given: ArrayLike, labels: Labels, topic: int | None) -> str:
+    """Return a word, which is HTML already, on the colour of its topic."""
     chances = np.nan_to_num(np.asarray(given, dtype=np.float64))
     number = int(chances.argmax()) + 1 if topic is None else topic
     chance = float(chances[number - 1]) if number <= len(chances) else 0.0
     if chance < _LEAST:
-        return _plain(word)
+        return word
     name = user_name(number, labels)
     title = f"topic {number}{f' · {name}' if name else ''} ({chance:.2f})"
     return (
         f'<span style="background:{tint(number, chance)};border-radius:3px;padding:0 1px" '
-        f'title="{html.escape(title)}">{_plain(word)}</span>'
+        f'title="{html.escape(title)}">{word}</span>'
     )
 
 

@@ -44,6 +44,15 @@ def test_words_are_tinted_by_their_most_probable_topic() -> None:
     assert re.search(r">one</span> <span[^>]*>two</span> three</div>$", markup)
 
 
+def test_what_is_searched_for_is_underlined_across_words_and_colours() -> None:
+    text = "The big\n<Sea> and a big  <sea>; seal"
+    spans = [(8, 13, 0), (20, 23, 1)]
+    markup = tint_text(text, spans, {0: [1.0], 1: [1.0]}, marked="big <SEA>")
+    assert re.findall(r"<mark[^>]*>(.*?)</mark>", markup) == ["big<br>", "&lt;Sea&gt;", "big", "  &lt;sea&gt;"]
+    assert Reader(markup).text == text
+    assert len(Reader(markup).spans) == 2
+
+
 def test_hostile_texts_and_names_are_text() -> None:
     text = '<script>alert("1")</script> & <img src=x onerror=alert(1)>\n%{x} $a$ =1+1 </div>'
     spans = Tokeniser(stop_words=()).spans(text, {"alert": 0, "img": 1, "div": 2})
