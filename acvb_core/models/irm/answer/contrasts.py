@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.kernels import Floats
@@ -99,16 +98,14 @@ def count_strong_links(result: Result, domain: str) -> Floats:
     All its links count if the cluster has no strong block.
     """
     data, posterior = result.prepared.data, result.posterior
-    other = sides(posterior)[1] if domain == sides(posterior)[0] else sides(posterior)[0]
-    n_clusters = posterior.n_clusters()
-    own, partners = posterior.labels(domain), posterior.labels(other)
-    found = np.zeros(len(own))
+    down, across = sides(posterior)
+    own, partners = posterior.labels(domain), posterior.labels(across if domain == down else down)
     contrasts = compare_clusters(result, domain)
-    strong = [each.is_strong for each in contrasts]
-    none = ~np.any([each.any(axis=1) for each in strong], axis=0)
-    for contrast, chosen in zip(contrasts, strong, strict=True):
-        links = data.links.T if contrast.end == "from" else data.links
-        where = (np.arange(len(partners)), partners)
-        member = sparse.csr_array((np.ones(len(partners)), where), shape=(len(partners), n_clusters[other]))
-        found += ((links @ member).toarray() * (chosen | none[:, None])[own]).sum(axis=1)
+    none = ~np.any([each.is_strong.any(axis=1) for each in contrasts], axis=0)
+    links = data.links.tocoo()
+    found = np.zeros(len(own))
+    for each in contrasts:
+        object_, partner = (links.col, links.row) if each.end == "from" else (links.row, links.col)
+        counted = (each.is_strong | none[:, None])[own[object_], partners[partner]]
+        found += np.bincount(object_, links.data * counted, minlength=len(own))
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,25 +12,88 @@ from numpy.typing import NDArray
 from acvb_core.core.display import cut_label
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
+from acvb_core.models.irm.answer.contrasts import compare_clusters, count_strong_links
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Members that a name consists of, characters of one, and of all.
-_NAMED, _LONGEST, _CHARACTERS = 3, 20, 40
+#: Members that a name consists of, characters of one, and of all; the name of a cluster without members.
+_NAMED, _LONGEST, _CHARACTERS, _EMPTY = 3, 20, 40, "no members"
+#: Labels that are looked at to see whether labels are readable, what is no part of a word, and a word.
+_JUDGED, _DIGITS, _WORD = 1000, re.compile(r"[\W\d_]+"), re.compile(r"[^\W\d_]{3}")
 #: Members by which a cluster is recognised.
 _MARKS = 200
 
 
 def name_parts(result: Result) -> dict[str, tuple[str, ...]]:
-    """Return a name for every cluster of each domain: its members with most links."""
-    relation, found = result.prepared.data, {}
-    for domain in result.posterior.averaged:
-        labels, degree = _objects(relation, domain, "cols" not in result.posterior.averaged)
-        members = _members(result, domain)
-        names = [_join(labels[own[np.argsort(-degree[own], kind="stable")]]) for own in members]
-        found[domain] = tuple(names)
-    return found
+    """Return a name for every cluster of each domain, all different.
+
+    It consists of the members with most links in what sets the cluster apart. If labels are ids, those of an attribute
+    take their place (`choose_labels`), or the other side that the cluster is linked to most.
+    """
+    domains = list(result.posterior.averaged)
+    labels = {domain: choose_labels(result.prepared.data, domain) for domain in domains}
+    readable = {domain: are_readable(own) for domain, own in labels.items()}
+    members: dict[str, list[NDArray[Any]]] = {}
+    found: dict[str, tuple[str, ...]] = {}
+    for domain in sorted(domains, key=lambda one: not readable[one]):
+        typical = count_strong_links(result, domain)
+        order = [own[np.argsort(-typical[own], kind="stable")] for own in _members(result, domain)]
+        members[domain] = [labels[domain][own] for own in order]
+        names = [_join(own) for own in members[domain]]
+        if not readable[domain] and any(readable[other] for other in found):
+            names = _name_by_links(result, domain, members, names)
+        found[domain] = _distinguish(names)
+    return {domain: found[domain] for domain in domains}
+
+
+def choose_labels(relation: Relation, domain: str) -> NDArray[Any]:
+    """Return the labels of a domain's objects, or a known attribute in their place if only that is readable."""
+    if domain == "cols" and relation.network is None:
+        return relation.column_labels
+    if not are_readable(relation.row_labels):
+        for values in relation.attributes.values():
+            if 2 * len(set(values)) > len(values) and are_readable(values):
+                return values
+    return relation.row_labels
+
+
+def are_readable(labels: NDArray[Any]) -> bool:
+    """Return whether labels are words rather than ids: most differ in their letters, and most have three in a row."""
+    some = [str(label) for label in labels[:_JUDGED]]
+    words = [word for word in (_DIGITS.sub("", label).lower() for label in some) if _WORD.search(word)]
+    return len(words) > len(some) / 2 and len(set(words)) > len(some) / 4
+
+
+def _name_by_links(
+    result: Result, domain: str, members: Mapping[str, Sequence[NDArray[Any]]], names: Sequence[str]
+) -> list[str]:
+    """Return names by the clusters of the other side that each cluster is linked to most; others keep theirs.
+
+    `members`: labels of the members of each cluster, the most typical first, by domain.
+    """
+    (contrasts,) = compare_clusters(result, domain)
+    (other,) = (one for one in members if one != domain)
+    named, start = list(names), f"links {contrasts.end} "
+    for k, strong in enumerate(contrasts.is_strong):
+        if strong.any():
+            best = int(np.where(strong, contrasts.weight[k], -np.inf).argmax())
+            named[k] = start + _join(members[other][best], _CHARACTERS - len(start))
+    return named
+
+
+def _distinguish(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names of which no two are the same: later ones get a number."""
+    seen: set[str] = set()
+    found = []
+    for name in names:
+        shown, number = name or _EMPTY, 2
+        while shown in seen:
+            end = f" ({number})"
+            shown, number = cut_label(name or _EMPTY, _CHARACTERS - len(end)) + end, number + 1
+        seen.add(shown)
+        found.append(shown)
+    return tuple(found)
 
 
 def mark_parts(result: Result) -> dict[str, list[list[int]]]:
@@ -69,23 +133,15 @@ def insert_names(table: pd.DataFrame, number: str, name: str, names: Sequence[st
     return table
 
 
-def _objects(relation: Relation, domain: str, one: bool) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the labels and the numbers of links of a domain's objects."""
-    out, into = (np.asarray(relation.ones.sum(axis=axis), dtype=np.int64).ravel() for axis in (1, 0))
-    if one:
-        return relation.row_labels, out + into
-    return (relation.row_labels, out) if domain == "rows" else (relation.column_labels, into)
-
-
 def _members(result: Result, domain: str) -> list[NDArray[np.int64]]:
     """Return the objects of each cluster, in the order of the data."""
     clusters = result.posterior.labels(domain)
     return [np.flatnonzero(clusters == k) for k in range(result.posterior.n_clusters()[domain])]
 
 
-def _join(labels: NDArray[Any]) -> str:
-    """Return the first labels as a name, and that there are more."""
+def _join(labels: NDArray[Any], most: int = _CHARACTERS) -> str:
+    """Return the first labels as a name of so many characters at most, and that there are more."""
     texts = [cut_label(label, _LONGEST) for label in labels[:_NAMED]]
-    while len(texts) > 1 and len(", ".join(texts)) > _CHARACTERS - 2:
+    while len(texts) > 1 and len(", ".join(texts)) > most - 2:
         texts.pop()
     return ", ".join(texts) + (" …" if len(labels) > len(texts) else "")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from acvb_core.core.protocols import Posterior
+from acvb_core.evaluate.significance import adjust_holm
 from acvb_core.models.irm.answer.known import align_samples, compare_labels, compare_medians, describe_labels
 from acvb_core.models.irm.gibbs import LABELS
 from acvb_core.models.irm.scores import STRENGTHS
@@ -34,6 +35,7 @@ def test_a_planted_difference_is_found_and_no_other() -> None:
     assert line["p_holm"] < 0.05
     assert set(labels[labels["p_holm"] < 0.05]["attribute"]) == {"contract"}
     assert set(medians[medians["p_holm"] < 0.05]["attribute"]) <= {"age"}
+    assert np.allclose(labels["p_holm"], adjust_holm(labels["p"]))  # over all clusters, attributes and labels
     assert set(labels["attribute"]) == {"contract", "site"}  # ids are no labels, and numbers have medians
     said = describe_labels(labels, medians, cluster)
     assert f"with contract “part time” ({line['share']:.0%}".replace("%", " %") in said
