@@ -180,7 +180,7 @@ def show_arrange(job: Job, view: TopicView, names: Names, topic: int) -> None:
             **more,
         )
 
-    with st.popover("Arrange", icon=":material/low_priority:", key=f"arrange_{topic}"):
+    with st.popover("Arrange", icon=":material/low_priority:", key=f"arrange_{topic}_{view.n_topics}"):
         other = choose_one(
             f"Merge topic {topic} with", others, lambda number: plain_name(number, names, long=True),
             f"topics_merge_{view.run}_{topic}",

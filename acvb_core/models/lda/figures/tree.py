@@ -23,6 +23,8 @@ _ROW, _TOP, _BOTTOM, _FONT = 24, 12, 48, 12  # pixels; of a topic, above and bel
 #: Characters of a name, in a wide window and on a phone.
 _NAME, _NARROW_NAME = 40, 18
 _COLOUR = "#0072B2"
+#: Room left of the first join, as a share of the distance between the first and the last one.
+_ROOM = 0.4
 
 
 def topic_tree_figure(
@@ -44,7 +46,7 @@ def topic_tree_figure(
     """
     n = len(order)
     made = n - (n if level is None else level)
-    place = {topic - 1: (0.0, float(row)) for row, topic in enumerate(order)}
+    place = {topic - 1: (0.0, float(row)) for row, topic in enumerate(order)}  # beyond the left edge
     sizes = dict.fromkeys(place, 1)
     paths: dict[bool, list[list[float]]] = {True: [[], []], False: [[], []]}
     joins: list[tuple[float, float]] = []
@@ -78,15 +80,16 @@ def topic_tree_figure(
     limit = _NARROW_NAME if narrow else _NAME
     names = [plain_name(topic, labels, long=True) for topic in order]
     rows = plain_axis(**name_ticks(range(n), [escape(name, limit) for name in names]), range=[n - 0.4, -0.6])
-    high = max(float(steps[:, 2].max(initial=0.0)), 1e-9)
+    heights = steps[:, 2] if len(steps) else np.ones(1)
+    low, high = float(heights.min()), max(float(heights.max()), 1e-9)
+    low = max(low - _ROOM * (high - low), 0.0)
+    right = high + 0.06 * (high - low or 1.0)
     return make_figure(
         [*traces, points | keep_opacity()],
         _TOP + _BOTTOM + _ROW * n,
         margin={"l": text_room(names, _FONT, limit=limit) + 12, "r": 16, "t": _TOP, "b": _BOTTOM},
         dragmode=False,
         clickmode="event+select",
-        xaxis=value_axis(
-            "mean distance of their words (0 the same, 1 none in common)", range=[0, 1.06 * high]
-        ),
+        xaxis=value_axis("mean distance of their words (0 the same, 1 none in common)", range=[low, right]),
         yaxis=rows | {"tickfont": {"size": _FONT, "color": TEXT}, "showline": True, "linecolor": LINE},
     )
