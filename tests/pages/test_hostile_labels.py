@@ -41,7 +41,7 @@ IN_HTML, HTML = ("<img", "<b>b<", "</script><script>"), "Html.body"
 #: Fields of messages that the browser shows as they are.
 PLAIN = (
     "Text.body", "TextInput.default", "TextInput.placeholder", "Selectbox.options", "Selectbox.raw_value",
-    "BidiComponent.json", "Dataframe.columns",
+    "BidiComponent.json", "Dataframe.columns", "MultiSelect.options",
 )  # fmt: skip
 
 
