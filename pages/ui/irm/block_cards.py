@@ -12,8 +12,9 @@ from acvb_core.core.display import cut_label
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.answer.cards import FIRM, ClusterCards, describe_found
-from acvb_core.models.irm.answer.known import compare_labels, compare_medians, describe_labels
+from acvb_core.models.irm.answer.known import describe_labels
 from acvb_core.views.parts import plain_name
+from pages.ui.irm.label_effects import compare_known
 from pages.ui.shared.charts import PartChoice, name_width
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key, choose_way, show_rename
@@ -47,19 +48,6 @@ def describe_clusters(key: Key, _result: Result) -> str:
     return describe_found(_result)
 
 
-def name_labels(result: Result) -> tuple[tuple[str, int], ...]:
-    """Return what the known labels of a result are recognised by: more may be uploaded."""
-    return tuple((name, hash(tuple(values))) for name, values in result.prepared.data.attributes.items())
-
-
-@st.cache_resource(show_spinner="Comparing the clusters with known labels", max_entries=16)
-def compare_known(
-    key: Key, labels: tuple[tuple[str, int], ...], domain: str, _result: Result
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return how the clusters of the row objects differ in known labels, and in known numbers."""
-    return compare_labels(_result, domain), compare_medians(_result, domain)
-
-
 @contain_failure("part of the page")
 def show_cards(job: Job, key: Key, result: Result) -> None:
     """Draw the clusters of one side as cards, and one of them in detail."""
@@ -67,9 +55,7 @@ def show_cards(job: Job, key: Key, result: Result) -> None:
     if "cols" in result.posterior.n_clusters():
         domain = str(choose_way("Clusters of", SIDES, "card_domain", persist_state="session"))
     cards = build_cards(key, domain, result)
-    labels, medians = pd.DataFrame(), pd.DataFrame()
-    if _has_labels(result, domain):
-        labels, medians = compare_known(key, name_labels(result), domain, result)
+    labels, medians = compare_known(key, domain, result)
     st.html(_STYLE)
     used = [number for number, size in enumerate(cards.sizes, 1) if size]
     every = f"cards_all_{key[0]}_{domain}"
@@ -91,12 +77,6 @@ def show_cards(job: Job, key: Key, result: Result) -> None:
         "what sets their cluster apart."
     )
     _show_detail(cards)
-
-
-def _has_labels(result: Result, domain: str) -> bool:
-    """Return whether the objects of a domain may have known labels."""
-    data = result.prepared.data
-    return bool(data.attributes) and (domain == "rows" or data.network is not None)
 
 
 def _show_card(job: Job, cards: ClusterCards, number: int, known: str) -> None:

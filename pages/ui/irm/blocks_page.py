@@ -100,7 +100,7 @@ def show_blocks() -> None:
         "Members": lambda: show_members(result),
         "One object": lambda: show_object(key, result),
         "How firm?": lambda: show_certainty(result, sort_relation(key, result)),
-        "Known labels": lambda: show_agreement(workspace, result),
+        "Known labels": lambda: show_agreement(workspace, key, result),
         "Link prediction": lambda: show_link_prediction(key, result),
         "As read": lambda: show_unsorted(sort_relation(key, result)),
     }

@@ -18,9 +18,10 @@ from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import LabelAgreement, attribute_agreement
 from acvb_core.models.irm.answer.naming import insert_names
 from acvb_core.models.irm.figures.summaries import MOST_ANNOTATED, MOST_LABELS, MOST_NARROW, label_figure
+from pages.ui.irm.label_effects import show_effects
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import choose_one, choose_way, offer_table, show_download
+from pages.ui.shared.picking import Key, choose_one, choose_way, offer_table, show_download
 from pages.ui.shared.refresh import is_narrow
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.upload.form import show_error
@@ -141,7 +142,7 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 @contain_failure("part of the page")
-def show_agreement(workspace: Workspace, result: Result) -> None:
+def show_agreement(workspace: Workspace, key: Key, result: Result) -> None:
     """Draw how well the clusters of the row objects agree with their known labels, and the upload of more."""
     relation = result.prepared.data
     st.subheader("Known labels", anchor=False)
@@ -193,6 +194,7 @@ def show_agreement(workspace: Workspace, result: Result) -> None:
     end = f"labels-{names.index(attribute) + 1}.csv"
     counts = insert_names(shown.counts, "cluster", "name", result.names[domain])
     show_download(result, offer_table("All counts of the labels", end, lambda: counts))
+    show_effects(key, domain, attribute, result)
     if not workspace.view_only:
         with st.expander("More labels from a file", icon=":material/upload:", key="more_labels"):
             upload_labels(workspace, relation, "blocks")
