@@ -56,7 +56,8 @@ def show_effects(key: Key, domain: str, attribute: str, result: Result) -> None:
         return
     table = next(iter(chosen.values()))
     clear = int((table["p_holm"] < LEVEL).sum())
-    text = f"{clear:,} of {say.count(len(table), 'comparison')} with the other clusters {'is' if clear == 1 else 'are'} clear."
+    compared = say.count(len(table), "comparison")
+    text = f"{clear:,} of {compared} with the other clusters {'is' if clear == 1 else 'are'} clear."
     if not count_samples(result.posterior):
         text += " The clusters are taken as certain, as this run has no samples."
     st.caption(text, help=_HELP)
