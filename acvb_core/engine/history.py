@@ -73,7 +73,7 @@ class SweepRecord:
     memory: Any = field(repr=False, default=None)  #: what the engine itself keeps between sweeps
     #: Clusters merged and split, or features dropped, at the end of this sweep (`MOVES`); None if there were none.
     moves: Mapping[str, int] | None = None
-    #: The part of the answer that is kept of this sweep (`is_excerpted`); None if none is.
+    #: The part of the answer that is kept of this sweep, the last one or one that `is_excerpted`; None if none is.
     excerpt: Mapping[str, Array] | None = field(repr=False, default=None)
     #: How often all the data were gone through: the number of sweeps, or less where a sweep is a part of the data.
     passes: float = 0.0
@@ -179,8 +179,10 @@ def excerpt_name(sweep: int, name: str) -> str:
 
 def is_excerpted(sweep: int) -> bool:
     """Return whether an excerpt of a sweep is kept: of the first ones each, then of ever fewer, 16 of the first 100."""
-    steps = [math.floor(math.log(number, _EXCERPT_RATIO)) for number in (sweep, max(sweep - 1, 1))]
-    return sweep == 1 or steps[0] != steps[1]
+    if sweep < 2:
+        return sweep == 1
+    now, before = (math.floor(math.log(number, _EXCERPT_RATIO)) for number in (sweep, sweep - 1))
+    return now != before
 
 
 class History:
@@ -226,8 +228,12 @@ class History:
         return self._excerpts
 
     def add_excerpts(self, more: Mapping[int, Mapping[str, Array]]) -> None:
-        """Keep excerpts of later sweeps; once there are too many, every other one before the last goes."""
-        kept = {**self._excerpts, **more}
+        """Keep excerpts of later sweeps; once there are too many, every other one before the last goes.
+
+        An extended run gives up that of its former end.
+        """
+        before = self._excerpts.items()
+        kept = {sweep: one for sweep, one in before if not more or is_excerpted(sweep)} | dict(more)
         while len(kept) > MOST_EXCERPTS or _count_bytes(kept) > MOST_EXCERPT_BYTES:
             still = list(kept)[::-2] if len(kept) > 1 else []  # one alone may be too large
             kept = {sweep: kept[sweep] for sweep in reversed(still)}

@@ -287,6 +287,7 @@ class _Runner:
             extras=last.extras or self.prepared.model.extras(last.posterior, responsibilities, loo, bound),
             heldout=heldout,
             verdict=Verdict.STOPPED,
+            excerpt=self._take_excerpt(last.sweep, last.posterior, Verdict.STOPPED),
         )
 
     def _diagnose(self, last: SweepRecord, state: Any, info: SweepInfo, *, last_sweep: bool) -> SweepRecord:
@@ -346,9 +347,16 @@ class _Runner:
             state=state,
             memory=_Memory(watched, predicted),
             moves=info.marks,
-            excerpt=take_excerpt(prepared.model, posterior) if is_excerpted(sweep) else None,
+            excerpt=self._take_excerpt(sweep, posterior, verdict),
             passes=_add_passes(last.passes, info.progress),
         )
+
+    def _take_excerpt(
+        self, sweep: int, posterior: Posterior, verdict: Verdict | None
+    ) -> dict[str, Array] | None:
+        """Return what is kept of a sweep: of the last one always."""
+        is_kept = is_excerpted(sweep) or (verdict is not None and sweep > 0)
+        return take_excerpt(self.prepared.model, posterior) if is_kept else None
 
     def _fill(
         self, posterior: Posterior, given: AnyResponsibilities | None, bound: float | None, loo: float | None

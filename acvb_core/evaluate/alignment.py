@@ -1,4 +1,4 @@
-"""Topics of several runs: pairs of the closest ones, the change within a pair, and the stability over seeds."""
+"""Parts of several answers: the same numbers for alike ones; pairs of topics, their change, stability over seeds."""
 
 from __future__ import annotations
 
@@ -10,12 +10,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from acvb_core.core.clusters import pair_clusters
+from acvb_core.core.clusters import pair_clusters, place_columns
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.evaluate.ranking import distributions, jensen_shannon, top_words
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+
+def number_alike(one: ArrayLike, other: ArrayLike, shape: tuple[int, int]) -> Integers:
+    """Return the number (from 1) of each cluster of another clustering of the same objects.
+
+    It is that of its partner in the first clustering, in the pairs that share most objects in all. A cluster without a
+    partner gets a new number, above those of the first.
+
+    `one`, `other`: shape (n,); clusters from 0.
+    `shape`: how many clusters there are in each clustering.
+    """
+    first, second = np.asarray(one, dtype=np.int64), np.asarray(other, dtype=np.int64)
+    shared = np.bincount(first * shape[1] + second, minlength=shape[0] * shape[1]).reshape(shape)
+    return place_columns(shared, shared > 0)[0] + 1
 
 
 @dataclass(frozen=True, eq=False)

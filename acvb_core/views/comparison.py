@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.evaluate.agreement import contingency
+from acvb_core.evaluate.alignment import number_alike
 from acvb_core.views.parts import (
     THREE_BLUES,
     Labels,
@@ -19,6 +21,7 @@ from acvb_core.views.parts import (
     plain_axis,
     text_room,
     topic_name,
+    user_name,
 )
 from acvb_core.views.theme import (
     GRID,
@@ -38,6 +41,10 @@ MOST_CLUSTERS = 14
 _PAD, _TOP, _BOTTOM = 14, 40, 16  # pixels
 #: Parts with their similarities written in, parts that are all named, and characters of a name.
 _FEW, _NAMED, _LONGEST = 14, 30, 22
+#: Characters of the name of a cluster under the pointer.
+_HOVER_LENGTH = 60
+#: Names of the clusters of two runs; empty for clusters without.
+ClusterNames = tuple[Sequence[str], Sequence[str]]
 
 
 def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None = None) -> Figure:
@@ -104,25 +111,25 @@ def _group_small(sizes: pd.Series, most: int) -> tuple[list[int], int]:
     return [*sorted(int(k) + 1 for k in largest), 0], len(sizes) - most + 1
 
 
-def matched_colours(one: NDArray[np.int64], other: NDArray[np.int64]) -> dict[int, str]:
-    """Return the colour of each cluster (from 1) of the other run: that of the cluster it shares most objects with.
+def _number_partners(
+    one: NDArray[np.int64], other: NDArray[np.int64], names: ClusterNames
+) -> tuple[NDArray[np.int64], list[str], list[str]]:
+    """Return another clustering with the numbers of the first (`number_alike`), and the names of both.
 
-    Each colour of the first run is given once, to the pairs with most objects first; the rest get new colours.
+    `one`, `other`: shape (n,); clusters of the same objects, from 0.
+    `names`: of the clusters of each.
+    Returns: shape (n,), from 0; and the names of both by their numbers, escaped for Plotly. Those of the other run say
+      which number the cluster has on the page of that run, if it is another one.
     """
-    table = contingency(one, other)
-    pairs = table.stack()
-    colours: dict[int, str] = {}
-    taken: set[int] = set()
-    for k, m in pairs[pairs > 0].sort_values(ascending=False, kind="stable").index:
-        if k not in taken and int(m) + 1 not in colours:
-            taken.add(k)
-            colours[int(m) + 1] = cluster_colour(int(k) + 1)
-    fresh = len(table.index)
-    for m in table.columns:
-        if int(m) + 1 not in colours:
-            fresh += 1
-            colours[int(m) + 1] = cluster_colour(fresh)
-    return colours
+    shape = int(one.max(initial=-1)) + 1, int(other.max(initial=-1)) + 1
+    numbers = number_alike(one, other, shape)
+    first = [topic_name(k + 1, names[0], limit=_HOVER_LENGTH) for k in range(shape[0])]
+    second = [""] * int(numbers.max(initial=0))
+    for own, number in enumerate(numbers.tolist(), start=1):
+        name = user_name(own, names[1])
+        text = escape(f"{number} · {name}" if name else str(number), _HOVER_LENGTH)
+        second[number - 1] = text if own == number else f"{text} (number {own} on its own page)"
+    return numbers[other] - 1, first, second
 
 
 def alluvial_figure(
@@ -130,27 +137,30 @@ def alluvial_figure(
     other: NDArray[np.int64],
     names: tuple[str, str],
     *,
+    cluster_names: ClusterNames = ((), ()),
     most: int = MOST_CLUSTERS,
     height: int = 520,
 ) -> Figure:
     """Return the objects of two clusterings as bands from the clusters of one to those of the other.
 
-    Clusters that share most objects have one colour.
+    Clusters that share most objects have one number and one colour.
 
     `one`, `other`: shape (n,); clusters of the same objects, numbered from 0.
     `names`: names of the two runs.
+    `cluster_names`: of the clusters of each run, by their own numbers; shown under the pointer.
     `most`: clusters on each side; the smallest beyond that share "others".
     """
+    other, *called = _number_partners(one, other, cluster_names)
     flow = object_flow(one, other, most=most)
     room = height - _TOP - _BOTTOM
     n_most = max(len(flow.left), len(flow.right))
     scale = (room - (n_most - 1) * _PAD) / max(int(flow.objects.sum()), 1)
     sources, targets = np.nonzero(flow.objects)
-    matched = matched_colours(one, other)
-    colours = [cluster_colour(k) if k else OTHERS_COLOUR for k in flow.left]
-    colours += [matched[k] if k else OTHERS_COLOUR for k in flow.right]
-    labels = [str(k) if k else f"{flow.folded[0]} others" for k in flow.left]
-    labels += [str(k) if k else f"{flow.folded[1]} others" for k in flow.right]
+    colours = [cluster_colour(k) if k else OTHERS_COLOUR for k in (*flow.left, *flow.right)]
+    labels, texts = [], []
+    for clusters, folded, known in zip((flow.left, flow.right), flow.folded, called, strict=True):
+        labels += [str(k) if k else f"{folded} others" for k in clusters]
+        texts += [f"cluster {known[k - 1]}" if k else f"{folded} other clusters" for k in clusters]
     middles = [
         *_middles(flow.objects.sum(axis=1), scale, room),
         *_middles(flow.objects.sum(axis=0), scale, room),
@@ -167,14 +177,16 @@ def alluvial_figure(
             "line": {"width": 0},
             "x": [0.001] * len(flow.left) + [0.999] * len(flow.right),
             "y": middles,
-            "hovertemplate": "cluster %{label}: %{value:,d} objects<extra></extra>",
+            "customdata": texts,
+            "hovertemplate": "%{customdata}: %{value:,d} objects<extra></extra>",
         },
         "link": {
             "source": sources.tolist(),
             "target": (targets + len(flow.left)).tolist(),
             "value": flow.objects[sources, targets].tolist(),
             "color": [rgba(colours[k], 0.38) for k in sources],
-            "hovertemplate": "%{value:,d} objects<br>from %{source.label} to %{target.label}<extra></extra>",
+            "hovertemplate": "%{value:,d} objects<br>from %{source.customdata}<br>to %{target.customdata}"
+            "<extra></extra>",
         },
         "textfont": {"size": 12, "color": TEXT, "shadow": "none"},
         "uid": "alluvial",
@@ -197,9 +209,18 @@ def _middles(sizes: NDArray[np.int64], scale: float, room: int) -> list[float]:
 
 
 def contingency_figure(
-    one: NDArray[np.int64], other: NDArray[np.int64], names: tuple[str, str], *, height: int = 460
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+    names: tuple[str, str],
+    *,
+    cluster_names: ClusterNames = ((), ()),
+    height: int = 460,
 ) -> Figure:
-    """Return how many objects each cluster of one labelling shares with each of the other, as a heat map."""
+    """Return how many objects each cluster of one labelling shares with each of the other, as a heat map.
+
+    The arguments are those of `alluvial_figure`, and so are the numbers of the clusters.
+    """
+    other, first, second = _number_partners(one, other, cluster_names)
     table = contingency(one, other)
     counts = table.to_numpy()
     trace = heat_map(
@@ -212,7 +233,10 @@ def contingency_figure(
         bar="share of the row",
         text=[[f"{n:,}" if n else "" for n in line] for line in counts.tolist()],
         texttemplate="%{text}" if max(counts.shape) <= 16 else "",
-        hovertemplate="cluster %{y} and cluster %{x}: %{text} objects (%{z:.1%} of the first)<extra></extra>",
+        hovertext=[
+            [f"cluster {first[k]}<br>cluster {second[j]}" for j in table.columns] for k in table.index
+        ],
+        hovertemplate="%{hovertext}<br>%{text} objects (%{z:.1%} of the first)<extra></extra>",
     )
     trace["colorbar"] |= {"tickformat": ".0%"}
     across, down = (

@@ -14,7 +14,6 @@ from acvb_core.views.comparison import (
     agreement_figure,
     alluvial_figure,
     contingency_figure,
-    matched_colours,
     object_flow,
 )
 from acvb_core.views.comparison_table import agreement_tables, comparison_table
@@ -87,9 +86,18 @@ def test_scores_that_favour_a_small_alpha_choose_nothing() -> None:
     assert any("Leave-one-out scores are never shaded" in note for note in table.notes)
 
 
-def test_clusters_that_share_most_objects_have_one_colour() -> None:
+def test_clusters_that_share_most_objects_have_one_number_and_colour() -> None:
     one = np.repeat([0, 1, 2], [5, 4, 3])
-    other = np.array([2, 0, 1])[one]
-    assert matched_colours(one, other) == {3: cluster_colour(1), 1: cluster_colour(2), 2: cluster_colour(3)}
-    split = np.where(np.arange(12) == 0, 3, other)
-    assert matched_colours(one, split)[4] == cluster_colour(4)  # a new colour: that of its cluster is taken
+    other = np.where(np.arange(12) == 0, 3, np.array([2, 0, 1])[one])
+    names = (["a", "b", "c"], ["<B>", "C", "A", "D"])
+    figure = alluvial_figure(one, other, ("one", "other"), cluster_names=names)
+    (flow,) = figure["data"]
+    assert flow["node"]["label"] == ["1", "2", "3", "1", "2", "3", "4"], "the fourth has no partner"
+    assert flow["node"]["color"] == [cluster_colour(k) for k in (1, 2, 3, 1, 2, 3, 4)]
+    assert flow["node"]["customdata"][:4] == [
+        "cluster 1 · a", "cluster 2 · b", "cluster 3 · c", "cluster 1 · A (number 3 on its own page)",
+    ]  # fmt: skip
+    assert flow["node"]["customdata"][4] == "cluster 2 · &lt;B&gt; (number 1 on its own page)"
+    (table,) = contingency_figure(one, other, ("one", "other"), cluster_names=names)["data"]
+    assert [list(map(int, filter(None, line))) for line in table["text"]] == [[4, 1], [4], [3]]
+    assert np.diag(np.array(table["text"])[:, :3]).tolist() == ["4", "4", "3"]

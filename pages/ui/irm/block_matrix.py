@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -10,16 +10,24 @@ import streamlit as st
 from acvb_core.data.relation import Relation
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.figures.arrangement import Arrangement, Window, arrange_as_read, arrange_result
+from acvb_core.models.irm.figures.arrangement import (
+    Arrangement,
+    Window,
+    arrange_as_read,
+    arrange_excerpt,
+    arrange_result,
+)
 from acvb_core.models.irm.figures.blocks import (
     arrange_sample,
     before_after_figures,
     block_figure,
     block_figures,
 )
+from acvb_core.models.irm.scores import sides
 from acvb_core.samples.catalogue import SAMPLES, load_sample
 from acvb_core.views.theme import CHART_CONFIG, Figure
-from pages.ui.shared.answer_page import ComparedRuns
+from pages.ui.shared import format as say
+from pages.ui.shared.answer_page import ComparedRuns, show_sweeps
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import Picture
@@ -86,6 +94,40 @@ def show_matrix(job: Job, arrangement: Arrangement) -> None:
     alt = "The links, with the objects sorted by cluster; lines are the clusters' borders."
     figure = block_figure(arrangement, window=window, narrow=is_narrow())
     show_figure(figure, key, alt, config=CHART, on_select=enlarge, selection_mode="box")
+
+
+def show_sweep_by_sweep(key: Key, result: Result) -> None:
+    """Draw the matrix as it was sorted after each of the sweeps that were kept."""
+    final = sort_relation(key, result)
+
+    def draw(sweep: int, excerpt: Mapping[str, Any], chart: str) -> None:
+        then = sort_then(key, sweep, result, excerpt)
+        shares = [
+            say.percent(round(float((one.clusters == last.clusters).mean()), 3))
+            for one, last in ((then.rows, final.rows), (then.columns, final.columns))
+        ]
+        sizes = [say.count(int((side.sizes > 0).sum()), "cluster") for side in (then.rows, then.columns)]
+        if then.one:
+            text = (
+                f"{sizes[0]}; {shares[0]} of the {final.rows.n:,} objects are in the cluster of the answer."
+            )
+        else:
+            text = (
+                f"{sizes[0]} of rows and {sizes[1]} of columns; {shares[0]} of the rows and {shares[1]} of the columns "
+                "are in the cluster of the answer."
+            )
+        st.caption(text)
+        with st.container(width=620):
+            alt = f"The links, with the objects sorted by their clusters after sweep {sweep:,}."
+            show_figure(lambda: block_figure(then, size=500, narrow=is_narrow()), chart, alt)
+
+    show_sweeps(result, "blocks", draw)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def sort_then(key: Key, sweep: int, _result: Result, _excerpt: Mapping[str, Any]) -> Arrangement:
+    """Return a run's relation as it was sorted after a sweep."""
+    return arrange_excerpt(sort_relation(key, _result), sides(_result.posterior), _excerpt)
 
 
 def show_unsorted(arrangement: Arrangement) -> None:

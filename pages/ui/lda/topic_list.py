@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -11,13 +11,14 @@ import streamlit as st
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import depends_on_seed
+from acvb_core.models.lda.answer.sweeps import list_topics_then
 from acvb_core.models.lda.figures.topics import quality_figure, quality_table, topic_shares_figure
 from acvb_core.models.lda.topics import ALIKE
 from acvb_core.views.parts import plain_name, user_name
 from acvb_core.views.theme import MUTED, cluster_colour, css_colour, ink_on
 from pages.ui.lda.topic_view import TOPIC, Names, TopicView, WordOrder, format_measure
 from pages.ui.shared import format as say
-from pages.ui.shared.answer_page import MORE_SEEDS, measure_seeds
+from pages.ui.shared.answer_page import MORE_SEEDS, measure_seeds, show_sweeps
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import choose_one, offer_table, show_download
@@ -331,6 +332,41 @@ def show_known_labels(view: TopicView, names: Names) -> None:
         return table.stack().rename_axis(["topic", "label"]).rename("share").reset_index()
 
     show_download(view.result, offer_table("All shares of the labels", "labels.csv", list_shares))
+
+
+def show_sweep_by_sweep(view: TopicView) -> None:
+    """Draw the words of the run's own topics after each of the sweeps that were kept."""
+
+    def draw(sweep: int, excerpt: Mapping[str, Any], chart: str) -> None:
+        table = list_topics_then(view.own, excerpt)
+        known = table[table["topic"] <= len(view.own.names["topics"])]
+        st.caption(
+            f"{say.count(len(table), 'topic')}; {say.percent(round(float(known['kept'].mean()), 2))} of the first "
+            "words of the topics are those of the answer. A topic has the number of the one in the answer that it "
+            "shares most words with."
+        )
+        columns = {
+            "Topic": [plain_name(topic, view.own.names["topics"]) for topic in table["topic"]],
+            "Share": table["share"],
+            "Words of the answer": table["kept"],
+            "Words": table["words"],
+        }
+        config = st.column_config
+        st.dataframe(
+            pd.DataFrame(columns),
+            hide_index=True,
+            key=chart,
+            height=38 + 35 * min(len(table), 25),
+            column_config={
+                "Share": config.NumberColumn(format="percent", width="small"),
+                "Words of the answer": config.ProgressColumn(
+                    min_value=0.0, max_value=1.0, format="percent", width=140
+                ),
+                "Words": config.TextColumn(width="large"),
+            },
+        )
+
+    show_sweeps(view.own, "topics", draw)
 
 
 def _make_headings(labels: pd.Index) -> list[str]:

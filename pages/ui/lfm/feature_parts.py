@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -9,7 +10,7 @@ import streamlit as st
 
 from acvb_core.engine.job import Job
 from acvb_core.models.lfm.features import ALIKE, ObjectSteps, are_in_order
-from acvb_core.models.lfm.figures.feature_course import feature_course_figure
+from acvb_core.models.lfm.figures.feature_course import feature_course_figure, read_features_then
 from acvb_core.models.lfm.figures.features import feature_images_figure, feature_matrix_figure
 from acvb_core.models.lfm.figures.objects import reconstruction_bars_figure, reconstruction_images_figure
 from acvb_core.models.lfm.figures.pictures import Units
@@ -18,7 +19,7 @@ from acvb_core.views.parts import stack_panels
 from acvb_core.views.theme import Figure
 from pages.ui.lfm.feature_view import FEATURE, FeatureView
 from pages.ui.shared import format as say
-from pages.ui.shared.answer_page import MORE_SEEDS, measure_seeds
+from pages.ui.shared.answer_page import MORE_SEEDS, measure_seeds, show_sweeps
 from pages.ui.shared.charts import show_clickable_figure, show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key, choose_one
@@ -242,3 +243,12 @@ def show_course(view: FeatureView) -> None:
     counts = {text: int(pd.Series(history.column(kind)).sum()) for kind, text in _CHANGES.items()}
     changes = [f"{say.count(number, 'feature')} {text}" for text, number in counts.items() if number]
     st.caption(f"{say.join_names(changes)}." if changes else "No feature was dropped or merged.")
+    st.subheader("Sweep by sweep", anchor=False)
+
+    def draw(sweep: int, excerpt: Mapping[str, Any], chart: str) -> None:
+        then = read_features_then(view.objects, excerpt)
+        alt = f"Objects by features after sweep {sweep:,}, sorted so that objects with the same features are together."
+        show_figure(lambda: feature_matrix_figure(then, view.data.rows, labels=view.data.labels), chart, alt)
+
+    show_sweeps(view.result, "features", draw)
+    st.caption("A feature has the number of the one in the answer that it shares most objects with.")

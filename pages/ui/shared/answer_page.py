@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, islice
@@ -230,6 +231,43 @@ def show_heading(job: Job, result: Result, parts: str) -> None:
         help = f"{state.meaning} {seen.reason}".strip()
         st.badge(state.text, icon=state.icon, color=state.colour, help=help)
         st.text(" · ".join(facts), width="content")
+
+
+#: Seconds between two sweeps that are played.
+_PLAY_SECONDS = 0.6
+
+
+@st.fragment
+@contain_failure("part of the page")
+def show_sweeps(result: Result, page: str, draw: Callable[[int, Mapping[str, Any], str], None]) -> None:
+    """Draw the slider over the sweeps that were kept of a run, the button that plays them, and one of the sweeps.
+
+    `page`: beginning of the keys.
+    `draw`: draws the run after a sweep, from its number, its excerpt and a key for the figure.
+    """
+    excerpts = result.state.history.excerpts
+    if not excerpts:
+        st.caption("No sweep of this run was kept: it is from an earlier version of the program.")
+        return
+    sweeps, key, last = list(excerpts), f"{page}_sweep", f"{page}_sweep_last"
+    if st.session_state.get(key) in (None, st.session_state.get(last)) or st.session_state[key] not in sweeps:
+        st.session_state[key] = sweeps[-1]  # follows a run that continues, unless another sweep was chosen
+    st.session_state[last] = sweeps[-1]
+    is_played = False
+    if len(sweeps) > 1:
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key=f"{page}_sweeps"):
+            chosen = st.select_slider("Sweep", sweeps, key=key, width=420)
+            is_played = st.button("Play", icon=":material/play_arrow:", key=f"{page}_play")
+    else:
+        chosen = sweeps[0]
+    place = st.empty()
+    for sweep in sweeps if is_played else []:
+        with place.container():
+            st.text(f"Sweep {sweep:,}")
+            draw(sweep, excerpts[sweep], f"{page}_played_{sweep}")
+        time.sleep(_PLAY_SECONDS)
+    with place.container():
+        draw(chosen, excerpts[chosen], f"{page}_then")
 
 
 def show_parts(key: str, parts: Mapping[str, Callable[[], None]]) -> None:

@@ -135,7 +135,6 @@ class PartChoice(NamedTuple):
         if asked is not None:
             st.session_state[self.key] = asked
         chosen = choose_one(word, range(1, n + 1), label, self.key, width=width, on_change=self.forget_clicks)
-        name_choice(self.part, str(chosen), "1")
         steps = ((-1, "chevron_left", f"{word} before"), (1, "chevron_right", f"Next {self.part}"))
         with st.container(horizontal=True, width="content"):
             for step, icon, text in steps:
@@ -148,6 +147,7 @@ class PartChoice(NamedTuple):
                     args=((chosen - 1 + step) % n + 1,),
                     disabled=n == 1,
                 )
+        name_choice(self.part, str(chosen), "1")
         return int(chosen)
 
     def head_html(self, number: int, name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
+from acvb_core.evaluate.alignment import number_alike
 from acvb_core.models.irm.answer.naming import insert_names
 from acvb_core.models.irm.figures.raster import count_in_bins
 from acvb_core.models.irm.scores import (
@@ -25,7 +26,7 @@ from acvb_core.models.irm.scores import (
     without_diagonal,
 )
 from acvb_core.views.parts import name_ticks, plain_name, text_room
-from acvb_core.views.theme import Part, cluster_colour, escape
+from acvb_core.views.theme import Part, escape
 
 Window = tuple[int, int, int, int]
 _LEAST_SELECTION = 2  # objects a side; less than that is a click
@@ -48,8 +49,6 @@ class Side:
     borders: NDArray[np.int64]
     clustered: bool = True  #: False if the objects are in the order of the file
     end: str = ""  #: end of a directed link that these objects are: "from" or "to"
-    #: Colours of clusters (from 1) that differ from the usual ones: those of the same clusters of another run.
-    colours: Mapping[int, str] = field(default_factory=dict)
     names: Sequence[str] = ()  #: of the clusters; empty if they have none
 
     @property
@@ -73,10 +72,6 @@ class Side:
     def clusters(self) -> NDArray[np.int64]:
         """Cluster of each object (from 0), shape (n,)."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)[self.position]
-
-    def colour(self, cluster: int) -> str:
-        """Return the colour of a cluster (from 1)."""
-        return self.colours.get(cluster, cluster_colour(cluster))
 
     def cluster_at(self, place: int) -> int:
         """Return the number (from 1) of the cluster at a place."""
@@ -156,6 +151,24 @@ def arrange_result(result: Result) -> Arrangement:
         columns=replace(arrangement.columns, names=result.names[across]),
         weighted=strengths.expected is not None and relation.weights is not None,
     )
+
+
+def arrange_excerpt(final: Arrangement, domains: tuple[str, str], excerpt: Mapping[str, Any]) -> Arrangement:
+    """Return a run's relation as it was sorted after one of its sweeps.
+
+    Clusters have the numbers of those of the run's answer that they share most objects with.
+
+    `final`: the run's answer.
+    `domains`: those of its rows and columns.
+    `excerpt`: most probable cluster of each object, by domain (`IrmModel.take_excerpt`).
+    """
+    down, across = (np.asarray(excerpt[domain], dtype=np.int64) for domain in domains)
+    shape = int(down.max()) + 1, int(across.max()) + 1
+    if final.one:
+        then = arrange_network(final.relation, down, shape[0])
+    else:
+        then = arrange(final.relation, down, across, shape)
+    return number_like(final, replace(then, weighted=final.weighted))
 
 
 def name_cluster(number: int, names: Sequence[str] = ()) -> str:
@@ -304,6 +317,64 @@ def cluster_ticks(side: Side, low: int, high: int, crowd: float) -> tuple[list[f
             numbers[middle] = str(number)
     places = sorted(numbers)
     return places, [numbers[place] for place in places]
+
+
+def number_like(first: Arrangement, other: Arrangement) -> Arrangement:
+    """Return another arrangement whose clusters have the numbers of those of the first that they share most with.
+
+    Sides with other objects, as in a relation of other data, keep their numbers.
+    """
+
+    def match(one: Side, side: Side) -> NDArray[np.int64]:
+        shape = len(one.sizes), len(side.sizes)
+        if not np.array_equal(one.labels, side.labels):
+            return np.arange(1, shape[1] + 1)
+        return number_alike(one.clusters, side.clusters, shape)
+
+    return renumber(other, match(first.rows, other.rows), match(first.columns, other.columns))
+
+
+def renumber(arrangement: Arrangement, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Arrangement:
+    """Return an arrangement whose clusters have other numbers, and are in their order.
+
+    `rows`, `columns`: shapes (K,) and (L,); the new number (from 1) of each cluster. Clusters of the numbers that are
+      left out are empty.
+    """
+    shape = int(rows.max()), int(columns.max())
+    at = np.ix_(rows - 1, columns - 1)
+
+    def spread(values: NDArray[Any], nothing: float = 0) -> NDArray[Any]:
+        wide = np.full(shape, nothing, dtype=values.dtype)
+        wide[at] = values
+        return wide
+
+    strengths = arrangement.strengths
+    if strengths is not None:
+        names = [name for name in strengths._fields if isinstance(getattr(strengths, name), np.ndarray)]
+        wide: dict[str, Any] = {name: spread(getattr(strengths, name), np.nan) for name in names}
+        strengths = strengths._replace(**wide)
+    return replace(
+        arrangement,
+        rows=_renumber_side(arrangement.rows, rows),
+        columns=_renumber_side(arrangement.columns, columns),
+        ones=spread(arrangement.ones),
+        observed=spread(arrangement.observed),
+        strengths=strengths,
+    )
+
+
+def _renumber_side(side: Side, numbers: NDArray[np.int64]) -> Side:
+    clusters = numbers[side.clusters] - 1
+    sizes = np.bincount(clusters, minlength=int(numbers.max()))
+    names = [""] * len(sizes)
+    for number, name in zip(numbers.tolist(), side.names, strict=False):
+        names[number - 1] = name
+    return replace(
+        side,
+        order=side.order[np.argsort(clusters[side.order], kind="stable")],
+        borders=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        names=tuple(names) if side.names else (),
+    )
 
 
 def cluster_table(arrangement: Arrangement) -> pd.DataFrame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +20,11 @@ from acvb_core.models.irm.figures.arrangement import (
     axis_labels,
     cluster_ticks,
     name_cluster,
+    number_like,
 )
 from acvb_core.models.irm.figures.raster import Raster, matrix_image, picture, rasterise
 from acvb_core.models.irm.scores import is_mirrored
 from acvb_core.samples.catalogue import read_sample_groups
-from acvb_core.views.comparison import matched_colours
 from acvb_core.views.parts import hover_grid, legend_entry, paper_note, plain_axis, scatter
 from acvb_core.views.theme import (
     INK,
@@ -35,6 +34,7 @@ from acvb_core.views.theme import (
     UNKNOWN,
     Figure,
     Part,
+    cluster_colour,
     escape,
     make_figure,
     percent,
@@ -116,18 +116,14 @@ def block_figures(arrangements: Sequence[Arrangement], *, size: int = 800, heigh
 
     Those that show links are on one scale of tones, and those that show weights on another.
 
-    Clusters of the same objects have the colours of those of the first matrix with which they share most objects.
+    Clusters of the same objects have the numbers of those of the first matrix with which they share most objects, and
+    so their colours and their places.
     """
     tops: dict[bool, float] = {}
     for a in arrangements:
         tops[a.weighted] = max(tops.get(a.weighted, 0.0), _rasterise(a, None, size).top)
     figures = []
-    for shown in arrangements:
-        for name in ("rows", "columns"):
-            first, side = getattr(arrangements[0], name), getattr(shown, name)
-            if first.n == side.n:
-                colours = matched_colours(first.clusters, side.clusters)
-                shown = replace(shown, **{name: replace(side, colours=colours)})
+    for shown in (arrangements[0], *(number_like(arrangements[0], other) for other in arrangements[1:])):
         figures.append(block_figure(shown, size=size, height=height, top=tops[shown.weighted], narrow=True))
     return figures
 
@@ -294,7 +290,12 @@ def _strip(side: Side, low: int, high: int, axis: str) -> list[Part]:
     for k in side.between(low, high):
         start, stop = max(int(side.borders[k]), low), min(int(side.borders[k + 1]), high)
         if stop - start >= _LEAST_STRIP * (high - low):
-            along = {f"{axis}0": start, f"{axis}1": stop, f"{axis}ref": axis, "fillcolor": side.colour(k + 1)}
+            along = {
+                f"{axis}0": start,
+                f"{axis}1": stop,
+                f"{axis}ref": axis,
+                "fillcolor": cluster_colour(k + 1),
+            }
             shapes.append({"type": "rect", "line": {"width": 0}, **along, **across})
     return shapes
 

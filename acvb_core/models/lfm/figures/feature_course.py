@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.clusters import place_columns
 from acvb_core.engine.history import History
 from acvb_core.models.lfm.figures.pictures import feature_word
 from acvb_core.views.parts import (
@@ -76,6 +80,24 @@ def feature_course_figure(history: History, method: str = "", *, height: int = 2
         layout["annotations"].append(panel_title("Log likelihood per cell", "", right[0], 1.0))
     margin = {"l": 56, "r": 14, "t": 34, "b": 78}
     return make_figure(data, height, margin=margin, showlegend=True, **layout)
+
+
+def read_features_then(objects: Floats, excerpt: Mapping[str, Any]) -> Floats:
+    """Return which objects had which features after a sweep, 0 or 1, shape (N, K').
+
+    A feature has the number of the one in the answer that it shares most objects with. Columns of features that were
+    not there yet are 0. Features without a partner in the answer follow.
+
+    `objects`: shape (N, K); probabilities of the features in the run's answer.
+    `excerpt`: as `LfmModel.take_excerpt` gives it.
+    """
+    last = (objects >= 0.5).astype(np.float64)
+    then = np.unpackbits(excerpt["objects"], axis=0, count=len(last)).astype(np.float64)
+    sizes = last.sum(axis=0)[:, None] + then.sum(axis=0)[None, :]
+    place, width = place_columns(last.T @ then / np.maximum(sizes, 1.0), last.T @ then > 0)
+    wide = np.zeros((len(last), width))
+    wide[:, place] = then
+    return wide
 
 
 def _line(x: Floats, y: Floats, uid: str, name: str, colour: str, hover: str, **look: str) -> Part:

@@ -9,10 +9,21 @@ import pytest
 from PIL import Image
 
 from acvb_core.data.relation import Relation
+from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.figures.arrangement import Arrangement, arrange, arrange_as_read, arrange_result
+from acvb_core.models.irm.figures.arrangement import (
+    Arrangement,
+    arrange,
+    arrange_as_read,
+    arrange_excerpt,
+    arrange_result,
+    number_like,
+    renumber,
+)
 from acvb_core.models.irm.figures.blocks import block_figure, block_figures, block_png
 from acvb_core.models.irm.figures.raster import paint, palette, rasterise
+from acvb_core.models.irm.scores import sides
+from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_relations import planted_relation
 from acvb_core.views.theme import INK, UNKNOWN
 from tests.loops import for_each
@@ -127,3 +138,47 @@ def test_the_picture_is_a_png_with_borders(games: Result) -> None:
     colours = {colour for _, colour in image.convert("RGB").getcolors(1 << 20)}
     assert (154, 165, 177) in colours
     assert INK in colours
+
+
+@pytest.fixture(scope="module")
+def karate() -> Result:
+    return fit(load_sample("karate").relation, "cvb0")
+
+
+def test_clusters_with_other_numbers_keep_the_numbers_of_their_blocks(games: Result, karate: Result) -> None:
+    for result in (games, karate):
+        before = arrange_result(result)
+        numbers = {side: np.arange(2 * len(side.sizes), 0, -2) for side in (before.rows, before.columns)}
+        rows, columns = numbers[before.rows], numbers[before.columns]
+        after = renumber(before, rows, columns)
+        at = np.ix_(rows - 1, columns - 1)
+        assert before.strengths is not None
+        assert after.strengths is not None
+        for name in ("ones", "observed"):
+            np.testing.assert_array_equal(getattr(after, name)[at], getattr(before, name))
+        np.testing.assert_array_equal(after.strengths.low[at], before.strengths.low)
+        for side, other, numbers_of in (
+            (before.rows, after.rows, rows),
+            (before.columns, after.columns, columns),
+        ):
+            np.testing.assert_array_equal(other.clusters + 1, numbers_of[side.clusters])
+            assert [other.names[number - 1] for number in numbers_of] == [*side.names]
+        assert number_like(before, after).rows.clusters.tolist() == before.rows.clusters.tolist()
+
+
+def test_a_sweep_is_shown_with_the_numbers_of_the_answer(games: Result, karate: Result) -> None:
+    rng = np.random.default_rng(0)
+    for result in (games, karate):
+        final, domains = arrange_result(result), sides(result.posterior)
+        kept = {}
+        for domain in set(domains):
+            labels = result.posterior.labels(domain)
+            kept[domain] = rng.permutation(labels.max() + 1)[labels].astype(np.uint8)
+        then = arrange_excerpt(final, domains, kept)
+        for name in ("rows", "columns"):
+            one, other = getattr(final, name), getattr(then, name)
+            assert other.clusters.tolist() == one.clusters.tolist()
+            assert other.order.tolist() == one.order.tolist()
+        np.testing.assert_array_equal(
+            then.ones, final.ones[: len(then.rows.sizes), : len(then.columns.sizes)]
+        )

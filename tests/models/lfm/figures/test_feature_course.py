@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from acvb_core.engine.history import History
-from acvb_core.models.lfm.figures.feature_course import feature_course_figure
+from acvb_core.models.lfm.figures.feature_course import feature_course_figure, read_features_then
 from acvb_core.views.convergence import RunCurve, live_figure
 from tests.views.reading import faintest_on_dark, plain, trace
 
@@ -58,3 +58,17 @@ def test_live_curves_of_features_are_those_of_their_model() -> None:
     text = " ".join(a["text"] for a in figure["layout"]["annotations"])
     assert "Held-out log likelihood per cell" in text
     assert "cluster" not in text
+
+
+def test_features_of_a_sweep_have_the_numbers_of_the_answer() -> None:
+    rng = np.random.default_rng(0)
+    last = rng.random((21, 4))
+    then = (last >= 0.5)[:, [2, 0]]
+    then[3, 1] = not then[3, 1]
+    alone = np.zeros((21, 1), dtype=bool)
+    excerpt = {"objects": np.packbits(np.hstack([then, alone]), axis=0)}
+    found = read_features_then(last, excerpt)
+    assert found.shape == (21, 5), "a feature that no object has in common with the answer follows"
+    np.testing.assert_array_equal(found[:, 2], then[:, 0])
+    np.testing.assert_array_equal(found[:, 0], then[:, 1])
+    assert not found[:, [1, 3, 4]].any()
