@@ -22,7 +22,13 @@ from acvb_core.store.export import add_known_labels, compare_known_labels
 from acvb_core.views.theme import Figure, to_html
 from pages.ui.irm.block_cards import describe_clusters, show_cards
 from pages.ui.irm.block_links import show_link_prediction
-from pages.ui.irm.block_matrix import current_window, show_matrix, show_unsorted, sort_relation
+from pages.ui.irm.block_matrix import (
+    current_window,
+    show_matrix,
+    show_sweep_by_sweep,
+    show_unsorted,
+    sort_relation,
+)
 from pages.ui.irm.block_members import show_certainty, show_clusters, show_members, write_range
 from pages.ui.irm.block_network import draw_groups, draw_nodes, show_network
 from pages.ui.irm.block_object import show_object
@@ -103,6 +109,7 @@ def show_blocks() -> None:
         "Known labels": lambda: show_agreement(workspace, key, result),
         "Link prediction": lambda: show_link_prediction(key, result),
         "As read": lambda: show_unsorted(sort_relation(key, result)),
+        "Sweep by sweep": lambda: show_sweep_by_sweep(answer_key(job, answer), answer),
     }
     show_parts("blocks_part", parts)
     with contain_failure("list of files"):

@@ -22,7 +22,13 @@ from acvb_core.store.topics import MODEL, save_model
 from acvb_core.views.parts import plain_name, user_name
 from pages.ui.lda.topic_documents import show_documents, show_try_text
 from pages.ui.lda.topic_groups import arrange_answer, show_arrange, show_tree
-from pages.ui.lda.topic_list import show_all_topics, show_known_labels, show_quality, show_spread
+from pages.ui.lda.topic_list import (
+    show_all_topics,
+    show_known_labels,
+    show_quality,
+    show_spread,
+    show_sweep_by_sweep,
+)
 from pages.ui.lda.topic_view import TOPIC, Names, TopicView, WordOrder, build_view, read_names
 from pages.ui.lda.word_changes import show_word_changes
 from pages.ui.shared import format as say
@@ -252,6 +258,7 @@ def show_body(job: Job, view: TopicView) -> None:
         "Tree": lambda: show_tree(job, view),
         "Quality": lambda: show_quality(view, names),
         "How sure?": lambda: show_spread(job, view, names, topic),
+        "Sweep by sweep": lambda: show_sweep_by_sweep(view),
     }
     if view.corpus.labels is not None:
         parts["Known labels"] = lambda: show_known_labels(view, names)
