@@ -21,6 +21,7 @@ from acvb_core.store import export
 from acvb_core.store.export import add_known_labels, compare_known_labels
 from acvb_core.views.theme import Figure, to_html
 from pages.ui.irm.block_cards import describe_clusters, show_cards
+from pages.ui.irm.block_levels import choose_level, show_tree
 from pages.ui.irm.block_links import show_link_prediction
 from pages.ui.irm.block_matrix import (
     current_window,
@@ -91,18 +92,20 @@ def show_blocks() -> None:
     """Draw the page."""
     job, answer = open_answer(pages_of_model("irm").answer, STYLE)
     workspace, key = current_workspace(), answer_key(job, answer)
-    result = join_known_labels(workspace, key, answer)
-    sizes = result.posterior.n_clusters()
-    show_heading(job, result, pages_of_run(job).write_parts(sizes) + write_range(result))
+    own = join_known_labels(workspace, key, answer)
+    sizes = own.posterior.n_clusters()
+    show_heading(job, own, pages_of_run(job).write_parts(sizes) + write_range(own))
+    key, result = choose_level(job, key, own)
     with contain_failure("part of the page"):
         st.text(describe_clusters(key, result))  # it quotes names
     if about := pages_of_run(job).about_result(result):
         st.caption(about)
-    _advise_more_clusters(workspace, result)
+    _advise_more_clusters(workspace, own)
     _show_picture_and_names(job, key, result)
     parts = {
         "Clusters": lambda: show_cards(job, key, result),
         "Strengths and sizes": lambda: show_summary(result),
+        "Coarser": lambda: show_tree(job, answer_key(job, answer), own),
         "Members": lambda: show_members(result),
         "One object": lambda: show_object(key, result),
         "How firm?": lambda: show_certainty(result, sort_relation(key, result)),

@@ -20,6 +20,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Array, Poll, Posterior, no_poll, predict_averaged
 from acvb_core.data.relation import CountRelation, Relation
 from acvb_core.data.report import plural
+from acvb_core.engine.machine import one_thread
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.gibbs import LABELS, one_hot
 from acvb_core.models.irm.hyper import Hyper, update_hyper
@@ -32,8 +33,8 @@ from acvb_core.models.irm.sweep import CoordinateSweep
 from acvb_core.registry import model_row
 
 Labels = NDArray[np.int64]
-#: Sweeps after a merge at most, and if more than `_MANY` clusters are left.
-_SWEEPS, _FEW_SWEEPS, _MANY = 5, 1, 20
+#: Sweeps after a merge at most. If more than `_MANY` clusters are left, one sweep follows so many merges.
+_SWEEPS, _MANY, _MERGES = 5, 16, 4
 #: Sweeps that adapt the run's clusters to the model with the correction, and the fewest clusters that they may leave.
 _SETTLE, _LEAST_LEFT = 10, 4
 #: Steps of the prior of counts, which is fitted to the run's clusters.
@@ -117,7 +118,8 @@ class ClusterTree:
         steps = np.diff(losses)
         # Steps that are small compared with the whole tree do not differ.
         steps = np.maximum(steps, 0.0) + _LEVEL_STEP * (losses[-1] - losses[best])
-        between = range(max(best, 1), len(steps))
+        # Steps between levels with fewer sweeps do not compare.
+        between = [at for at in range(max(best, 1), len(steps)) if self.numbers[at] < _MANY]
         rises = {self.numbers[at]: steps[at] / max(steps[at - 1], 1e-300) for at in between}
         ranked = sorted(rises, key=lambda number: (-rises[number], number))
         fewest, most = _SUGGESTED
@@ -143,7 +145,7 @@ class ClusterTree:
         text += (
             "No level has a higher bound."
             if level.n_clusters == best
-            else f"Their bound is {lost:,.4g} nats below that of the best level, which has {best:,}."
+            else f"Their bound is {write_nats(lost)} nats below that of the best level, which has {best:,}."
         )
         moved = int(np.count_nonzero(self.follow(at)[self.levels[0].labels] != level.labels))
         if moved:
@@ -167,6 +169,27 @@ class ClusterTree:
         return (
             f"Clusters are merged by the bound of the run's own model, not corrected for activity. {evidence}"
         )
+
+
+def write_nats(nats: float) -> str:
+    """Return a number of nats with three digits, or as a whole number."""
+    return f"{nats:,.0f}" if nats >= 100.0 else f"{nats:.3g}"
+
+
+#: Seconds of an idle processor for a block and an object, and for a link and a cluster, in one sweep.
+_SECONDS, _LINK_SECONDS = 6e-9, 6e-10
+
+
+def estimate_seconds(result: Result) -> float:
+    """Return about how long the trees take to grow."""
+    data, total = result.prepared.data, 0.0
+    widths = result.posterior.n_clusters()
+    for domain, k in widths.items():
+        across = k if len(widths) == 1 else next(n for other, n in widths.items() if other != domain)
+        few = min(k, _MANY)
+        clusters = _SWEEPS * few**2 / 2.0 + (k**2 - few**2) / (2.0 * _MERGES) + _SETTLE * k
+        total += clusters * (data.shape[domain == "cols"] * across * _SECONDS + data.n_ones * _LINK_SECONDS)
+    return 2.0 * total
 
 
 def grow_trees(result: Result, corrected: bool | None = None, poll: Poll = no_poll) -> dict[str, ClusterTree]:
@@ -230,10 +253,11 @@ class _Base(NamedTuple):
     ) -> dict[str, tuple[Level, ...]]:
         """Return the levels of each domain; `settle`: move objects before the first merge."""
         grown = {}
-        for domain, own in self.labels.items():
-            side = _Side(relation, self.layout, hyper, self.labels, domain)
-            found = [(own, side.measure(own)), *side.merge(own, settle, poll)]
-            grown[domain] = _link_levels(found, self.widths[domain])
+        with one_thread():
+            for domain, own in self.labels.items():
+                side = _Side(relation, self.layout, hyper, self.labels, domain)
+                found = [(own, side.measure(own)), *side.merge(own, settle, poll)]
+                grown[domain] = _link_levels(found, self.widths[domain])
         return grown
 
     def state(self, relation: Relation, hyper: Hyper) -> IrmState:
@@ -327,7 +351,7 @@ class _Side:
             one, other = divmod(int(gains.argmax()), len(gains))
             labels = _sort_by_size(np.where(labels == other, one, labels))
             n_left = int(labels.max()) + 1
-            n_sweeps = _SWEEPS if n_left <= _MANY else _FEW_SWEEPS
+            n_sweeps = _SWEEPS if n_left <= _MANY else int(n_left % _MERGES == 0)
             labels, bound = self._sweep(labels, n_sweeps, n_left, poll)
             levels.append((labels, bound))
         return levels

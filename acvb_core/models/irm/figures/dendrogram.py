@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.models.irm.answer.tree import ClusterTree
+from acvb_core.models.irm.answer.tree import ClusterTree, write_nats
 from acvb_core.views.parts import name_ticks, plain_axis, plain_name, scatter, text_room
 from acvb_core.views.theme import LINE, MUTED, PAPER, Figure, Part, cluster_colour, escape, make_figure
 
@@ -18,6 +18,8 @@ _ROW, _TALLEST, _NAMED, _LONGEST = 22, 900, 40, 34
 _LONGEST_NARROW = 16
 #: Share of the width between two merges at least, and of all these together.
 _STEP, _STEPS = 0.02, 0.4
+#: Share of the width between two heights that are written.
+_TICK = 0.15
 
 
 class _Join(NamedTuple):
@@ -54,8 +56,8 @@ def dendrogram_figure(tree: ClusterTree, shown: int, names: Sequence[str], *, na
     longest = _LONGEST_NARROW if narrow else _LONGEST
     texts = [plain_name(k + 1, names) if len(order) <= _NAMED else str(k + 1) for k in order]
     ticks = name_ticks(range(len(order)), [escape(text, longest) for text in texts])
-    marked = sorted({len(across) - 1, *(tree.find(number) for number in tree.suggest())})
-    nats = name_ticks([across[at] for at in marked], [f"{tree.heights[at]:,.4g}" for at in marked])
+    marked = _choose_ticks(tree, across)
+    nats = name_ticks([across[at] for at in marked], [write_nats(tree.heights[at]) for at in marked])
     cut = across[shown] if shown + 1 == len(across) else (across[shown] + across[shown + 1]) / 2.0
     limit: Part = {"type": "line", "x0": cut, "x1": cut, "yref": "y domain", "y0": 0, "y1": 1}
     limit["line"] = {"color": MUTED, "width": 1.2, "dash": "dash"}
@@ -77,9 +79,20 @@ def _order_leaves(tree: ClusterTree) -> NDArray[np.int64]:
 def _spread_heights(heights: Sequence[float]) -> list[float]:
     """Return the heights as shares of the largest, with a least distance between any two levels."""
     step = min(_STEP, _STEPS / max(len(heights) - 1, 1))
+    if not heights[-1]:
+        step = 1.0 / max(len(heights) - 1, 1)
     rise = 1.0 - step * (len(heights) - 1)
     top = heights[-1] or 1.0
     return [rise * height / top + step * at for at, height in enumerate(heights)]
+
+
+def _choose_ticks(tree: ClusterTree, across: Sequence[float]) -> list[int]:
+    """Return the levels whose heights are written, so far apart that they can be read; none if all are 0."""
+    chosen: list[int] = []
+    for at in [len(across) - 1, *(tree.find(number) for number in tree.suggest())]:
+        if tree.heights[at] and all(abs(across[at] - across[other]) >= _TICK for other in chosen):
+            chosen.append(at)
+    return sorted(chosen)
 
 
 def _list_joins(tree: ClusterTree, order: NDArray[np.int64], across: Sequence[float]) -> list[_Join]:
@@ -125,7 +138,7 @@ def _draw_points(tree: ClusterTree, joins: Sequence[_Join], across: Sequence[flo
     texts = []
     for join in joins:
         level, lost = tree.levels[join.level], tree.losses[join.level]
-        text = f"{level.n_clusters} clusters<br>{lost:,.4g} nats below the best level"
+        text = f"{level.n_clusters} clusters<br>{write_nats(lost)} nats below the best level"
         texts.append(f"{text}<br>{level.moved:,} objects moved" if level.moved else text)
     colours = [_colour_of(tree, join, shown) for join in joins]
     return scatter(
