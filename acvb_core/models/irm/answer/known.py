@@ -62,7 +62,8 @@ def compare_labels(result: Result, domain: str = "rows") -> pd.DataFrame:
     """Test for each cluster and known label of the row objects whether the cluster has more or less of it than others.
 
     Attributes that are names (nearly each object has its own) or numbers are left out, and so are labels of fewer than
-    three objects and all but the 30 most frequent of an attribute.
+    three objects and all but the 30 most frequent of an attribute. Of two labels the rarer one is tested, as the other
+    says the same.
 
     Returns: attribute, then the columns of `effects.over_representation`, and name (of the cluster) after cluster. The
       clusters of the samples are taken into account if there are any. p_holm is adjusted for all lines.
@@ -80,6 +81,7 @@ def compare_labels(result: Result, domain: str = "rows") -> pd.DataFrame:
             continue
         table = over_representation(values, clusters)
         order = np.lexsort((np.arange(len(labels)), -counts))[:MOST_LABELS]
+        order = order[1:] if len(labels) == 2 else order
         tested = set(labels[[at for at in order if counts[at] >= _LEAST]])
         tables.append(table[table["label"].isin(tested)].assign(attribute=attribute))
     if not tables:

@@ -13,9 +13,8 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.relation import CountRelation, Relation
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.gibbs import LABELS
 from acvb_core.models.irm.kernels import Floats, log_prior
-from acvb_core.models.irm.scores import count_samples, has_directions, sides
+from acvb_core.models.irm.scores import count_samples, has_directions, sampled_company, sides
 from acvb_core.models.irm.state import IrmState
 
 if TYPE_CHECKING:
@@ -149,7 +148,7 @@ def share_company_of(posterior: Posterior, domain: str, at: int) -> Floats:
     own, n_clusters = posterior.labels(domain), posterior[domain].shape[1]
     if not count_samples(posterior):
         return np.full(n_clusters, np.nan)
-    samples = posterior[LABELS.format(domain)]
+    samples = sampled_company(posterior, domain)
     with_it = samples == samples[:, [at]]
     with_it[:, at] = False
     others = np.bincount(np.delete(own, at), minlength=n_clusters)
