@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from acvb_core.core.versions import LIBRARIES, describe_process
+from acvb_core.data.table import Table
 from acvb_core.engine.result import Result
 from acvb_core.store.export import list_tables, to_plain
 
@@ -32,16 +33,7 @@ def list_sheets(result: Result) -> list[Sheet]:
     for name, table in tables.items():
         title, about = summary.TITLES[name]
         sheets.append(Sheet(title, about, table))
-    data, read = summary.annotate_data(result)
-    sheets.append(Sheet("Data with results", "The data as read, with the results in each line.", data, read))
-    if getattr(result.prepared.data, "n_missing", 0) and hasattr(summary, "fill_in"):
-        filled, own = summary.fill_in(result), [str(name) for name in result.prepared.data.columns]
-        about = (
-            "The table with its missing cells filled in by their expected values; the last column names them."
-        )
-        sheets.append(Sheet("Filled in", about, filled.table, own))
-        about = "The cells that were missing, with standard deviations."
-        sheets.append(Sheet("Filled cells", about, filled.cells))
+    sheets += [annotate_data(result), *fill_gaps(result)]
     sheets.append(Sheet("Settings", "The settings of the run.", list_settings(result)))
     sheets.append(Sheet("History", "Diagnostics of every sweep.", result.history, exact=True))
     if result.race is not None:
@@ -55,6 +47,31 @@ def list_sheets(result: Result) -> list[Sheet]:
     return [
         *sheets,
         Sheet("Versions", "The program and its libraries: the same versions repeat the run.", versions),
+    ]
+
+
+def annotate_data(result: Result) -> Sheet:
+    """Return the data as they were read, with the results in each line."""
+    summary = result.prepared.model_row.part("answer.summary")
+    table, read = summary.annotate_data(result)
+    return Sheet("Data with results", summary.ANNOTATED, table, read)
+
+
+def has_gaps(result: Result) -> bool:
+    """Return whether the data have missing cells that the run predicts in a table."""
+    return isinstance(result.prepared.data, Table) and result.prepared.data.n_missing > 0
+
+
+def fill_gaps(result: Result) -> list[Sheet]:
+    """Return the table with its missing cells filled in, and these cells; nothing if there are none."""
+    if not has_gaps(result):
+        return []
+    filled = result.prepared.model_row.part("answer.summary").fill_in(result)
+    own = [str(name) for name in result.prepared.data.columns]
+    about = "The table with its missing cells filled in by their expected values; the last column names them."
+    return [
+        Sheet("Filled in", about, filled.table, own),
+        Sheet("Filled cells", "The cells that were missing, with standard deviations.", filled.cells),
     ]
 
 

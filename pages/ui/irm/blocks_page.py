@@ -34,11 +34,12 @@ from pages.ui.irm.block_members import show_certainty, show_clusters, show_membe
 from pages.ui.irm.block_network import draw_groups, draw_nodes, show_network
 from pages.ui.irm.block_object import show_object
 from pages.ui.irm.known_labels import join_known_labels, show_agreement
+from pages.ui.running.take_away import show_files
 from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
 from pages.ui.shared.charts import show_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import pages_of_model, pages_of_run
-from pages.ui.shared.picking import FileOffer, Key, answer_key, choose_way, offer_table, show_files
+from pages.ui.shared.picking import FileOffer, Key, answer_key, choose_way, offer_table
 from pages.ui.shared.refresh import is_narrow
 from pages.ui.shared.workspace import Workspace, current_workspace
 
@@ -117,7 +118,7 @@ def show_blocks() -> None:
     show_parts("blocks_part", parts)
     with contain_failure("list of files"):
         arrangement = sort_relation(key, result)
-        show_files(result, list_files(key, result, arrangement, current_window(job, arrangement)))
+        show_files(job, result, list_files(key, result, arrangement, current_window(job, arrangement)))
 
 
 def _show_picture_and_names(job: Job, key: Key, result: Result) -> None:

@@ -31,6 +31,7 @@ from pages.ui.lda.topic_list import (
 )
 from pages.ui.lda.topic_view import TOPIC, Names, TopicView, WordOrder, build_view, read_names
 from pages.ui.lda.word_changes import show_word_changes
+from pages.ui.running.take_away import show_files
 from pages.ui.shared import format as say
 from pages.ui.shared.answer_page import measure_seeds, open_answer, show_heading, show_parts
 from pages.ui.shared.charts import show_clickable_figure, show_figure
@@ -42,7 +43,6 @@ from pages.ui.shared.picking import (
     offer_arrays,
     offer_run,
     offer_table,
-    show_files,
     show_rename,
 )
 from pages.ui.shared.refresh import is_narrow
@@ -152,7 +152,7 @@ def show_topic_files(job: Job, view: TopicView) -> None:
         offer_arrays(result),
         FileOffer("The model", MODEL, "application/octet-stream", lambda: pack_model(result)),
     ]
-    show_files(result, files)
+    show_files(job, result, files)
     text = "To continue from these topics, choose this model under *Start from* on the Run page."
     if on_disk(view):
         text += f" This page shows {view.describe_shown()}."

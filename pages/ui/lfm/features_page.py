@@ -26,6 +26,7 @@ from pages.ui.lfm.feature_parts import (
     show_spread,
 )
 from pages.ui.lfm.feature_view import FEATURE, FeatureView, build_view
+from pages.ui.running.take_away import show_files
 from pages.ui.shared import format as say
 from pages.ui.shared.answer_page import measure_seeds, open_answer, show_heading, show_parts
 from pages.ui.shared.empty import show_empty_state
@@ -38,7 +39,6 @@ from pages.ui.shared.picking import (
     offer_run,
     offer_table,
     read_answer,
-    show_files,
 )
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import current_workspace
@@ -68,7 +68,7 @@ def show_features() -> None:
     else:
         show_no_feature(view)
     with contain_failure("list of files"):
-        show_files(result, list_files(result, lambda: measure_seeds(current_workspace(), job, result)))
+        show_files(job, result, list_files(result, lambda: measure_seeds(current_workspace(), job, result)))
 
 
 def show_no_feature(view: FeatureView) -> None:
@@ -140,8 +140,9 @@ def name_objects(result: Result) -> pd.DataFrame:
 def list_spread(result: Result, spread: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return how far the features depend on the seed (`measure_spread`), one row for each feature and column."""
     features = spread["features"].rename(columns={"low": "share_low", "high": "share_high"})
-    features.insert(1, "name", result.names["features"])
-    return spread["weights"].merge(features, on="feature", how="left")
+    table = spread["weights"].merge(features, on="feature", how="left")
+    table.insert(1, "name", [result.names["features"][feature - 1] for feature in table["feature"]])
+    return table
 
 
 def pack_everything(result: Result) -> bytes:

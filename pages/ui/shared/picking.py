@@ -20,7 +20,6 @@ from acvb_core.engine.result import Result
 from acvb_core.store import export
 from acvb_core.store.files import StoreError
 from acvb_core.store.part_names import MOST_CHARACTERS, GivenNames, PartNames
-from acvb_core.store.snippet import python_snippet
 from acvb_core.views.theme import isolate
 from pages.ui.shared import format as say
 from pages.ui.shared import services
@@ -50,6 +49,7 @@ class FileOffer(NamedTuple):
     end: str  #: of the file's name, "topics.csv"
     kind: str  #: its MIME type
     make: Callable[[], str | bytes]  #: returns the contents; called when the button is pressed
+    help: str | None = None  #: one sentence or two about it
 
 
 def offer_table(label: str, end: str, make: Callable[[], Any]) -> FileOffer:
@@ -313,24 +313,13 @@ def _describe_run(job: Job) -> str:
     return f"{parts}({say.describe_state(seen).text})"
 
 
-def show_files(result: Result, offers: Sequence[FileOffer]) -> None:
-    """Draw the buttons of a run's files, and the Python that repeats it."""
-    st.subheader("Download", anchor=False)
-    with st.container(horizontal=True, gap="small", key="files"):
-        for offer in offers:
-            show_download(result, offer)
-        # A popover fetches the highlighting of code when it is opened; an expander does so while the page is drawn.
-        with st.popover("Repeat this run in Python", icon=":material/code:", key="snippet"):
-            st.code(python_snippet(result), language="python")
-
-
 def show_download(result: Result, offer: FileOffer) -> None:
     """Draw the button of one of a run's files."""
     data = result.prepared.data
     name = say.file_name(data.name)[:40] or type(data).__name__.lower()
     st.download_button(
         offer.label, offer.make, f"{name}-{say.file_name(result.label)}-{offer.end}", offer.kind,
-        key=f"file_{offer.end}", icon=":material/download:", on_click="ignore",
+        key=f"file_{offer.end}", icon=":material/download:", on_click="ignore", help=offer.help,
     )  # fmt: skip
 
 

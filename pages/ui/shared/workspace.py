@@ -199,6 +199,17 @@ class Workspace:
                 )
         return None
 
+    def find_report(self, fingerprint: str, *, stored: bool) -> ReadReport | None:
+        """Return what reading data found; None if the workspace does not have them any more.
+
+        `stored`: data that are not in memory are read from the disk, which may take a while.
+        """
+        dataset = self.dataset
+        if dataset is None or dataset.data.fingerprint != fingerprint:
+            shelf = shelf_of(self.key)
+            dataset = shelf.find(fingerprint) if stored else shelf.used.get(fingerprint)
+        return None if dataset is None else dataset.report
+
     def save_dataset(self) -> None:
         """Try once more to keep the data set in use for the next start; `data_problem` says why it cannot be kept."""
         self.check_owner()

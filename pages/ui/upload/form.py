@@ -197,7 +197,8 @@ def _prepare_load(opened: OpenFile, draft: Draft, name: str, more: dict[str, Any
         progress = {"progress": note_share} if draft.patient else {}
         loaded = draft.load(rewind(file), name=name or None, **more, **progress)
         data = loaded.data if before is None or not keep else reader.carry_over(before.data, loaded.data)
-        return Dataset.fresh(data, loaded.report, name or data.name).like(before)
+        report = replace(loaded.report, options=opened.looking | opened.loading)
+        return Dataset.fresh(data, report, name or data.name).like(before)
 
     return load
 

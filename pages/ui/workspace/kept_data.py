@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from acvb_core.data.report import Fact, ReadReport
+from acvb_core.data.report import ReadReport
 from acvb_core.store.files import StoreError
 from pages.ui.shared import services
 from pages.ui.workspace.dataset import MOST_HELD_OUT, MOST_SEED, Dataset, usual_share
@@ -124,6 +124,7 @@ def _keep(owner: str, dataset: Dataset) -> None:
     settings = {
         "name": dataset.name,
         "source": dataset.report.source,
+        "options": dataset.report.to_dict()["options"],
         "heldout": dataset.heldout,
         "heldout_seed": dataset.heldout_seed,
         "whole_documents": dataset.whole_documents,
@@ -134,13 +135,14 @@ def _keep(owner: str, dataset: Dataset) -> None:
 def build_dataset(data: Any, lines: Sequence[str], settings: Mapping[str, Any]) -> Dataset:
     """Return a data set out of what the store, or an archive, has of it."""
     name = str(settings.get("name", data.name))
-    facts = tuple(Fact("stored", 0, line) for line in lines)
+    facts = [{"name": "stored", "count": 0, "sentence": line} for line in lines]
+    report = {"source": settings.get("source", name), "facts": facts, "options": settings.get("options", {})}
     share, seed = float(settings.get("heldout", usual_share(data))), int(settings.get("heldout_seed", 0))
     if not (0 <= share <= MOST_HELD_OUT and 0 <= seed <= MOST_SEED):
         raise StoreError("The settings of these data are damaged. Load the data again.")
     return Dataset(
         data,
-        ReadReport(str(settings.get("source", name)), facts),
+        ReadReport.from_dict(report) or ReadReport(name, ()),
         name,
         share,
         seed,

@@ -98,7 +98,7 @@ def test_a_run_is_shown(open_app: Open, found: Result) -> None:
     assert "small · 25 documents · " in texts(app)
     assert "2 topics" in texts(app)
     assert len(app.get("plotly_chart")) == 2
-    assert len(app.get("download_button")) == 6
+    assert len(app.get("download_button")) == 9
     assert "acvb_core.fit(" in app.code[0].value
     shown = cards(app)
     assert [card["topic"] for card in shown["cards"]] == [1, 2]

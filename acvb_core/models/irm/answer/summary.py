@@ -24,6 +24,11 @@ TITLES = {
     ),
     "agreement": ("Agreement", "How well the clusters agree with each known label."),
 }
+#: Contents of the data with results, for people.
+ANNOTATED = (
+    "The links as they were read, in the order of the objects, with the clusters of both ends. "
+    "Other columns of the file are not kept."
+)
 #: Members of a cluster that its line names.
 _LISTED = 8
 

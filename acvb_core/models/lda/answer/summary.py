@@ -17,6 +17,8 @@ TITLES = {
     "topics": ("Words", "The most probable words of every topic."),
     "documents": ("Documents", "The share of each topic in every document."),
 }
+#: Contents of the data with results, for people.
+ANNOTATED = "The documents as they were read, in their order, with their largest topic and its share."
 #: Words of a topic that its line names.
 _LISTED = 12
 

@@ -18,6 +18,11 @@ TITLES = {
     "objects": ("Objects", "The probability that each object has each feature."),
     "columns": ("Columns", "Baseline and noise of every column, in its units."),
 }
+#: Contents of the data with results, for people.
+ANNOTATED = (
+    "The table as it was read, in its order, with the features of each row. "
+    "Columns that were left out are not kept."
+)
 #: Columns of a feature that its line names, and the probability from which an object has a feature.
 _LISTED, _HAS = 8, 0.5
 #: Cells that are filled in at a time.

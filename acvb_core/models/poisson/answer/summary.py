@@ -1,5 +1,11 @@
 """The clusters of a run of counts with a line each, and its links with their clusters: as those of links."""
 
-from acvb_core.models.irm.answer.summary import TITLES, annotate_data, describe_parts, summarise_parts
+from acvb_core.models.irm.answer.summary import (
+    ANNOTATED,
+    TITLES,
+    annotate_data,
+    describe_parts,
+    summarise_parts,
+)
 
-__all__ = ["TITLES", "annotate_data", "describe_parts", "summarise_parts"]
+__all__ = ["ANNOTATED", "TITLES", "annotate_data", "describe_parts", "summarise_parts"]
