@@ -248,7 +248,7 @@ _ALL = (
         "tickets",
         "Tickets with dates and groups (made up)",
         (1_500, 122),
-        _draw(tickets.planted_tickets),
+        _draw(partial(tickets.planted_tickets, seed=2)),
         "lda",
     ),
     Sample("bars", "Bars (synthetic pictures)", (1_000, 25), _draw(mixtures.bars), "lda"),

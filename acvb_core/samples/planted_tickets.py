@@ -27,7 +27,7 @@ _WORDS = {
     "assembly": "screws instructions assembly manual missing parts drill holes wobbly leg panel diagram tool bolt",
     "advice": "size colour compatible recommend fits watt litre material difference model wood room suitable measure",
     "praise": "thanks great friendly quick happy perfect helpful service lovely again recommend excellent team fast",
-}  # fmt: skip
+}
 _COMMON = "please order customer question still today bought shop contact hello answer ordered"
 #: Share of the common words in each topic, and the sum of the Dirichlet parameters of a ticket.
 _COMMON_SHARE, _ALPHA = 0.15, 1.5

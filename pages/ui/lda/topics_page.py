@@ -21,6 +21,7 @@ from acvb_core.models.lda.topics import count_repeats
 from acvb_core.store.topics import MODEL, save_model
 from acvb_core.views.parts import plain_name, user_name
 from pages.ui.lda.topic_documents import show_documents, show_try_text
+from pages.ui.lda.topic_effects import show_effects
 from pages.ui.lda.topic_groups import arrange_answer, show_arrange, show_tree
 from pages.ui.lda.topic_list import (
     show_all_topics,
@@ -255,6 +256,7 @@ def show_body(job: Job, view: TopicView) -> None:
     parts = {
         "All topics": lambda: show_all_topics(view, names, topic, order),
         "Documents": lambda: show_documents(view, names, topic),
+        "Over time and groups": lambda: show_effects(view, names, topic),
         "Tree": lambda: show_tree(job, view),
         "Quality": lambda: show_quality(view, names),
         "How sure?": lambda: show_spread(job, view, names, topic),

@@ -37,6 +37,20 @@ LEAST_DOCUMENTS = 5
 #: Length of each period in days, and the most periods that are shown before the next longer one is taken.
 _DAYS: dict[Unit, float] = {"week": 7.0, "month": 30.44, "quarter": 91.3, "year": 365.25, "decade": 3652.5}
 _MOST_PERIODS = 30
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
 #: Name of the known labels among the columns.
 LABEL = "label"
 
@@ -79,19 +93,39 @@ class Column(NamedTuple):
         return np.isfinite(self.values)
 
 
-def list_columns(corpus: Corpus) -> dict[str, Column]:
-    """Return the columns of a corpus that topics can be compared with, by name; "label" is that of known labels."""
+def list_columns(corpus: Corpus, mask: Mask | None = None) -> dict[str, Column]:
+    """Return the columns of a corpus that topics can be compared with, by name; "label" is that of known labels.
+
+    `mask`: the documents that are compared; a column needs two different values among them.
+    """
     columns: dict[str, NDArray[Any]] = {} if corpus.labels is None else {LABEL: corpus.labels}
     columns |= {f"{name} (column)" if name in columns else name: of for name, of in corpus.metadata.items()}
     found = {}
     for name, values in columns.items():
         kind = kind_of_column(values)
+        if kind == "text":
+            continue
         if kind == "group":
             values = np.array([value.strip() for value in values], dtype=object)
         column = Column(kind, values.astype(np.float64) if kind == "number" else values)
-        if kind != "text" and len(np.unique(column.values[column.known])) > 1:
+        used = column.known if mask is None else column.known & mask
+        if len(np.unique(column.values[used])) > 1:
             found[name] = column
     return found
+
+
+def list_groups(corpus: Corpus) -> list[tuple[str, str]]:
+    """Return each group of documents: the column and its value, in order."""
+    columns = {name: column for name, column in list_columns(corpus).items() if column.kind == "group"}
+    return [(name, str(value)) for name, (_, of) in columns.items() for value in np.unique(of[of != ""])]
+
+
+def choose_documents(corpus: Corpus, among: tuple[str, str] | None) -> Mask | None:
+    """Return which documents are in one of `list_groups`; None for all."""
+    if among is None:
+        return None
+    name, value = among
+    return np.asarray(list_columns(corpus)[name].values == value, dtype=np.bool_)
 
 
 class _Means(NamedTuple):
@@ -185,6 +219,13 @@ def name_period(date: np.datetime64, unit: Unit) -> str:
     return year if unit == "year" else f"{year[:-1]}0s"
 
 
+def write_period(date: np.datetime64, unit: Unit) -> str:
+    """Return the period of a date for a sentence: "April 2023"; other periods as `name_period` has them."""
+    if unit != "month":
+        return name_period(date, unit)
+    return f"{MONTHS[int(date.astype('datetime64[M]').astype(np.int64)) % 12]} {date.astype('datetime64[Y]')}"
+
+
 def shares_by_period(shares: DocumentShares, dates: NDArray[np.datetime64]) -> pd.DataFrame:
     """Return the share of each topic in each period, with 95 % intervals.
 
@@ -214,8 +255,9 @@ def group_differences(shares: DocumentShares, groups: NDArray[Any]) -> pd.DataFr
 
     Each difference is tested by Welch's t-test of weighted means.
 
-    Returns: group, documents, words, topic (from 1), share, others, difference, low, high (its 95 % interval), p and
-      p_holm (adjusted over all topics and groups). Intervals and p are NaN with fewer than five documents on a side.
+    Returns: group, documents, words, topic (from 1), share, share_low, share_high (its 95 % interval), others,
+      difference, low, high (its 95 % interval), p and p_holm (adjusted over all topics and groups). Intervals and p are
+      NaN with fewer than five documents on a side.
     """
     known = np.array([value != "" for value in groups], dtype=np.bool_)
     names, codes = np.unique(groups[known].astype(str), return_inverse=True)
@@ -225,6 +267,7 @@ def group_differences(shares: DocumentShares, groups: NDArray[Any]) -> pd.DataFr
     inside = _average(shares, every, n_groups)
     rest = [_average(shares, np.where(known & (every != code), 0, -1), 1) for code in range(n_groups)]
     outside = _Means(*(np.concatenate([getattr(one, part) for one in rest]) for part in _Means._fields))
+    low, high = _limits_of_share(inside)
     difference = inside.mean - outside.mean
     variance = inside.variance + outside.variance
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -237,6 +280,8 @@ def group_differences(shares: DocumentShares, groups: NDArray[Any]) -> pd.DataFr
             "words": np.repeat(np.round(inside.words).astype(np.int64), n_topics),
             "topic": np.tile(np.arange(1, n_topics + 1), n_groups),
             "share": inside.mean.ravel(),
+            "share_low": low.ravel(),
+            "share_high": high.ravel(),
             "others": outside.mean.ravel(),
             "difference": difference.ravel(),
             "low": (difference - half).ravel(),
@@ -292,6 +337,48 @@ def slopes(shares: DocumentShares, values: Floats) -> pd.DataFrame:
     )
 
 
+#: Numbers with more different values are shown in so many ranges with about as many documents each.
+_MOST_LEVELS, _RANGES = 10, 5
+
+
+def shares_by_level(shares: DocumentShares, values: Floats) -> pd.DataFrame:
+    """Return the share of each topic at each value of a number, or in ranges of it.
+
+    Returns: group (the value, or the range "1 to 5"), documents, words, topic (from 1), share, share_low, share_high.
+    """
+    known = np.isfinite(values)
+    different = np.unique(values[known])
+    codes = np.full(len(values), -1, dtype=np.int64)
+    if len(different) <= _MOST_LEVELS:
+        codes[known] = np.searchsorted(different, values[known])
+        names = [write_value(value) for value in different]
+    else:
+        edges = np.unique(np.quantile(values[known], np.arange(1, _RANGES) / _RANGES))
+        codes[known] = np.searchsorted(edges, values[known], side="left")
+        codes[known] = np.unique(codes[known], return_inverse=True)[1]
+        parts = [values[codes == code] for code in range(int(codes.max()) + 1)]
+        names = [f"{write_value(part.min())} to {write_value(part.max())}" for part in parts]
+    means = _average(shares, codes, len(names))
+    low, high = _limits_of_share(means)
+    n_topics = shares.share.shape[1]
+    return pd.DataFrame(
+        {
+            "group": np.repeat(np.array(names, dtype=object), n_topics),
+            "documents": np.repeat(means.documents, n_topics),
+            "words": np.repeat(np.round(means.words).astype(np.int64), n_topics),
+            "topic": np.tile(np.arange(1, n_topics + 1), len(names)),
+            "share": means.mean.ravel(),
+            "share_low": low.ravel(),
+            "share_high": high.ravel(),
+        }
+    )
+
+
+def write_value(value: float) -> str:
+    """Return a number with six significant digits at most."""
+    return f"{value:,.6g}"
+
+
 def trends(shares: DocumentShares, dates: NDArray[np.datetime64]) -> pd.DataFrame:
     """Return how the share of each topic changes from the first date to the last: `slopes`, per year."""
     days = dates.astype("datetime64[s]").astype(np.float64) / 86_400.0
@@ -340,6 +427,46 @@ def changed_words(
     return pd.DataFrame({"word": vocabulary[listed], **parts})
 
 
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """How topics differ by one column of the documents."""
+
+    kind: str  #: "date", "group" or "number"
+    table: pd.DataFrame  #: `shares_by_period`, `group_differences` or `shares_by_level`
+    line: pd.DataFrame | None  #: `trends` or `slopes`; None for groups
+    ends: tuple[str, str]  #: the first and last period, or the lowest and highest number, as texts
+    documents: int  #: that have a value and a word
+    missing: int  #: of those compared, without a value
+
+
+def measure_effects(posterior: Posterior, corpus: Corpus, column: str, mask: Mask | None = None) -> Effects:
+    """Return how topics differ by a column of `list_columns`, among some documents.
+
+    `posterior`: of a result, with the counts of the documents of this corpus.
+    """
+    chosen = np.ones(corpus.n_documents, dtype=np.bool_) if mask is None else mask
+    kind, values = list_columns(corpus)[column]
+    shares, values = DocumentShares.of_posterior(posterior).choose(chosen), values[chosen]
+    known = Column(kind, values).known
+    counted = int((known & (shares.words > 0)).sum())
+    table, line, ends = _compare(kind, shares, values)
+    return Effects(kind, table, line, ends, counted, int((~known).sum()))
+
+
+def _compare(
+    kind: str, shares: DocumentShares, values: NDArray[Any]
+) -> tuple[pd.DataFrame, pd.DataFrame | None, tuple[str, str]]:
+    if kind == "group":
+        return group_differences(shares, values), None, ("", "")
+    known = values[np.isfinite(values)]
+    if kind == "number":
+        ends = write_value(known.min()), write_value(known.max())
+        return shares_by_level(shares, values), slopes(shares, values), ends
+    unit = choose_unit(values)
+    ends = write_period(known.min(), unit), write_period(known.max(), unit)
+    return shares_by_period(shares, values), trends(shares, values), ends
+
+
 def is_clear(line: Any) -> bool:
     """Return whether a line of tests shows a difference, its p adjusted."""
     return bool(line.p_holm < 1 - LEVEL)
@@ -366,7 +493,7 @@ def describe_trends(trend: pd.DataFrame, names: Sequence[str], first: str, last:
 
 def describe_trend(line: Any, name: str, first: str, last: str) -> str:
     """Return how one topic changed between two periods, with the interval of the change."""
-    points = f"95 % interval of the change {_points(line.low)} to {_points(line.high)} points"
+    points = _write_interval(line)
     if not np.isfinite(line.p):
         return f"There are too few documents with a date to say how {name} changed."
     if not is_clear(line):
@@ -379,6 +506,41 @@ def describe_trend(line: Any, name: str, first: str, last: str) -> str:
     return f"{name} {verb} {ends} between {first} and {last} ({points})."
 
 
+def describe_all_groups(table: pd.DataFrame, names: Sequence[str], column: str) -> str:
+    """Return which topics differ between groups, in a sentence."""
+    clear = table[table["p_holm"] < 1 - LEVEL].sort_values(
+        "difference", key=abs, ascending=False, kind="stable"
+    )
+    if not len(clear):
+        return f"No topic clearly differs between the groups of {column}."
+    first = clear.drop_duplicates("topic")
+    told = [
+        f"{names[line.topic - 1]} is {'more' if line.difference > 0 else 'less'} frequent in {line.group} "
+        f"({_percent(line.share)} against {_percent(line.others)})"
+        for line in first.head(_NAMED).itertuples()
+    ]
+    more = f"; and {len(first) - _NAMED} more" if len(first) > _NAMED else ""
+    verb = "differs" if len(first) == 1 else "differ"
+    which = f"{len(first)} of {table['topic'].nunique()} topics clearly {verb} between the groups of {column}"
+    return f"{which}: {'; '.join(told)}{more}."
+
+
+def describe_slopes(slope: pd.DataFrame, names: Sequence[str], column: str, lowest: str, highest: str) -> str:
+    """Return which topics rise or fall with a number, in a sentence."""
+    clear = slope[slope["p_holm"] < 1 - LEVEL].sort_values("change", key=abs, ascending=False, kind="stable")
+    if not len(clear):
+        return f"No topic clearly rises or falls with {column}."
+    told = [
+        f"{names[line.topic - 1]} {'rises' if line.change > 0 else 'falls'} from {_percent(line.at_lowest)} to "
+        f"{_percent(line.at_highest)} of the words"
+        for line in clear.head(_NAMED).itertuples()
+    ]
+    more = f"; and {len(clear) - _NAMED} more" if len(clear) > _NAMED else ""
+    verb = "changes" if len(clear) == 1 else "change"
+    which = f"{len(clear)} of {len(slope)} topics clearly {verb} with {column}, from {lowest} to {highest}"
+    return f"{which}: {'; '.join(told)}{more}."
+
+
 def describe_groups(table: pd.DataFrame, name: str, column: str) -> str:
     """Return in which groups a topic is more or less often than in the others; `table` has its lines."""
     clear = table[table["p_holm"] < 1 - LEVEL].sort_values(
@@ -387,8 +549,9 @@ def describe_groups(table: pd.DataFrame, name: str, column: str) -> str:
     if not len(clear):
         return f"No clear difference between the groups of {column} in {name}."
     told = [
-        f"{'more' if line.difference > 0 else 'less'} often in {line.group}: {_percent(line.share)} against "
-        f"{_percent(line.others)} elsewhere"
+        f"{'more' if line.difference > 0 else 'less'} frequent in {line.group}: {_percent(line.share)} against "
+        f"{_percent(line.others)} elsewhere (95 % interval of the difference {_points(line.low)} to "
+        f"{_points(line.high)} points)"
         for line in clear.head(_NAMED).itertuples()
     ]
     more = f"; {len(clear) - _NAMED} more groups differ" if len(clear) > _NAMED else ""
@@ -399,9 +562,9 @@ def describe_slope(line: Any, name: str, column: str, lowest: str, highest: str)
     """Return how a topic changes with a number, with the interval of the change."""
     if not np.isfinite(line.p):
         return f"There are too few documents with {column} to compare {name} with it."
-    points = f"95 % interval of the change {_points(line.low)} to {_points(line.high)} points"
+    points = _write_interval(line)
     if not is_clear(line):
-        return f"No clear relation of {name} to {column} ({points} from {lowest} to {highest})."
+        return f"No clear change of {name} with {column}, from {lowest} to {highest} ({points})."
     verb = "rises" if line.change > 0 else "falls"
     ends = f"from {_percent(line.at_lowest)} at {lowest} to {_percent(line.at_highest)} at {highest}"
     return f"{name} {verb} with {column}, {ends} ({points})."
@@ -410,6 +573,13 @@ def describe_slope(line: Any, name: str, column: str, lowest: str, highest: str)
 def _percent(share: float) -> str:
     """Return a share in per cent with two digits; the ends of a line may lie outside 0 and 1."""
     return f"{float(f'{100 * min(max(share, 0.0), 1.0):.2g}'):g} %"
+
+
+def _write_interval(line: Any) -> str:
+    """Return the interval of a change; one without 0 need not be clear, as many topics are tested at once."""
+    text = f"95 % interval of the change {_points(line.low)} to {_points(line.high)} points"
+    is_chance = not is_clear(line) and line.low * line.high > 0
+    return f"{text}; among so many topics this may be chance" if is_chance else text
 
 
 def _points(change: float) -> str:
