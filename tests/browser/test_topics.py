@@ -98,10 +98,10 @@ def bars(page: Page, unlike: list[str] | None = None) -> dict[str, list[Any]]:
 
 
 def chosen(page: Page, number: int, name: str | None = None) -> None:
-    """See that a topic is the one whose words are shown."""
+    """See that a topic is the one whose words are shown; without `name` it is called by three of them."""
     head = page.locator(".topic-head")
     expect(head.locator("span")).to_have_text(str(number))
-    expect(head.locator("strong")).to_have_text(name or f"Topic {number}")
+    expect(head.locator("strong")).to_have_text(name or re.compile(r"\S+ \S+ \S+"))
     settled(page)
 
 
@@ -160,7 +160,7 @@ def test_words_are_ranked_and_topics_chosen_and_named(page: Page, sample: str) -
     assert bars(page, unlike=probable)["corpus"]
     page.locator(".st-key-topic_step_1").get_by_role("button").click()
     chosen(page, 1)
-    choose(page, "Topic", "topic 3")
+    choose(page, "Topic", "3 ·")
     chosen(page, 3)
 
     rename(page, 3, "The third")
@@ -200,6 +200,81 @@ def themes_found(page: Page) -> set[str]:
     texts = page.locator(".st-key-topic_cards .card .words").all_inner_texts()
     firsts = [text.split(", ")[:6] for text in texts]
     return {theme for theme, words in THEMES.items() for first in firsts if set(first) <= set(words)}
+
+
+def pick_words(page: Page, *words: str) -> None:
+    """Choose words that are to be changed: those of the topic, or others that are typed."""
+    field = page.get_by_role("combobox", name=re.compile(r"^Words of topic \d"))
+    for word in words:
+        field.fill(word)
+        field.press("Enter")
+        settled(page)
+    page.keyboard.press("Escape")
+
+
+def test_words_are_changed_topics_merged_and_new_documents_read(page: Page, tmp_path: Path) -> None:
+    bring(page, planted_file(tmp_path), "texts")
+    page.get_by_role("button", name="Load", exact=True).click()
+    expect(page.get_by_test_id("stSidebar").get_by_text("61 documents")).to_be_visible()
+    page.get_by_role("button", name="Go to Run", exact=True).click()
+    choose_methods(page, "CVB0")
+    fill(page, "Topics", "4")
+    start_runs(page, "Start CVB0")
+    expect(rows_that_say(page, "converged")).to_have_count(1, timeout=WAIT_MS)
+    open_topics(page, "CVB0")
+    cards = page.locator(".st-key-topic_cards .card")
+    expect(cards).to_have_count(4)
+    expect(page.get_by_text(re.compile(r"^4 topics in 61 documents"))).to_be_visible()
+
+    # The most similar two are joined, and come apart again.
+    page.locator(".st-key-topics_level_2").get_by_role("button", name="2", exact=True).first.click()
+    expect(cards).to_have_count(2)
+    page.locator(".st-key-topics_level_4").get_by_role("button", name="All 4").first.click()
+    expect(cards).to_have_count(4)
+    page.get_by_role("button", name="Arrange").click()
+    page.get_by_role("button", name="Merge", exact=True).click()
+    expect(cards).to_have_count(3)
+    expect(page.get_by_text("The run's 4 topics are shown as 3, 1 change by hand.")).to_be_visible()
+    merged = pd.read_csv(take(page.get_by_role("button", name="Words of the topics"), tmp_path))
+    assert merged["topic"].nunique() == 3
+    page.get_by_role("button", name="Undo", exact=True).first.click()
+    expect(cards).to_have_count(4)
+
+    theme = next(name for name in THEMES if name in themes_found(page))
+    at = next(
+        i for i, text in enumerate(cards.all_inner_texts(), 1) if all(w in text for w in THEMES[theme][:4])
+    )
+    choose(page, "Topic", f"{at} ·")
+    rename(page, at, f"About the {theme}")
+    press(page, "Change words")
+    left_out = THEMES[theme][0]
+    pick_words(page, left_out)
+    page.get_by_role("button", name="Leave out", exact=True).first.click()
+    expect(page.get_by_text(f"leave out: {left_out}")).to_be_visible()
+    page.get_by_role("button", name="Run again with 1 change").first.click()
+    page.get_by_role("button", name="See its topics").click(timeout=WAIT_MS)
+    expect(page.get_by_text("planted (words changed)").first).to_be_visible()
+    expect(page.locator(".st-key-topic_cards .card .name", has_text=f"About the {theme}")).to_have_count(1)
+    words = pd.read_csv(take(page.get_by_role("button", name="Words of the topics"), tmp_path))
+    assert left_out not in set(words["word"])
+    assert f"About the {theme}" in set(words["name"])
+
+    press(page, "Try a text")
+    settled(page)
+    page.get_by_text("Read a file of new documents").click()
+    new = tmp_path / "new.csv"
+    lines = "".join(
+        f"{HOSTILE} {n},the {word} and the {word}\n" for n, word in enumerate(THEMES[theme][1:] * 200)
+    )
+    new.write_text(f"name,text\n{lines}", encoding="utf-8")
+    page.locator(".st-key-try_upload input[type=file]").set_input_files(new)
+    expect(
+        page.get_by_text("1,400 documents: 2,800 words that the topics know, 0 that they do not")
+    ).to_be_visible()
+    scored = pd.read_csv(take(page.get_by_role("button", name="Topics of the new documents"), tmp_path))
+    assert len(scored) == 1400
+    assert set(scored["topic_name"]) == {f"About the {theme}"}
+    assert scored["document"][1399] == f"{HOSTILE} 1399"
 
 
 def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> None:
