@@ -102,6 +102,19 @@ def _plain(value: Any) -> Any:
     return plain if isinstance(plain, int | float | str) and not isinstance(plain, bool) else str(plain)
 
 
+def describe_arrangement(result: Result) -> str:
+    """Return in a sentence that a reader has joined or left out parts of the run; empty if not."""
+    if not result.arranged:
+        return ""
+    many = result.prepared.model_row.display.parts[1]
+    said = []
+    for parts in result.arranged.values():
+        joined = sum(len(part) > 1 for part in parts)
+        said.append(f"{len(parts):,} made of {sum(map(len, parts)):,} of the run, {joined:,} of them joined")
+    shown = " and ".join(said)
+    return f"A reader has arranged the {many}: shown are {shown}. Settings and curves are those of the run."
+
+
 def describe_method(result: Result) -> list[str]:
     """Return the model, the method, its reference and how the run was judged, in sentences for a paragraph."""
     prepared = result.prepared
@@ -124,7 +137,7 @@ def describe_method(result: Result) -> list[str]:
 def describe_convergence(result: Result) -> list[str]:
     """Return how the run ended and why, what its samples are worth, and how well it predicts, in sentences."""
     last = result.snapshot
-    sentences = [result.reason]
+    sentences = [result.reason, describe_arrangement(result)]
     if result.chain is not None:
         sentences.append(result.chain.describe())
     if result.race_report is not None and result.race_report.caution:

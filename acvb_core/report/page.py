@@ -15,6 +15,7 @@ from acvb_core.core.errors import AcvbError
 from acvb_core.engine.result import Result
 from acvb_core.report.contents import (
     Sheet,
+    describe_arrangement,
     describe_convergence,
     describe_method,
     list_settings,
@@ -94,6 +95,7 @@ def _write_found(result: Result, question: str, note: str) -> str:
         "Result",
         f'<p class="question">{_text(asked)}</p>',
         f'<div class="found">{_paragraph(found)}{_paragraph(describe_run(result))}</div>',
+        *([_paragraph(describe_arrangement(result))] if result.arranged else []),
         *(_paragraph(line) for line in note.splitlines() if line.strip()),
     )
 
@@ -226,10 +228,14 @@ def _write_settings(result: Result) -> str:
 
 
 def _write_snippet(result: Result, source: str | None) -> str:
-    code = python_snippet(result, source)
+    code, what = python_snippet(result, source), "the same numbers"
+    if result.arranged:
+        write = getattr(result.prepared.model_row.part("answer.summary"), "write_arrangement", None)
+        code += "" if write is None else write(result)
+        what = "the run as it was before a reader arranged it" if write is None else what
     return _section(
         "Repeat this run",
-        _paragraph("This Python gives the same numbers, bit by bit, with the same versions."),
+        _paragraph(f"This Python gives {what}, bit by bit, with the same versions."),
         f'<pre id="snippet">{html.escape(code)}</pre>',
     )
 

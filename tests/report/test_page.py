@@ -17,6 +17,7 @@ import pytest
 import acvb_core
 from acvb_core.core.errors import ParameterError
 from acvb_core.engine.result import Result
+from acvb_core.models.lda.answer.arrangement import arrange_topics
 from acvb_core.report import page
 from acvb_core.report.contents import list_sheets
 from acvb_core.report.files import write_report
@@ -180,6 +181,15 @@ def test_the_lines_of_a_report_repeat_the_run(tmp_path: Path, monkeypatch: pytes
     assert loaded.report.lines() == kept.report.lines()
     assert_same_bits(by_hand, run_lines(report_html(kept)))
     assert_same_bits(by_hand, run_lines(report_html(kept, source="kept.acvb")))
+
+
+def test_the_lines_of_a_report_join_topics_as_they_are_shown(runs: dict[str, Result]) -> None:
+    own = acvb_core.fit(acvb_core.load_sample("bars"), "cvb0", k=5, max_sweeps=8)
+    joined = arrange_topics(own, ((4, 1), (3,), (2,)))
+    text = report_html(joined)
+    assert "shown are 3 made of 4 of the run, 1 of them joined." in Page(text).text
+    assert_same_bits(joined, run_lines(text))
+    assert "A reader has arranged" not in report_html(own)
 
 
 def test_names_that_were_given_are_in_a_saved_result(runs: dict[str, Result], tmp_path: Path) -> None:

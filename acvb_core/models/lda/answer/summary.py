@@ -9,7 +9,9 @@ import pandas as pd
 
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.result import Result
+from acvb_core.models.lda.answer.arrangement import arrange_topics
 from acvb_core.models.lda.answer.describe import describe_found
+from acvb_core.models.lda.state import TOPICS
 from acvb_core.models.lda.topics import TopicAnswer
 
 #: Title and contents of each table of a run, by its name.
@@ -26,6 +28,13 @@ _LISTED = 12
 def describe_parts(result: Result) -> str:
     """Return what the run found, in sentences."""
     return describe_found(result)
+
+
+def write_arrangement(result: Result) -> str:
+    """Return Python that joins the topics of the repeated run as they are joined in a result."""
+    groups = tuple(tuple(map(int, group)) for group in result.arranged[TOPICS])
+    module = arrange_topics.__module__
+    return f"\nfrom {module} import arrange_topics\n\nresult = arrange_topics(result, {groups!r})\n"
 
 
 def summarise_parts(result: Result) -> dict[str, pd.DataFrame]:
