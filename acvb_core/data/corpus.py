@@ -97,6 +97,8 @@ class Corpus(WordCounts):
     metadata : mapping of str to ndarray, shape (n_documents,)
         Further columns of the documents: int64, float64 (NaN: missing), datetime64 (NaT) or objects of str; never
         used by the inference.
+    label_name : str
+        The name of the column of the labels; "" if it has none.
     """
 
     counts: sparse.csr_array
@@ -107,6 +109,7 @@ class Corpus(WordCounts):
     labels: NDArray[Any] | None = None
     tokeniser: Tokeniser | None = None
     metadata: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    label_name: str = ""
 
     @classmethod
     def build(
@@ -120,6 +123,7 @@ class Corpus(WordCounts):
         labels: ArrayLike | None = None,
         tokeniser: Tokeniser | None = None,
         metadata: Mapping[str, Any] | None = None,
+        label_name: str = "",
     ) -> Corpus:
         """Validate and normalise a corpus.
 
@@ -156,6 +160,7 @@ class Corpus(WordCounts):
             None if groups is None else text_array(groups),
             tokeniser,
             check_metadata(metadata, n_documents, name),
+            mend_text(label_name),
         )
 
     @property

@@ -275,6 +275,7 @@ class DiskCorpus(WordCounts):
     added: NDArray[Any] = field(default_factory=lambda: np.empty(0, dtype=object))
     has_labels: bool = False
     columns: Mapping[str, ValueKind] = field(default_factory=dict)
+    label_name: str = ""
 
     #: Not held in memory; for code that takes corpora of both kinds.
     labels: ClassVar[None] = None
@@ -326,6 +327,7 @@ class DiskCorpus(WordCounts):
                 meta["first_name"],
                 has_labels=meta.get("has_labels", False),
                 columns=dict(meta.get("columns", {})),
+                label_name=str(meta.get("label_name", "")),
             )
         except (LookupError, TypeError, AttributeError, ValueError, OSError, ParameterError) as problem:
             raise damage_error(folder, f"{type(problem).__name__}: {problem}") from None
@@ -436,6 +438,7 @@ class DiskCorpus(WordCounts):
             typed_values(read_strings(self.folder, "labels", chosen), "string") if self.has_labels else None,
             self.tokeniser,
             {name: self._read_column(name, chosen) for name in self.columns},
+            self.label_name,
         )
 
     def column(self, name: str) -> NDArray[Any]:

@@ -107,6 +107,12 @@ class Schema:
         return self.lines[0] - self.header if self.lines else self.title_lines + 1
 
     @property
+    def label_name(self) -> str:
+        """The name of the column of the known groups; "" if it has none."""
+        named = self.header and self.label_column is not None and self.kind == "corpus"
+        return self.column_names[self.label_column or 0].strip() if named else ""
+
+    @property
     def has_texts(self) -> bool:
         """Return whether documents are texts, which a tokeniser cuts, and no counts."""
         return self.format in ("table", "lines", "zip")

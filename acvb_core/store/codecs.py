@@ -224,9 +224,12 @@ def _decode_metadata(arrays: Arrays) -> dict[str, NDArray[Any]]:
 
 def _encode_corpus(corpus: Corpus) -> dict[str, Any]:
     tokeniser = None if corpus.tokeniser is None else corpus.tokeniser.to_dict()
+    label = (
+        {"label_name": corpus.label_name} if corpus.label_name else {}
+    )  # else the key is that of earlier versions
     return {
         "shape": np.array(corpus.shape, dtype=np.int64),
-        "about": text_bytes({"name": corpus.name, "tokeniser": tokeniser}),
+        "about": text_bytes({"name": corpus.name, "tokeniser": tokeniser, **label}),
         "vocabulary": labels_bytes(corpus.vocabulary),
         "documents": labels_bytes(corpus.documents),
         # What is not known is null, not left out: texts alone must not have the key of labels alone.
@@ -254,6 +257,7 @@ def _decode_corpus(arrays: Arrays) -> Corpus:
         labels=from_text_bytes(arrays["labels"]),
         tokeniser=None if about["tokeniser"] is None else Tokeniser.from_dict(about["tokeniser"]),
         metadata=_decode_metadata(arrays),
+        label_name=str(about.get("label_name", "")),
     )
 
 

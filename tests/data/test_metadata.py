@@ -24,7 +24,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.data.table import Table
 from acvb_core.data.table_build import load_table
 from acvb_core.engine.fitting import fit
-from acvb_core.store.codecs import TABLES
+from acvb_core.store.codecs import CORPORA, TABLES
 from acvb_core.store.export import write_run
 from tests.data.support import EVERYTHING
 from tests.loops import for_each
@@ -102,6 +102,8 @@ def test_further_columns_are_kept(corpus):
     loaded = load_corpus(TABLE, **OPTIONS)
     assert_metadata(loaded.data.metadata)
     assert loaded.data.labels.tolist() == ["news", "sport", "news", "sport"]
+    assert loaded.data.label_name == "section"
+    assert CORPORA.decode(CORPORA.encode(loaded.data)).label_name == "section"
     told = "5 other columns are kept: date (date), stars (number), pages (number), seen (date), code (text)."
     assert told in loaded.report.lines()
     assert_metadata(read_texts(TABLE, filename="talks.csv", label_column="section").metadata)
@@ -188,6 +190,7 @@ def test_they_are_kept_on_disk(tmp_path, monkeypatch, corpus, batch):
     disk = DiskCorpus.open(tmp_path / "c")
     assert_metadata(disk.in_memory().metadata)
     assert disk.in_memory().labels.tolist() == corpus.labels.tolist()
+    assert disk.in_memory().label_name == "section"
     assert_metadata(disk.documents([3, 0]).metadata, chosen=[3, 0])
     left = disk.without([1])
     assert left.column("code").tolist() == ["007", "2", "x"]

@@ -230,6 +230,7 @@ def corpus_of_counts(
         documents=None if found.names is None else found.names.labels(),
         name=name,
         labels=found.labels or None,
+        label_name=schema.label_name if found.labels else "",
         metadata=metadata,
     )
     repeated = entry_facts(len(counts) - matrix.nnz, int(np.count_nonzero(counts == 0)))
@@ -262,6 +263,7 @@ def corpus_of_texts(
         name=name or texts.name,
         texts=None if tokeniser.token_pattern == NO_PATTERN else texts.texts,
         labels=texts.labels,
+        label_name="" if texts.labels is None else texts.schema.label_name,
         tokeniser=tokeniser,
         metadata=metadata,
     )

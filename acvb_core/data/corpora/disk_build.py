@@ -88,6 +88,7 @@ class ShardWriter:
         #: Kinds of further columns that the user chose, and the facts about all of them once they are written.
         self.kinds: dict[str, str] = {}
         self.column_facts: list[Fact] = []
+        self.label_name = ""
         self._given_columns: dict[str, None] = {}
         self.n_documents = self.zeros = self.repeated = self.n_empty = 0
         self.first_empty: list[int] = []
@@ -210,6 +211,7 @@ class ShardWriter:
             "tokeniser": None if tokeniser is None else tokeniser.to_dict(),
             "has_texts": "texts" in self._strings,
             "has_labels": "labels" in self._strings,
+            "label_name": self.label_name if "labels" in self._strings else "",
             "columns": self._write_columns(),
             "first_name": first_name,
             "shards": self._shards,
@@ -486,6 +488,7 @@ def read_to_disk(
         cutting = cutting or Tokeniser() if schema.has_texts else None
         reading = Reading(opened, schema, options.get("encoding"), skip=skip, progress=progress)
         with ShardWriter(folder, name=name or opened.stem, shard_pairs=shard_pairs) as writer:
+            writer.label_name = schema.label_name
             writer.source, writer.kinds = opened.name, read_kinds(options.get("column_kinds"))
             builder = DiskBuilder(writer, cutting, keep_texts)
             words: Sequence[str] | NDArray[Any]
@@ -563,7 +566,7 @@ def write_disk_corpus(
                 writer.add(checked.indptr, checked.indices, checked.data)
                 continue
             if not named:
-                writer.name, named = name or piece.name, True
+                writer.name, writer.label_name, named = name or piece.name, piece.label_name, True
                 tokeniser = tokeniser or piece.tokeniser
             if vocabulary is None:
                 for word in piece.vocabulary:

@@ -51,7 +51,7 @@ MONTHS = [
     "November",
     "December",
 ]
-#: Name of the known labels among the columns.
+#: Name of the known labels if their column has none.
 LABEL = "label"
 
 
@@ -94,11 +94,13 @@ class Column(NamedTuple):
 
 
 def list_columns(corpus: Corpus, mask: Mask | None = None) -> dict[str, Column]:
-    """Return the columns of a corpus that topics can be compared with, by name; "label" is that of known labels.
+    """Return the columns of a corpus that topics can be compared with, by name, the known labels first.
 
     `mask`: the documents that are compared; a column needs two different values among them.
     """
-    columns: dict[str, NDArray[Any]] = {} if corpus.labels is None else {LABEL: corpus.labels}
+    columns: dict[str, NDArray[Any]] = {}
+    if corpus.labels is not None:
+        columns[corpus.label_name or LABEL] = corpus.labels
     columns |= {f"{name} (column)" if name in columns else name: of for name, of in corpus.metadata.items()}
     found = {}
     for name, values in columns.items():
