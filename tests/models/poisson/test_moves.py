@@ -38,7 +38,7 @@ def test_gain_of_a_merge_is_what_the_dense_bound_gains(kind: str) -> None:
     case = case_of(kind)
     state = state_of(case)
     for domain, q in state.q.items():
-        gains = moves._gains_without_entropy(state, domain, True, no_poll)
+        gains = moves.weigh_merges(state, domain, True, no_poll)
         for k, other in combinations(range(q.shape[1]), 2):
             joined = state.q | {domain: merged(q, k, other)}
             gained = sorted_bound(case, joined) - sorted_bound(case, state.q)
