@@ -137,7 +137,8 @@ def _code(name: str, value: Any) -> str:
     changed = {
         key: repr(setting) for key, setting in tokeniser.to_dict().items() if setting != usual.get(key)
     }
-    if tokeniser.function is not None:
+    named = isinstance(tokeniser.function, str) and tokeniser.word_function is not None
+    if tokeniser.function is not None and not named:
         changed["function"] = name_of(tokeniser.function)  # for the user to import
     settings = ", ".join(f"{key}={code}" for key, code in changed.items())
     return settings and f"acvb_core.Tokeniser({settings})"

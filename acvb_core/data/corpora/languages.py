@@ -1,8 +1,12 @@
-"""The languages of texts: their stop words."""
+"""The languages of texts: their stop words, and how the language of a text is recognised by them."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import NamedTuple
 
 from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 
@@ -19,6 +23,12 @@ _CONTENT_WORDS = {
 STOP_WORD_LANGUAGES: tuple[str, ...] = tuple(
     sorted({*AVAILABLE_LANGUAGES, SHORT_ENGLISH} - {"chinese", "japanese"})
 )
+
+
+#: Languages that are recognised by their stop words.
+_DETECTED = tuple(name for name in STOP_WORD_LANGUAGES if name != SHORT_ENGLISH)
+#: Letters that are looked at, the fewest words that say something, and the least share of stop words.
+_LOOKED_AT, _FEWEST, _LEAST = 200_000, 20, 0.1
 
 
 @lru_cache(maxsize=64)
@@ -38,3 +48,46 @@ def stop_words_of(language: str) -> frozenset[str]:
     # drops what topics are made of. scikit-learn's is shorter, but knows no contractions (don't, she'll). It holds
     # content words too: the corpora that were cut with it keep it, and new ones have SHORT_ENGLISH.
     return frozenset(ENGLISH_STOP_WORDS) | {word for word in words if "'" in word}
+
+
+class Language(NamedTuple):
+    """The language that texts are likely to be in."""
+
+    name: str  #: as `STOP_WORD_LANGUAGES` has it, but "english" for both lists; also "chinese" and "japanese"
+    share: float  #: of their words that are stop words of the language; of Chinese and Japanese, of letters
+
+    @property
+    def stop_words(self) -> str:
+        """The list of stop words to begin with; empty if the texts are written without blanks."""
+        if self.name == "english":
+            return SHORT_ENGLISH
+        return self.name if self.name in STOP_WORD_LANGUAGES else ""
+
+
+def detect_language(texts: Iterable[str]) -> Language | None:
+    """Return the language whose stop words are most frequent in some texts; None if none is frequent.
+
+    The first 200,000 letters are looked at. Chinese and Japanese are recognised by their letters.
+    """
+    sample, size = [], 0
+    for text in texts:
+        sample.append(text[: _LOOKED_AT - size])
+        size += len(sample[-1])
+        if size >= _LOOKED_AT:
+            break
+    joined = " ".join(sample).lower()
+    letters = sum(map(str.isalpha, joined))
+    kana = len(re.findall(r"[\u3040-\u30ff]", joined))
+    han = len(re.findall(r"[\u4e00-\u9fff]", joined))
+    if letters and kana + han > 0.3 * letters:
+        return Language("japanese" if kana > 0.1 * (kana + han) else "chinese", (kana + han) / letters)
+    words = Counter(re.findall(r"\w[\w\u0300-\u036f\u0900-\u097f\u0a80-\u0aff]*", joined))
+    total = sum(words.values())
+    best = max(
+        (
+            Language(name, sum(words[word] for word in stop_words_of(name)) / max(total, 1))
+            for name in _DETECTED
+        ),
+        key=lambda language: language.share,
+    )
+    return best if total >= _FEWEST and best.share >= _LEAST else None

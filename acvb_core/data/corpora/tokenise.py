@@ -22,6 +22,7 @@ from acvb_core.core.errors import DataError, ParameterError, shorten
 from acvb_core.core.parameters import Parameter
 from acvb_core.data.corpora.languages import SHORT_ENGLISH, stop_words_of
 from acvb_core.data.corpora.rewriting import Rewriting, WordChange
+from acvb_core.data.corpora.word_functions import find_word_function
 from acvb_core.data.report import Fact, plural
 
 #: Two letters, digits or underscores at least: scikit-learn's usual pattern. Marks on a letter belong to it.
@@ -49,6 +50,8 @@ _SCRIPTS = {
     "HANGUL": (8, "Korean"), "THAI": (10, "Thai"), "LAO": (10, "Lao"), "KHMER": (6, "Khmer"),
     "MYANMAR": (6, "Burmese"), "": (40, ""),
 }  # fmt: skip
+
+
 #: Takes a text and gives its words, as the tokenisers that scikit-learn's vectorisers take.
 WordFunction = Callable[[str], Iterable[str]]
 
@@ -367,8 +370,8 @@ class CutTexts:
         if len(self._texts):
             tokeniser.check_cuts_texts()
         texts = (text.lower() for text in self._texts) if tokeniser.lowercase else self._texts
-        if callable(tokeniser.function):
-            return cut_by_function(texts, tokeniser.function, self._first)
+        if tokeniser.word_function is not None:
+            return cut_by_function(texts, tokeniser.word_function, self._first)
         return cut_by_pattern(texts, tokeniser.token_pattern, self._first)
 
 
@@ -484,7 +487,8 @@ class Tokeniser:
         Most words kept, the most frequent ones (alphabetical among equals); None, or 0: all.
     function : callable or str, optional
         Takes a text (in lower case with `lowercase`) and gives its words, in place of the pattern: `jieba.lcut`. It is
-        not saved: a str is the name of one that has to be given again before a text can be cut.
+        not saved: a str is the name of one that has to be given again before a text can be cut. "jieba", for Chinese,
+        and "simplemma:de", for base forms of German, are known if their package is installed.
     phrases : tuple of str
         "new york" makes one word of these two if they follow each other directly, before stop words are dropped.
     same_words : mapping of str to str
@@ -564,7 +568,14 @@ class Tokeniser:
     @property
     def cuts_texts(self) -> bool:
         """Return whether texts can be cut: not lists of words, nor where the function is to be given again."""
-        return callable(self.function) or (self.function is None and self.token_pattern != NO_PATTERN)
+        return self.word_function is not None or (self.function is None and self.token_pattern != NO_PATTERN)
+
+    @cached_property
+    def word_function(self) -> WordFunction | None:
+        """The function that cuts texts; None if there is none, or only the name of one that is not known here."""
+        if not isinstance(self.function, str):
+            return self.function
+        return find_word_function(self.function, lambda text: next(find_spans([text], TOKEN_PATTERN)))
 
     def check_cuts_texts(self) -> None:
         """Raise ParameterError if texts cannot be cut."""
@@ -650,9 +661,12 @@ class Tokeniser:
         """Return every word of a text that occurs there unchanged, with its start and end."""
         self.check_cuts_texts()
         lowered = text.lower() if self.lowercase else text
-        if callable(self.function):
+        function = self.word_function
+        if function is not None and hasattr(function, "locate"):
+            found = list(function.locate(lowered))
+        elif function is not None:
             found, at = [], 0
-            for word in next(cut_by_function([lowered], self.function)):
+            for word in next(cut_by_function([lowered], function)):
                 if (start := lowered.find(word, at, at + len(word) + _NEAR)) >= 0:
                     at = start + len(word)
                     found.append((word, start, at))

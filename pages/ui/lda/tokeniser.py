@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.data.corpora.build import Texts
+from acvb_core.data.corpora.languages import Language, detect_language
 from acvb_core.data.corpora.tokenise import (
     DROP_REASONS,
     TOKEN_PATTERN,
@@ -15,6 +16,7 @@ from acvb_core.data.corpora.tokenise import (
     Tokeniser,
     TokeniserPreview,
 )
+from acvb_core.data.corpora.word_functions import list_word_functions
 from acvb_core.data.options import CUTTING
 from pages.ui.running.forms import show_parameter
 from pages.ui.shared import format as say
@@ -32,11 +34,14 @@ def edit_tokeniser(prefix: str, texts: Texts | None, *, first: bool) -> Tokenise
     st.markdown("**Which words are kept**")
     figures = st.container()
     with st.expander("Change which words are kept", icon=":material/tune:", key="tokeniser"):
-        tokeniser = _edit_settings(prefix)
+        language = None if texts is None else _detect(prefix, hash(texts.texts[:50]), texts)
+        tokeniser = _edit_settings(prefix, language)
         preview = None if texts is None else texts.cut.select(tokeniser).preview
         if preview is not None:
             _show_words(preview)
     with figures:
+        if language is not None:
+            st.caption(_describe_language(language))
         if preview is not None:
             _show_figures(preview)
         if first:
@@ -47,22 +52,55 @@ def edit_tokeniser(prefix: str, texts: Texts | None, *, first: bool) -> Tokenise
     return tokeniser
 
 
-def _edit_settings(prefix: str) -> Tokeniser:
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _detect(prefix: str, first_texts: int, _texts: Texts) -> Language | None:
+    return detect_language(_texts.texts)
+
+
+def _describe_language(language: Language) -> str:
+    """Return which language the texts seem to be in, and what follows for the words that are kept."""
+    name = language.name.capitalize()
+    if not language.stop_words:
+        ready = list_word_functions(language.name)
+        how = "cut by jieba" if ready else "written without blanks and need a tokeniser of your own"
+        return f"The texts look like {name}: words are {how}."
+    return f"The texts look like {name}, so its stop words are dropped. Another language can be chosen below."
+
+
+def _edit_settings(prefix: str, language: Language | None) -> Tokeniser:
     given: dict[str, Any] = {}
+    usual = dict(_USUAL)
+    if language is not None:
+        usual["stop_words"] = [language.stop_words] if language.stop_words else []
     for advanced in (False, True):
         more = f"{prefix}_more_settings"
         at = st.expander("More settings", icon=":material/tune:", key=more) if advanced else st.container()
         with at:
             for row in CUTTING:
                 if row.advanced == advanced:
-                    given[row.name] = ask_value(row, f"{prefix}_{row.name}", default=_USUAL.get(row.name))
+                    given[row.name] = ask_value(row, f"{prefix}_{row.name}", default=usual.get(row.name))
             for parameter in TOKENISER_PARAMETERS:
                 if parameter.advanced == advanced:
                     key = f"{prefix}_{parameter.name}"
                     given[parameter.name] = show_parameter(parameter, label=parameter.label, key=key)
+            if advanced and language is not None:
+                given["function"] = _choose_function(prefix, language)
+    if given.get("function") == "jieba":
+        given["stop_words"] = [*(given["stop_words"] or ()), "chinese"]
     # No word has a blank in it.
     given["extra_stop_words"] = " ".join(given["extra_stop_words"] or ()).split()
     return Tokeniser(**{name: value for name, value in given.items() if value is not None})
+
+
+def _choose_function(prefix: str, language: Language) -> str | None:
+    """Draw the choice between words as they are written and a package's; nothing if no such package is installed."""
+    functions = list_word_functions(language.name)
+    if not functions:
+        return None
+    ways = {"": "As written", **functions}
+    first = "" if language.stop_words else next(iter(functions))
+    chosen = choose_way("Words", ways, f"{prefix}_function", default=first, persist_state="session")
+    return str(chosen) or None
 
 
 def explain_no_words(preview: TokeniserPreview) -> str:

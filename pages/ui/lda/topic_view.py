@@ -56,7 +56,7 @@ class TopicView(TopicAnswer):
 
     @cached_property
     def summary(self) -> str:
-        """What was found, in plain sentences."""
+        """The answer in plain sentences."""
         return describe_found(self.result)
 
     @cached_property
