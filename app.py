@@ -56,7 +56,7 @@ else:
     from pages.ui.access.sign_in import require_sign_in, show_sign_out
     from pages.ui.shared.guard import keep_page
     from pages.ui.shared.model_pages import all_model_pages, answer_pages
-    from pages.ui.shared.refresh import follow_browser
+    from pages.ui.shared.refresh import follow_browser, time_page
     from pages.ui.shared.services import places, start_warm_up, store
     from pages.ui.shared.sidebar import show_arrival, show_sidebar
     from pages.ui.shared.style import apply_style
@@ -106,7 +106,7 @@ else:
         show_failed_action(page.url_path)
         with contain_failure("part of the page"):
             show_arrival(workspace, page.url_path)
-        page.run()
+        time_page(page.url_path, page.run)
     except UnreadableRunError:
         st.rerun()  # it was listed until now; from now on it is among the runs that cannot be read
     start_warm_up()  # it takes a core for some seconds: the first page comes before it

@@ -38,12 +38,9 @@ from pages.ui.shared.picking import (
     offer_arrays,
     offer_run,
     offer_table,
-    read_answer,
 )
-from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import current_workspace
 
-FOLLOW_SECONDS = 2.0
 # As many panels side by side as there is room for.
 STYLE = """
 <style>
@@ -62,7 +59,6 @@ def show_features() -> None:
     show_heading(job, result, say.count(view.n_features, "feature"))
     if view.n_features:
         st.text(describe_features(result))
-    follow_run(job, result)
     if view.n_features:
         show_body(view, job, result)
     else:
@@ -99,20 +95,6 @@ def show_body(view: FeatureView, job: Job, result: Result) -> None:
             "History of the run": lambda: show_course(view),
         },
     )
-
-
-def follow_run(job: Job, result: Result) -> None:
-    """Draw the page again while the run continues, unless that is switched off."""
-    if not job.inspect().status.active or not st.toggle("Follow the run", True, key="features_follow"):
-        return
-    shown = answer_key(job, result)
-
-    def watch() -> None:
-        now = read_answer(job)
-        if now is not None and answer_key(job, now) != shown:
-            st.rerun()
-
-    refresh(watch, FOLLOW_SECONDS)
 
 
 def list_files(result: Result, measure: Callable[[], Mapping[str, pd.DataFrame]]) -> list[FileOffer]:

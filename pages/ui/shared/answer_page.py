@@ -23,7 +23,8 @@ from pages.ui.shared import format as say
 from pages.ui.shared.empty import show_empty_answer
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import AnswerPage, pages_of_run
-from pages.ui.shared.picking import Key, answer_key, choose_run, choose_way, read_answer
+from pages.ui.shared.picking import FOLLOW_SECONDS, Key, answer_key, choose_run, choose_way, read_answer
+from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.workspace.entrance import name_choice, take_choice
 
@@ -177,6 +178,8 @@ def open_answer(
         st.title(page.title, anchor=False, width="content")
         picker = st.container()
     job, result, reason = choose_run(workspace, page, picker, show_empty_answer)
+    with picker:
+        follow_run(job, result, PurePath(page.path).stem)
     with st.container(border=True, gap="xsmall", key="verdict"):
         if reason:
             st.text(reason)  # it quotes the name of the data
@@ -188,6 +191,27 @@ def open_answer(
         st.session_state[shown] = job.id
         st.session_state.update(first or {})
     return job, result
+
+
+def follow_run(job: Job, result: Result, page: str) -> None:
+    """Draw the page at an address again while its run continues, unless that is switched off."""
+    if not job.outline.status.active:
+        return
+    help = (
+        "Shows the answer again every few seconds while the run computes. What you chose on the page stays."
+    )
+    if not st.toggle("Follow the run", True, key=f"{page}_follow", help=help, persist_state="session"):
+        return
+    shown, is_first = answer_key(job, result), iter([True])
+
+    def watch() -> None:
+        if next(is_first, False):
+            return  # the page is being drawn: a fast run would not let it come to its end
+        now = read_answer(job)
+        if now is not None and answer_key(job, now) != shown:
+            st.rerun()
+
+    refresh(watch, FOLLOW_SECONDS, page)
 
 
 @contain_failure("part of the page")
@@ -273,10 +297,10 @@ def show_sweeps(result: Result, page: str, draw: Callable[[int, Mapping[str, Any
 def show_parts(key: str, parts: Mapping[str, Callable[[], None]]) -> None:
     """Draw the choice of a part of the page, the first one at first, and that part; the others cost nothing."""
     names, texts = {name: name for name in parts}, {say.file_name(name): name for name in parts}
-    more: dict[str, Any] = {"label_visibility": "collapsed"}
-    if asked := take_choice("part", texts):
-        st.session_state[key], more["default"] = asked, None
-    chosen = choose_way("Part of the page", names, key, **more)
+    known = take_choice("part", texts), st.session_state.get(key), next(iter(names))
+    # Set in every drawing: the browser may not get the one that took the choice of the address.
+    st.session_state[key] = next(name for name in known if name in names)
+    chosen = choose_way("Part of the page", names, key, label_visibility="collapsed", default=None)
     name_choice("part", say.file_name(chosen), next(iter(texts)))
     with contain_failure("part of the page"):
         parts[chosen]()

@@ -105,11 +105,19 @@ _ENOUGH = 10
 _recent: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_ENOUGH))
 
 
-def refresh(draw: Callable[[], None], seconds: float | None) -> None:
+def time_page(page: str, draw: Callable[[], None]) -> None:
+    """Draw the page at an address; what that takes counts where the page is drawn again at intervals."""
+    begun = time.perf_counter()
+    draw()
+    _recent[page].append(time.perf_counter() - begun)
+
+
+def refresh(draw: Callable[[], None], seconds: float | None, page: str = "") -> None:
     """Draw a part of a page, and draw it again at intervals; `st.rerun` in it draws the whole page again.
 
     `seconds` is the shortest interval. None: it is drawn again with the page, or when something in it is used. The
     interval is chosen with the page and stays: with another one the page is drawn anew, and figures lose their zoom.
+    `page`: address of the page if the part has all of it drawn again, which takes longer than the part.
     """
     recent = _recent[draw.__qualname__]
 
@@ -126,7 +134,9 @@ def refresh(draw: Callable[[], None], seconds: float | None) -> None:
     # The part is alone in a container. Streamlit may drop the part of a whole run that it has not sent yet when the
     # interval is over; the browser then closes the gap, and the part takes the place of what comes after it.
     with st.container():
-        every = None if seconds is None else choose_interval(seconds, tuple(recent))
+        every = (
+            None if seconds is None else choose_interval(seconds, tuple(_recent[page] if page else recent))
+        )
         st.fragment(draw_timed, run_every=every)()
 
 
