@@ -341,6 +341,21 @@ class Result:
         table = self.tables.get(name)
         return labels if table is None or "tokens" not in table else np.where(table["tokens"] > 0, labels, 0)
 
+    def coarsen(self, *, corrected: bool | None = None, **numbers: int) -> Result:
+        """Return the result with fewer clusters (relations, networks): `coarsen(rows=2)`, and `cols` of two domains.
+
+        Clusters that cost the bound least are joined, and objects move to better ones. If a number is passed over, the
+        result has the next smaller one.
+
+        `corrected`: by the bound of counts corrected for activity, or of the run's own model; None: by the evidence.
+        Raises ParameterError: the model has no such clusters, or they are joined already.
+        """
+        try:
+            tree = self.prepared.model_row.part("answer.tree")
+        except ModuleNotFoundError:
+            raise ParameterError(f"model {self.prepared.spec.model!r} has no clusters to join.") from None
+        return cast("Result", tree.coarsen(self, numbers, corrected))
+
     def transform(self, given: Any) -> pd.DataFrame:
         """Return the topic shares of documents that were not fitted (LDA): document, tokens, unknown, topic_1 …
 

@@ -9,16 +9,18 @@ import streamlit as st
 
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.answer.tree import ClusterTree, coarsen, estimate_seconds, grow_trees
+from acvb_core.models.irm.answer.tree import ClusterTree, estimate_seconds, grow_trees, take_levels
 from acvb_core.models.irm.figures.dendrogram import dendrogram_figure
 from pages.ui.shared.charts import show_clickable_figure
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import Key, choose_way, read_given_names
+from pages.ui.shared.picking import Key, answer_key, choose_way, read_given_names
 from pages.ui.shared.refresh import is_narrow
 from pages.ui.workspace.entrance import name_choice, take_choice
 
 _SIDES = {"rows": "row", "cols": "column"}
-_WAYS = {None: "By evidence", True: "Corrected for activity", False: "The run's own"}
+#: Bounds by which clusters are joined: what they are called, and what `grow_trees` takes.
+_WAYS = {"auto": "By evidence", "corrected": "Corrected for activity", "own": "The run's own"}
+_CORRECTED = {"auto": None, "corrected": True, "own": False}
 #: Clusters from which fewer of them can be shown.
 _LEAST = 3
 #: A tree that takes longer (seconds) is grown when it is asked for.
@@ -39,7 +41,7 @@ def find_trees(key: Key, corrected: bool | None, _result: Result) -> dict[str, C
 def _coarsen(
     key: Key, corrected: bool | None, levels: tuple[tuple[str, int], ...], _result: Result
 ) -> Result:
-    return coarsen(_result, find_trees(key, corrected, _result), dict(levels))
+    return take_levels(_result, find_trees(key, corrected, _result), dict(levels))
 
 
 def choose_level(job: Job, key: Key, result: Result) -> tuple[Key, Result]:
@@ -47,13 +49,16 @@ def choose_level(job: Job, key: Key, result: Result) -> tuple[Key, Result]:
     widths = _list_widths(result)
     if not widths:
         return key, result
-    corrected = st.session_state.get(_way_key(job))
+    corrected = _CORRECTED[_take_way(job)]
+    tree_key = answer_key(job, replace(result, given_names={}))  # names do not change the tree
     wanted = f"blocks_tree_{job.id}"
-    is_ready = st.session_state.get(wanted, False) or estimate_seconds(result) <= _QUICK
+    # The answer of a run under way changes with every sweep.
+    is_quick = estimate_seconds(result) <= _QUICK and not job.outline.status.active
+    is_ready = is_quick or st.session_state.get(wanted, False)
     with st.container(key="block_levels"):
         numbers = {domain: _take_number(job, domain, n) for domain, n in widths.items()}
         is_ready = is_ready or any(numbers[domain] < n for domain, n in widths.items())
-        trees = find_trees(key, corrected, result) if is_ready else {}
+        trees = find_trees(tree_key, corrected, result) if is_ready else {}
         for domain, most in widths.items():
             with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
                 numbers[domain] = _choose_number(job, domain, most, len(widths) > 1)
@@ -66,9 +71,9 @@ def choose_level(job: Job, key: Key, result: Result) -> tuple[Key, Result]:
                     )  # fmt: skip
     if all(numbers[domain] >= n for domain, n in widths.items()):
         return key, result
-    trees = trees or find_trees(key, corrected, result)
+    trees = trees or find_trees(tree_key, corrected, result)
     _describe_levels(trees, numbers)
-    coarse = _coarsen(key, corrected, tuple(numbers.items()), result)
+    coarse = _coarsen(tree_key, corrected, tuple(numbers.items()), result)
     given = read_given_names(job, coarse)
     job_id, sweep, end = key
     key = job_id, sweep, f"{end} {corrected} {numbers} {dict(given)}"
@@ -82,6 +87,16 @@ def _list_widths(result: Result) -> dict[str, int]:
 
 def _way_key(job: Job) -> str:
     return f"blocks_tree_way_{job.id}"
+
+
+def _take_way(job: Job) -> str:
+    """Return by which bound clusters are joined: as the address or the choice on the page says."""
+    key = _way_key(job)
+    if asked := take_choice("joined-by", dict(zip(_WAYS, _WAYS, strict=True))):
+        st.session_state[key] = asked
+    way: str = st.session_state.setdefault(key, "auto")
+    name_choice("joined-by", way, "auto")
+    return way
 
 
 def _level_key(job: Job, domain: str, n_clusters: int) -> str:
@@ -128,7 +143,7 @@ def _describe_levels(trees: Mapping[str, ClusterTree], numbers: Mapping[str, int
 
 
 @contain_failure("part of the page")
-def show_tree(job: Job, key: Key, result: Result) -> None:
+def show_tree(job: Job, result: Result) -> None:
     """Draw the tree of the run's own clusters, in which a click chooses a level.
 
     `result`: with the run's own clusters.
@@ -138,8 +153,12 @@ def show_tree(job: Job, key: Key, result: Result) -> None:
     if not widths:
         st.caption("The run has too few clusters to be joined.")
         return
-    corrected = choose_way("Merged by the bound of", _WAYS, _way_key(job), persist_state="session")
-    trees = find_trees(key, corrected, result)
+    tree_key = answer_key(job, replace(result, given_names={}))
+    corrected = _CORRECTED[st.session_state[_way_key(job)]]
+    trees = find_trees(tree_key, corrected, result)
+    if any(tree.correction or corrected is not None for tree in trees.values()):
+        # A run that is corrected itself has one tree.
+        choose_way("Joined by the bound of", _WAYS, _way_key(job), default=None, persist_state="session")
     st.caption(next(iter(trees.values())).describe_model())
     for domain, most in widths.items():
         tree, level = trees[domain], _level_key(job, domain, most)

@@ -106,7 +106,7 @@ def show_blocks() -> None:
     parts = {
         "Clusters": lambda: show_cards(job, key, result),
         "Strengths and sizes": lambda: show_summary(result),
-        "Coarser": lambda: show_tree(job, answer_key(job, answer), own),
+        "Coarser": lambda: show_tree(job, own),
         "Members": lambda: show_members(result),
         "One object": lambda: show_object(key, result),
         "How firm?": lambda: show_certainty(result, sort_relation(key, result)),

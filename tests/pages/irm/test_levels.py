@@ -35,6 +35,6 @@ def test_the_tree_says_by_which_model_it_is_and_another_one_can_be_chosen(
     app = show_part(opened(open_app, "blocks", karate), "Coarser")
     assert "counts that are corrected for activity" in texts(app)
     (way,) = [one for one in app.get("button_group") if one.key.startswith("blocks_tree_way")]
-    way.set_value(False).run()
+    way.set_value("own").run()
     assert not app.exception
     assert "bound of the run's own model" in texts(app)

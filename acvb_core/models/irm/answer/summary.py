@@ -12,6 +12,7 @@ from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.answer.cards import ClusterCards, describe_found
 from acvb_core.models.irm.answer.naming import insert_names
+from acvb_core.models.irm.answer.tree import JOINED
 from acvb_core.models.irm.scores import is_mirrored, links_of, one_clustering
 
 #: Title and contents of each table of a run, by its name.
@@ -36,6 +37,13 @@ _LISTED = 8
 def describe_parts(result: Result) -> str:
     """Return what the run found, in sentences."""
     return " ".join(describe_found(result).splitlines())
+
+
+def write_arrangement(result: Result) -> str:
+    """Return Python that joins the clusters of a run as they are joined in a result."""
+    numbers = [f"{domain}={len(parts)}" for domain, parts in result.arranged.items()]
+    corrected = bool(result.posterior[JOINED][0])
+    return f"result = result.coarsen({', '.join(numbers)}, corrected={corrected})\n"
 
 
 def summarise_parts(result: Result) -> dict[str, pd.DataFrame]:

@@ -33,6 +33,8 @@ from acvb_core.models.irm.sweep import CoordinateSweep
 from acvb_core.registry import model_row
 
 Labels = NDArray[np.int64]
+#: Array of a posterior with coarser clusters: 1 if their tree is corrected for activity, else 0.
+JOINED = "joined"
 #: Sweeps after a merge at most. If more than `_MANY` clusters are left, one sweep follows so many merges.
 _SWEEPS, _MANY, _MERGES = 5, 16, 4
 #: Sweeps that adapt the run's clusters to the model with the correction, and the fewest clusters that they may leave.
@@ -422,16 +424,28 @@ def _link_levels(found: Sequence[tuple[Labels, float]], n_own: int) -> tuple[Lev
     return tuple(levels)
 
 
-def coarsen(result: Result, trees: Mapping[str, ClusterTree], numbers: Mapping[str, int]) -> Result:
+def coarsen(result: Result, numbers: Mapping[str, int], corrected: bool | None = None) -> Result:
+    """Return the result with coarser clusters, from trees that are grown now (`grow_trees`, `take_levels`)."""
+    return take_levels(result, grow_trees(result, corrected), numbers)
+
+
+def take_levels(result: Result, trees: Mapping[str, ClusterTree], numbers: Mapping[str, int]) -> Result:
     """Return the result with coarser clusters of some domains: those of the finest level with at most so many.
 
     Responsibilities of clusters that belong to one are added up. An object that the level has moved is in its cluster
-    for certain. Blocks, names, tables and the bound are those of the new clusters; the user's names are left out. The
-    samples stay, and so do their predictions and the intervals of pairs: those of a block are over the samples' own
-    clusters. In the samples, an object is with the members of its cluster if both are in clusters that belong to it.
+    for certain. Blocks, names, tables, the bound and held-out scores are those of the new clusters; the user's names
+    are left out. The samples stay, and so do their predictions. The interval of a block is that of the mean over its
+    pairs in the samples. Objects of a sample keep company if their clusters there belong to one cluster here.
 
     `numbers`: of clusters, by domain; those of the run, or more, leave a domain as it is.
+    Raises ParameterError: there is no such domain, or the result has coarser clusters already.
     """
+    if unknown := set(numbers) - set(trees):
+        raise ParameterError(
+            f"There are no clusters of {', '.join(sorted(unknown))}, only of {', '.join(trees)}."
+        )
+    if result.arranged:
+        raise ParameterError("The clusters are joined already. Join those of the run itself.")
     at = {domain: trees[domain].find(number) for domain, number in numbers.items()}
     at = {domain: level for domain, level in at.items() if level > 0}
     if not at:
@@ -453,6 +467,8 @@ def coarsen(result: Result, trees: Mapping[str, ClusterTree], numbers: Mapping[s
     changed |= dict(zip(("ones", "entries"), counts, strict=True))
     axes |= dict.fromkeys(("ones", "entries"), model.layout.axes)
     per_block = tuple(name for name in ("a", "b") if name in posterior.arrays)
+    changed[JOINED] = np.array([float(any(trees[domain].is_corrected for domain in at))])
+    axes[JOINED] = (None,)
     coarse = posterior.with_arrays(changed, drop=per_block, axes=axes)
     last = replace(
         result.snapshot, posterior=coarse, effective_k=coarse.n_clusters(), heldout=_score(result, coarse),

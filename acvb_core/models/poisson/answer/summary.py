@@ -6,6 +6,7 @@ from acvb_core.models.irm.answer.summary import (
     annotate_data,
     describe_parts,
     summarise_parts,
+    write_arrangement,
 )
 
-__all__ = ["ANNOTATED", "TITLES", "annotate_data", "describe_parts", "summarise_parts"]
+__all__ = ["ANNOTATED", "TITLES", "annotate_data", "describe_parts", "summarise_parts", "write_arrangement"]

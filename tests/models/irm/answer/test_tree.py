@@ -17,7 +17,7 @@ from acvb_core.core.errors import ParameterError
 from acvb_core.data.relation import CountRelation, Network, Relation
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.agreement import agreement
-from acvb_core.models.irm.answer.tree import _link_levels, coarsen, grow_trees
+from acvb_core.models.irm.answer.tree import _link_levels, grow_trees, take_levels
 from acvb_core.models.irm.gibbs import LABELS, one_hot
 from acvb_core.samples.planted_relations import planted_hubs
 from tests.loops import for_each
@@ -179,7 +179,7 @@ def test_a_coarser_result_has_the_clusters_of_the_level_everywhere(kind):
     result = fitted(kind)
     trees = grow_trees(result)
     numbers = {domain: tree.numbers[len(tree.levels) // 2] for domain, tree in trees.items()}
-    coarse = coarsen(result, trees, numbers)
+    coarse = take_levels(result, trees, numbers)
     labels = {domain: tree.levels[tree.find(numbers[domain])].labels for domain, tree in trees.items()}
     assert coarse.posterior.n_clusters() == numbers == dict(coarse.snapshot.effective_k)
     for domain, own in labels.items():
@@ -202,7 +202,7 @@ def test_an_object_keeps_its_share_of_joined_clusters_unless_it_has_moved():
     trees = grow_trees(result, corrected=False)
     tree = trees["rows"]
     for at in range(1, len(tree.levels)):
-        coarse = coarsen(result, trees, {"rows": tree.numbers[at]})
+        coarse = take_levels(result, trees, {"rows": tree.numbers[at]})
         sums = result.posterior["rows"] @ one_hot(tree.follow(at))
         kept = sums.argmax(axis=1) == tree.levels[at].labels
         assert coarse.posterior["rows"][kept] == pytest.approx(sums[kept])
@@ -212,7 +212,7 @@ def test_an_object_keeps_its_share_of_joined_clusters_unless_it_has_moved():
 def test_objects_of_clusters_that_are_joined_keep_company_in_the_samples():
     result = fitted("undirected")
     trees = grow_trees(result, corrected=False)
-    coarse = coarsen(result, trees, {"rows": 2})
+    coarse = take_levels(result, trees, {"rows": 2})
     labels, samples = coarse.posterior.labels("rows"), result.posterior[LABELS.format("rows")]
     met = np.zeros(len(labels))
     for sample in samples:
@@ -223,10 +223,23 @@ def test_objects_of_clusters_that_are_joined_keep_company_in_the_samples():
     assert coarse.rows["probability"].to_numpy() == pytest.approx(met / len(samples))
 
 
+def test_python_that_repeats_a_run_joins_the_same_clusters():
+    result = fitted("undirected")
+    coarse = take_levels(result, grow_trees(result, corrected=True), {"rows": 2})
+    known = {"result": result}
+    exec(result.prepared.model_row.part("answer.summary").write_arrangement(coarse), known)
+    assert (known["result"].posterior["rows"] == coarse.posterior["rows"]).all()
+    assert known["result"].arranged == coarse.arranged
+    with pytest.raises(ParameterError, match="already"):
+        coarse.coarsen(rows=1)
+    with pytest.raises(ParameterError, match="cols"):
+        result.coarsen(cols=1)
+
+
 def test_a_number_without_a_level_of_its_own_gets_the_next_coarser_one():
     result = fitted("undirected")
     trees = grow_trees(result)
-    assert coarsen(result, trees, {"rows": trees["rows"].numbers[0]}) is result
-    assert coarsen(result, trees, {"rows": 1}).posterior.n_clusters() == {"rows": 1}
+    assert take_levels(result, trees, {"rows": trees["rows"].numbers[0]}) is result
+    assert take_levels(result, trees, {"rows": 1}).posterior.n_clusters() == {"rows": 1}
     with pytest.raises(ParameterError):
-        coarsen(result, trees, {"rows": 0})
+        take_levels(result, trees, {"rows": 0})
