@@ -109,7 +109,7 @@ def test_a_graph_file_is_sorted_drawn_and_its_missing_links_are_taken_away(
     figure = plot(page, "network_groups")
     expect(figure).to_be_visible()
     settled(page)
-    choose(page, "Highlight", "cluster 1")
+    choose(page, "Highlight", "1 · ")
     plot(page, "network_groups")
     press(page, "Single nodes")
     plot(page, "network_nodes")

@@ -101,9 +101,7 @@ class ClusterCards:
         """
         table = self.result.tables["rows" if self.domain == "rows" else "columns"]
         links = count_strong_links(self.result, self.domain)
-        return table.assign(typical_links=links).sort_values(
-            ["typical_links", "given_clusters"], ascending=False, kind="stable"
-        )
+        return table.assign(typical_links=links).sort_values("typical_links", ascending=False, kind="stable")
 
     def list_members(self, cluster: int) -> pd.DataFrame:
         """Return the members of a cluster (from 1), the most typical first."""
