@@ -7,8 +7,16 @@ import acvb_core
 from acvb_core.core.errors import ParameterError
 
 _WANTED = {
-    ("southern_women", "acvb0"): {"matrix", "unsorted", "strengths", "sizes", "column_sizes"},
-    ("karate", "acvb0"): {"matrix", "unsorted", "strengths", "sizes", "groups", "nodes"},
+    ("southern_women", "acvb0"): {
+        "matrix",
+        "unsorted",
+        "strengths",
+        "sizes",
+        "tree",
+        "column_sizes",
+        "column_tree",
+    },
+    ("karate", "acvb0"): {"matrix", "unsorted", "strengths", "sizes", "tree", "groups", "nodes"},
     ("bars", "acvb0"): {"map", "shares", "quality"},
     ("fertility", "fab"): {"weights", "objects", "course"},
 }

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acvb_core.models.irm.answer.tree import ClusterTree, write_nats
+from acvb_core.engine.result import Result
+from acvb_core.models.irm.answer.tree import ClusterTree, grow_trees, write_nats
 from acvb_core.views.parts import name_ticks, plain_axis, plain_name, scatter, text_room
 from acvb_core.views.theme import LINE, MUTED, PAPER, Figure, Part, cluster_colour, escape, make_figure
 
@@ -29,6 +30,11 @@ class _Join(NamedTuple):
     cluster: int
     ends: list[tuple[float, float]]  #: height and place of each of them
     place: float
+
+
+def tree_figure(result: Result, domain: str) -> Figure:
+    """Return the tree of a domain's clusters ("rows" or "cols") as it is grown by default."""
+    return dendrogram_figure(grow_trees(result)[domain], 0, result.names[domain])
 
 
 def dendrogram_figure(tree: ClusterTree, shown: int, names: Sequence[str], *, narrow: bool = False) -> Figure:

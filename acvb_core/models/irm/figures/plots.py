@@ -8,6 +8,7 @@ from functools import cache
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.figures.arrangement import arrange_as_read, arrange_result
 from acvb_core.models.irm.figures.blocks import block_figure
+from acvb_core.models.irm.figures.dendrogram import tree_figure
 from acvb_core.models.irm.figures.group_graph import group_graph_figure
 from acvb_core.models.irm.figures.network_layout import GroupGraph, group_graph, why_too_large
 from acvb_core.models.irm.figures.node_link import node_link_figure
@@ -43,9 +44,11 @@ def list_plots(result: Result) -> dict[str, Callable[[], Figure]]:
         "unsorted": lambda: block_figure(arrange_as_read(relation)),
         "strengths": lambda: strength_figure(result),
         "sizes": lambda: size_figure(result, "rows"),
+        "tree": lambda: tree_figure(result, "rows"),
     }
     if "cols" in posterior.arrays:
-        return plots | {"column_sizes": lambda: size_figure(result, "cols")}
+        plots["column_sizes"] = lambda: size_figure(result, "cols")
+        return plots | {"column_tree": lambda: tree_figure(result, "cols")}
 
     @cache
     def build_graph() -> GroupGraph:
