@@ -478,9 +478,8 @@ class CountRelation(Relation):
     @cached_property
     def self_links(self) -> NDArray[np.float64]:
         """Each object's entry with itself, shape (n, 2): its count and its exposure, 0 if it is missing."""
-        counts = sparse.csr_array((self.counts, self.ones.indices, self.ones.indptr), shape=self.shape)
         exposure = ~self.missing.diagonal() * self.row_activity * self.column_activity
-        return np.ascontiguousarray(np.stack([counts.diagonal(), exposure], axis=1))
+        return np.ascontiguousarray(np.stack([self.links.diagonal().astype(np.float64), exposure], axis=1))
 
     @classmethod
     def of(

@@ -22,6 +22,8 @@ Singles = NDArray[np.float32]
 #: A cluster whose bound is so many nats below another's weight gets nothing of the object: e^-40 is lost against 1 in
 #: double precision, and the tables' single precision is far better than the margin.
 OUT_OF_REACH = 40.0
+#: Added to the bounds of counts for each count of an object, as tables are rounded to single precision.
+_ROUNDING = 1e-6
 #: Ratio of the ones at two neighbouring nodes of the chords.
 _STEP = 4.0
 #: For fewer objects or clusters the tables would take longer than they save.
@@ -29,64 +31,96 @@ _FEWEST_OBJECTS, _FEWEST_CLUSTERS = 24, 5
 
 
 class Bounds(NamedTuple):
-    """Tables of g for the blocks as they are; clusters of the swept domain are the last axis."""
+    """Tables of g for the blocks as they are; clusters of the swept domain are the last axis.
 
-    sizes: Floats  #: shape (L,); M
-    nodes: Floats  #: shape (L, J); ones at the nodes, M at most
+    g(n, N) is the log probability that a cluster gives n ones and N zeros. It is convex, and g(0, 0) = 0. So an object
+    with a share o of M has at most o g(n / o, M - n / o), of counts o g(n / o, M), and a chord of that is larger still.
+    """
+
+    sizes: Floats  #: shape (L,); M, the most that an object can have: ones and zeros, of counts the exposure
+    nodes: Floats  #: shape (L, J); ones at the nodes
     empty: Singles  #: shape (L, K); g(0, M)
-    whole: Singles  #: shape (K,); the sum of `empty` over l
-    chords: Singles  #: shape (J, L, K); g(n, M - n) - g(0, M) at each node
+    whole: Singles  #: shape (K,); the sum of `empty` over l; of counts 0, as their exposures differ by much
+    chords: Singles  #: shape (J, L, K); g(n, M - n) - g(0, M) at each node, of counts g(n, M) - g(0, M)
     slopes: Singles  #: shape (K,); the sum over l of the slopes of the chords before the first node
     stale: Floats  #: shape (K,); how much of objects came or went since a cluster's tables were made
+    is_gamma: bool  #: as in `BlockCounts`
 
 
-def make_bounds(ones: Floats, zeros: Floats, links: Floats, sizes: Floats, n_objects: int) -> Bounds:
-    """Return the tables for blocks with counts `ones` and `zeros`, shape (K, L), priors included; empty if of no use.
+@nb.njit(**OPTIONS)
+def largest_count(sums: ObjectSums, sizes: Floats) -> float:
+    """Return the largest n / o of any object, for counts; see `Bounds`."""
+    counts, exposures = sums
+    most = np.zeros(sizes.shape[0])
+    for i in range(counts.shape[0]):
+        for m in range(sizes.shape[0]):
+            scaled = counts[i, m] / max(exposures[i, m] / max(sizes[m], 1e-12), 1e-12)
+            most[m] = scaled if scaled > most[m] else most[m]
+    return most.max()
 
-    `links`: shape (N, L); the objects' ones. `sizes`: shape (L,); M, at least the ones and zeros of any object.
-    `n_objects`: how many of them will be visited.
+
+def place_nodes(sums: ObjectSums, sizes: Floats, blocks: BlockCounts, n_objects: int) -> Floats:
+    """Return the nodes of chords, shape (L, J); none if bounds are of no use.
+
+    `n_objects`: how many will be visited.
     """
-    n_own, n_other = ones.shape
-    if n_objects < _FEWEST_OBJECTS or n_own < _FEWEST_CLUSTERS:
-        n_own = n_other = 0
+    if n_objects < _FEWEST_OBJECTS or len(blocks.mass) < _FEWEST_CLUSTERS:
+        return np.empty((0, 1))
+    if blocks.is_gamma:
+        most, highest = largest_count(sums, sizes), np.full(len(sizes), np.inf)
+    else:
+        most, highest = sums.links.max(initial=0.0), np.maximum(sizes, 1e-6)
     nodes = [1.0]
-    while n_own and nodes[-1] < links.max(initial=0.0):
+    while nodes[-1] < most:
         nodes.append(nodes[-1] * _STEP)
-    table = np.minimum(nodes, np.maximum(sizes, 1e-6)[:n_other, None])
+    return np.minimum(nodes, highest[:, None])
+
+
+def make_bounds(blocks: BlockCounts, sizes: Floats, nodes: Floats) -> Bounds:
+    """Return the tables for blocks, priors included; empty without nodes."""
+    n_other, n_nodes = nodes.shape
+    n_own = len(blocks.mass) if n_other else 0
     bounds = Bounds(
         sizes[:n_other],
-        table,
+        nodes,
         np.empty((n_other, n_own), np.float32),
         np.empty(n_own, np.float32),
-        np.empty((len(nodes), n_other, n_own), np.float32),
+        np.empty((n_nodes, n_other, n_own), np.float32),
         np.empty(n_own, np.float32),
         np.zeros(n_own),
+        blocks.is_gamma,
     )
     for k in range(n_own):
-        tabulate_cluster(k, ones[k], zeros[k], bounds)
+        tabulate_cluster(k, blocks.ones[k], blocks.zeros[k], bounds)
     return bounds
 
 
 @nb.njit(**OPTIONS)
 def tabulate_cluster(k: int, ones: Floats, zeros: Floats, bounds: Bounds) -> None:
     """Bring the tables of cluster k up to date."""
-    sizes, nodes, empty, whole, chords, slopes, stale = bounds
+    sizes, nodes, empty, whole, chords, slopes, stale, is_gamma = bounds
     n_other = sizes.shape[0]
-    out = np.empty(n_other)
+    before, out = np.empty(n_other), np.empty(n_other)
     for m in range(n_other):
-        both = ones[m] + zeros[m]
-        out[m] = lgamma_two(zeros[m] + sizes[m], both) - lgamma_two(zeros[m], both + sizes[m])
+        if is_gamma:
+            out[m] = -ones[m] * log(1.0 + sizes[m] / zeros[m])
+            before[m] = lgamma(ones[m])
+        else:
+            both = ones[m] + zeros[m]
+            out[m] = lgamma_two(zeros[m] + sizes[m], both) - lgamma_two(zeros[m], both + sizes[m])
+            before[m] = lgamma_two(ones[m], zeros[m] + sizes[m])
     total = 0.0
     for m in range(n_other):
         total += out[m]
         empty[m, k] = out[m]
-    whole[k] = total
-    before = np.empty(n_other)
-    for m in range(n_other):
-        before[m] = lgamma_two(ones[m], zeros[m] + sizes[m])
+    whole[k] = 0.0 if is_gamma else total
     for j in range(nodes.shape[1]):
         for m in range(n_other):
-            out[m] = lgamma_two(ones[m] + nodes[m, j], zeros[m] + sizes[m] - nodes[m, j]) - before[m]
+            n = nodes[m, j]
+            if is_gamma:
+                out[m] = lgamma(ones[m] + n) - before[m] - n * (log(zeros[m] + sizes[m]) - _ROUNDING)
+            else:
+                out[m] = lgamma_two(ones[m] + n, zeros[m] + sizes[m] - n) - before[m]
         for m in range(n_other):
             chords[j, m, k] = out[m]
     total = 0.0
@@ -97,27 +131,48 @@ def tabulate_cluster(k: int, ones: Floats, zeros: Floats, bounds: Bounds) -> Non
 
 
 @nb.njit(**OPTIONS)
+def loosen_cluster(
+    k: int, change: float, plus: Floats, minus: Floats, ones: Floats, zeros: Floats, bounds: Bounds
+) -> None:
+    """Keep the tables of a cluster of counts above g, after a share of an object came or went; new tables take longer.
+
+    Each count of an object is likelier by at most the factor by which a block's counts grew or its exposure fell.
+    """
+    sizes, nodes, empty, _, chords, slopes, _, _ = bounds
+    for m in range(sizes.shape[0]):
+        if change > 0.0:
+            more = log(ones[m] / max(ones[m] - change * plus[m], SMALLEST))
+        else:
+            more = log(1.0 - change * minus[m] / (zeros[m] + sizes[m]))
+        empty[m, k] = -ones[m] * log(1.0 + sizes[m] / zeros[m])
+        for j in range(nodes.shape[1]):
+            chords[j, m, k] += nodes[m, j] * more
+        slopes[k] += more
+
+
+@nb.njit(**OPTIONS)
 def bound_weights(links: Floats, zeros: Floats, bounds: Bounds, out: Singles) -> None:
     """Write an upper bound on the log probability of an object's links and zeros in each cluster that it may join."""
-    sizes, nodes, empty, whole, chords, slopes, _ = bounds
+    sizes, nodes, empty, whole, chords, slopes, _, is_gamma = bounds
     n_own = whole.shape[0]
     # Up to the first node a chord is straight, so what an object has of every cluster is bounded for all at once. The
     # start spreads a share of the links over all clusters: cluster by cluster, it would take K L additions an object.
     spread = np.inf
     for m in range(sizes.shape[0]):
-        observed = min((links[m] + zeros[m]) / max(sizes[m], 1e-12), 1.0)
-        spread = min(spread, links[m], observed * nodes[m, 0])
+        reached = zeros[m] if is_gamma else links[m] + zeros[m]
+        spread = min(spread, links[m], min(reached / max(sizes[m], 1e-12), 1.0) * nodes[m, 0])
     spread = spread if spread > 1e-9 else 0.0
     shared = np.float32(spread)
     for k in range(n_own):
         out[k] = whole[k] + shared * slopes[k]
     for m in range(sizes.shape[0]):
         n = links[m]
-        observed = (n + zeros[m]) / max(sizes[m], 1e-12)
-        if observed < 1.0 - 1e-9:
-            less = np.float32(observed - 1.0)
+        reached = zeros[m] if is_gamma else n + zeros[m]
+        observed = max(reached / max(sizes[m], 1e-12), 1e-12)
+        if is_gamma or observed < 1.0 - 1e-9:
+            share = np.float32(observed if is_gamma else observed - 1.0)
             for k in range(n_own):
-                out[k] += less * empty[m, k]
+                out[k] += share * empty[m, k]
         if n > spread + 1e-9:
             n = min(n / observed, nodes[m, nodes.shape[1] - 1])
             j = 0
@@ -413,6 +468,8 @@ def zeroth_order(
                     bounds.stale[k] += abs(change)
                     if bounds.stale[k] > tolerance * (1.0 + mass[k]):
                         tabulate_cluster(k, beta_ones[k], beta_zeros[k], bounds)
+                    elif is_gamma:
+                        loosen_cluster(k, change, plus, minus, beta_ones[k], beta_zeros[k], bounds)
     return log_normaliser
 
 

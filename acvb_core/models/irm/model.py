@@ -17,12 +17,15 @@ from acvb_core.models.irm.gibbs import KEPT, LABELS
 from acvb_core.models.irm.gibbs_kernels import TABLE_LENGTH
 from acvb_core.models.irm.kernels import (
     TWO_DOMAINS,
+    BlockCounts,
     Floats,
     Layout,
+    ObjectSums,
     cluster_sums,
     make_bounds,
     neighbour_sums,
     network_layout,
+    place_nodes,
 )
 from acvb_core.models.irm.moves import TRIALS
 from acvb_core.models.irm.network import NetworkPass
@@ -360,8 +363,9 @@ def predict_links(_: IrmModel, posterior: Posterior, train: Relation) -> None:
     neighbour_sums(train.ones, hard)
     cluster_sums(hard, hard)
     sum_pairs(train.ones.indptr, train.ones.indices, hard[:, 0].copy())
-    blocks = np.ones((5, 2))
-    make_bounds(blocks, blocks, blocks, np.ones(2), 24)
+    ones, sizes = np.ones((5, 2)), np.ones(2)
+    blocks = BlockCounts(ones, ones, np.ones(5), False)
+    make_bounds(blocks, sizes, place_nodes(ObjectSums(ones, ones), sizes, blocks, 24))
     if count_samples(posterior):
         SampledPairs(posterior).band(0, train.shape[0], 0)
 

@@ -24,6 +24,7 @@ from acvb_core.models.irm.kernels import (
     make_bounds,
     make_scratch,
     neighbour_sums,
+    place_nodes,
     zeroth_order,
 )
 from acvb_core.models.irm.second_order import CountVariances, count_variances, find_neighbours, second_order
@@ -62,6 +63,8 @@ class CoordinateSweep:
         self.other = np.ascontiguousarray(other)
         self._set_counts(own, *observed_sums(relation, other, poll), a, b, alpha, is_gamma)
         self.sizes, self.is_large = self.other.sum(axis=0), relation.n_ones >= LARGE
+        if isinstance(relation, CountRelation):
+            self.sizes = relation.row_activity.max() * (relation.column_activity @ self.other)
 
     @classmethod
     def of_state(
@@ -126,6 +129,7 @@ class CoordinateSweep:
             return visit_in_chunks(self._second(order == "exact", update, poll), objects, length, poll)
         before = self.blocks
         n_parts = PARTS if self.is_large and len(objects) >= _PARTS_FROM else 1
+        nodes = place_nodes(self.sums, self.sizes, before, len(objects) if limits.least < 0.0 else 0)
         arrays = before[:3]
         blocks = [before]
         if n_parts > 1:
@@ -133,7 +137,7 @@ class CoordinateSweep:
         loo = [0.0] * n_parts
 
         def visit(part: int, some: NDArray[np.int64]) -> Iterator[bool]:
-            step = self._zeroth(blocks[part], len(some), update, limits)
+            step = self._zeroth(blocks[part], nodes, update, limits)
             for begin in range(0, len(some), length):
                 loo[part] += step(some[begin : begin + length])
                 yield begin + length < len(some)
@@ -146,10 +150,9 @@ class CoordinateSweep:
             self.blocks = before.with_counts(*after)
         return sum(loo)
 
-    def _zeroth(self, blocks: BlockCounts, n_objects: int, update: bool, limits: Limits) -> Step:
+    def _zeroth(self, blocks: BlockCounts, nodes: Floats, update: bool, limits: Limits) -> Step:
         scratch = make_scratch(*blocks.ones.shape)
-        n_bounded = 0 if limits.least >= 0.0 or blocks.is_gamma else n_objects
-        bounds = make_bounds(blocks.ones, blocks.zeros, self.sums.links, self.sizes, n_bounded)
+        bounds = make_bounds(blocks, self.sizes, nodes)
         return lambda objects: zeroth_order(
             objects, self.own, self.sums, blocks, bounds, scratch, self.alpha, update, limits
         )
@@ -230,7 +233,7 @@ class _Side:
         ones, zeros = counts
         sums, blocks = ObjectSums(self.links, self.zeros), BlockCounts(ones, zeros, self.mass, False)
         if variance is None:
-            bounds, scratch = make_bounds(ones, zeros, self.links, other.mass, 0), make_scratch(*ones.shape)
+            bounds, scratch = make_bounds(blocks, other.mass, np.empty((0, 1))), make_scratch(*ones.shape)
             args = (objects, self.q, sums, blocks, bounds, scratch, self.alpha, True, NO_LIMITS)
             return float(zeroth_order(*args))
         none = np.empty((3, 0, 0))

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Literal
 from weakref import WeakKeyDictionary
 
+import numba as nb
 import numpy as np
 from scipy import sparse
 
 from acvb_core.core.errors import DataError
+from acvb_core.core.special import OPTIONS, lgamma
 from acvb_core.data.relation import CountRelation, Relation
-from acvb_core.models.irm.kernels import Floats
+from acvb_core.models.irm.kernels import Floats, sum_weights
 
 Degree = Literal["corrected", "none"]
 
@@ -110,10 +112,19 @@ def loo_base(relation: CountRelation) -> float:
 
 
 def _sum_base(relation: CountRelation) -> tuple[float, float]:
-    """Return the sum over all stored links, and that over self-links."""
-    from scipy.special import gammaln  # slow to import
+    """Return the sum over all stored links, and of a network that over self-links."""
+    total = -_sum_log_factorials(relation.factors)
+    for side in (relation, relation.transposed):
+        total += float(sum_weights(side.ones, side.factors) @ np.log(side.row_activity))
+    if relation.network is None:
+        return total, 0.0
+    counts, exposures = relation.self_links[relation.self_links[:, 0] > 0.0].T.copy()
+    return total, float(counts @ np.log(exposures)) - _sum_log_factorials(counts)
 
-    counts = relation.counts
-    terms = counts * np.log(relation.link_exposures) - gammaln(counts + 1.0)
-    own = np.repeat(np.arange(relation.shape[0]), np.diff(relation.ones.indptr)) == relation.ones.indices
-    return float(terms.sum()), float(terms[own].sum())
+
+@nb.njit(**OPTIONS)
+def _sum_log_factorials(counts: Floats) -> float:
+    total = 0.0
+    for at in range(counts.shape[0]):
+        total += lgamma(counts[at] + 1.0)
+    return total

@@ -10,7 +10,7 @@ from scipy.special import betaln
 
 from acvb_core.core.parallel import use_threads
 from acvb_core.models.irm import sweep as domain
-from acvb_core.models.irm.kernels import Bounds, Limits, bound_weights, make_bounds
+from acvb_core.models.irm.kernels import Bounds, Limits, bound_weights, make_bounds, place_nodes
 from acvb_core.models.irm.state import block_counts
 from acvb_core.models.irm.sweep import CoordinateSweep
 from tests.loops import for_each
@@ -51,7 +51,8 @@ def pass_of(case: Case) -> CoordinateSweep:
 
 def tables_of(rows: CoordinateSweep) -> Bounds:
     """Return the tables for the blocks of a pass."""
-    return make_bounds(rows.blocks.ones, rows.blocks.zeros, rows.sums.links, rows.sizes, len(rows.own))
+    nodes = place_nodes(rows.sums, rows.sizes, rows.blocks, len(rows.own))
+    return make_bounds(rows.blocks, rows.sizes, nodes)
 
 
 @for_each("options", CASES)
