@@ -22,12 +22,8 @@ Singles = NDArray[np.float32]
 #: A cluster whose bound is so many nats below another's weight gets nothing of the object: e^-40 is lost against 1 in
 #: double precision, and the tables' single precision is far better than the margin.
 OUT_OF_REACH = 40.0
-#: Added to the bounds of counts for each count of an object, as tables are rounded to single precision.
-_ROUNDING = 1e-6
-#: Ratio of the ones at two neighbouring nodes of the chords.
-_STEP = 4.0
-#: For fewer objects or clusters the tables would take longer than they save.
-_FEWEST_OBJECTS, _FEWEST_CLUSTERS = 24, 5
+#: Tables of counts are too high by this share of an object's counts, which covers small changes of a cluster's blocks.
+_SLACK = 1e-2
 
 
 class Bounds(NamedTuple):
@@ -44,6 +40,7 @@ class Bounds(NamedTuple):
     chords: Singles  #: shape (J, L, K); g(n, M - n) - g(0, M) at each node, of counts g(n, M) - g(0, M)
     slopes: Singles  #: shape (K,); the sum over l of the slopes of the chords before the first node
     stale: Floats  #: shape (K,); how much of objects came or went since a cluster's tables were made
+    drift: Floats  #: shape (K,); of counts: relative changes of a cluster's blocks that the tables have not followed
     is_gamma: bool  #: as in `BlockCounts`
 
 
@@ -59,51 +56,15 @@ def largest_count(sums: ObjectSums, sizes: Floats) -> float:
     return most.max()
 
 
-def place_nodes(sums: ObjectSums, sizes: Floats, blocks: BlockCounts, n_objects: int) -> Floats:
-    """Return the nodes of chords, shape (L, J); none if bounds are of no use.
-
-    `n_objects`: how many will be visited.
-    """
-    if n_objects < _FEWEST_OBJECTS or len(blocks.mass) < _FEWEST_CLUSTERS:
-        return np.empty((0, 1))
-    if blocks.is_gamma:
-        most, highest = largest_count(sums, sizes), np.full(len(sizes), np.inf)
-    else:
-        most, highest = sums.links.max(initial=0.0), np.maximum(sizes, 1e-6)
-    nodes = [1.0]
-    while nodes[-1] < most:
-        nodes.append(nodes[-1] * _STEP)
-    return np.minimum(nodes, highest[:, None])
-
-
-def make_bounds(blocks: BlockCounts, sizes: Floats, nodes: Floats) -> Bounds:
-    """Return the tables for blocks, priors included; empty without nodes."""
-    n_other, n_nodes = nodes.shape
-    n_own = len(blocks.mass) if n_other else 0
-    bounds = Bounds(
-        sizes[:n_other],
-        nodes,
-        np.empty((n_other, n_own), np.float32),
-        np.empty(n_own, np.float32),
-        np.empty((n_nodes, n_other, n_own), np.float32),
-        np.empty(n_own, np.float32),
-        np.zeros(n_own),
-        blocks.is_gamma,
-    )
-    for k in range(n_own):
-        tabulate_cluster(k, blocks.ones[k], blocks.zeros[k], bounds)
-    return bounds
-
-
 @nb.njit(**OPTIONS)
 def tabulate_cluster(k: int, ones: Floats, zeros: Floats, bounds: Bounds) -> None:
     """Bring the tables of cluster k up to date."""
-    sizes, nodes, empty, whole, chords, slopes, stale, is_gamma = bounds
+    sizes, nodes, empty, whole, chords, slopes, stale, drift, is_gamma = bounds
     n_other = sizes.shape[0]
     before, out = np.empty(n_other), np.empty(n_other)
     for m in range(n_other):
         if is_gamma:
-            out[m] = -ones[m] * log(1.0 + sizes[m] / zeros[m])
+            out[m] = (_SLACK - 1.0) * ones[m] * log(1.0 + sizes[m] / zeros[m])
             before[m] = lgamma(ones[m])
         else:
             both = ones[m] + zeros[m]
@@ -118,7 +79,7 @@ def tabulate_cluster(k: int, ones: Floats, zeros: Floats, bounds: Bounds) -> Non
         for m in range(n_other):
             n = nodes[m, j]
             if is_gamma:
-                out[m] = lgamma(ones[m] + n) - before[m] - n * (log(zeros[m] + sizes[m]) - _ROUNDING)
+                out[m] = lgamma(ones[m] + n) - before[m] - n * (log(zeros[m] + sizes[m]) - _SLACK)
             else:
                 out[m] = lgamma_two(ones[m] + n, zeros[m] + sizes[m] - n) - before[m]
         for m in range(n_other):
@@ -127,7 +88,7 @@ def tabulate_cluster(k: int, ones: Floats, zeros: Floats, bounds: Bounds) -> Non
     for m in range(n_other):
         total += np.float64(chords[0, m, k]) / nodes[m, 0]
     slopes[k] = total
-    stale[k] = 0.0
+    stale[k] = drift[k] = 0.0
 
 
 @nb.njit(**OPTIONS)
@@ -138,22 +99,30 @@ def loosen_cluster(
 
     Each count of an object is likelier by at most the factor by which a block's counts grew or its exposure fell.
     """
-    sizes, nodes, empty, _, chords, slopes, _, _ = bounds
-    for m in range(sizes.shape[0]):
+    sizes, nodes, empty, _, chords, slopes, _, drift, _ = bounds
+    n_other = sizes.shape[0]
+    more, out = np.empty(n_other), np.empty(n_other)
+    total = 0.0
+    for m in range(n_other):
         if change > 0.0:
-            more = log(ones[m] / max(ones[m] - change * plus[m], SMALLEST))
+            more[m] = drift[k] + log(ones[m] / max(ones[m] - change * plus[m], SMALLEST))
         else:
-            more = log(1.0 - change * minus[m] / (zeros[m] + sizes[m]))
-        empty[m, k] = -ones[m] * log(1.0 + sizes[m] / zeros[m])
-        for j in range(nodes.shape[1]):
-            chords[j, m, k] += nodes[m, j] * more
-        slopes[k] += more
+            more[m] = drift[k] + log(1.0 - change * minus[m] / (zeros[m] + sizes[m]))
+        out[m] = (_SLACK - 1.0) * ones[m] * log(1.0 + sizes[m] / zeros[m])
+        total += more[m]
+    drift[k] = 0.0
+    slopes[k] += total
+    for m in range(n_other):
+        empty[m, k] = out[m]
+    for j in range(nodes.shape[1]):
+        for m in range(n_other):
+            chords[j, m, k] += nodes[m, j] * more[m]
 
 
 @nb.njit(**OPTIONS)
 def bound_weights(links: Floats, zeros: Floats, bounds: Bounds, out: Singles) -> None:
     """Write an upper bound on the log probability of an object's links and zeros in each cluster that it may join."""
-    sizes, nodes, empty, whole, chords, slopes, _, is_gamma = bounds
+    sizes, nodes, empty, whole, chords, slopes, _, _, is_gamma = bounds
     n_own = whole.shape[0]
     # Up to the first node a chord is straight, so what an object has of every cluster is bounded for all at once. The
     # start spreads a share of the links over all clusters: cluster by cluster, it would take K L additions an object.
@@ -469,7 +438,13 @@ def zeroth_order(
                     if bounds.stale[k] > tolerance * (1.0 + mass[k]):
                         tabulate_cluster(k, beta_ones[k], beta_zeros[k], bounds)
                     elif is_gamma:
-                        loosen_cluster(k, change, plus, minus, beta_ones[k], beta_zeros[k], bounds)
+                        relative = 0.0
+                        for m in range(n_other):
+                            relative += plus[m] / beta_ones[k, m] + minus[m] / beta_zeros[k, m]
+                        if bounds.drift[k] + abs(change) * relative > _SLACK:
+                            loosen_cluster(k, change, plus, minus, beta_ones[k], beta_zeros[k], bounds)
+                        else:
+                            bounds.drift[k] += abs(change) * relative
     return log_normaliser
 
 

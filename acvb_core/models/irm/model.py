@@ -22,10 +22,8 @@ from acvb_core.models.irm.kernels import (
     Layout,
     ObjectSums,
     cluster_sums,
-    make_bounds,
     neighbour_sums,
     network_layout,
-    place_nodes,
 )
 from acvb_core.models.irm.moves import TRIALS
 from acvb_core.models.irm.network import NetworkPass
@@ -40,7 +38,7 @@ from acvb_core.models.irm.scores import (
 from acvb_core.models.irm.spec import MOVES_FROM, limit_splits
 from acvb_core.models.irm.split import sum_pairs
 from acvb_core.models.irm.state import IrmState, block_counts, hyper_of, lower_bound
-from acvb_core.models.irm.sweep import CoordinateSweep
+from acvb_core.models.irm.sweep import CoordinateSweep, make_bounds, place_nodes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,15 +16,16 @@ from acvb_core.data.relation import CountRelation, Relation
 from acvb_core.models.irm.kernels import (
     NO_LIMITS,
     BlockCounts,
+    Bounds,
     Floats,
     Limits,
     ObjectSums,
     chunk_length,
     cluster_sums,
-    make_bounds,
+    largest_count,
     make_scratch,
     neighbour_sums,
-    place_nodes,
+    tabulate_cluster,
     zeroth_order,
 )
 from acvb_core.models.irm.second_order import CountVariances, count_variances, find_neighbours, second_order
@@ -37,6 +38,10 @@ Step = Callable[[NDArray[np.int64]], float]
 LARGE, _PARTS_FROM = 1_000_000, 4_096
 #: … in this number of parts. Each sees the blocks as they were before the sweep, and its own changes.
 PARTS = 4
+#: Ratio of the ones at two neighbouring nodes of the chords.
+_STEP = 4.0
+#: For fewer objects or clusters the tables would take longer than they save.
+_FEWEST_OBJECTS, _FEWEST_CLUSTERS = 24, 5
 
 
 class CoordinateSweep:
@@ -183,6 +188,43 @@ class CoordinateSweep:
         return lambda objects: second_order(
             objects, own, self.sums, self.blocks, variances, neighbours, self.alpha, exact, update
         )
+
+
+def place_nodes(sums: ObjectSums, sizes: Floats, blocks: BlockCounts, n_objects: int) -> Floats:
+    """Return the nodes of chords, shape (L, J); none if bounds are of no use.
+
+    `n_objects`: how many will be visited.
+    """
+    if n_objects < _FEWEST_OBJECTS or len(blocks.mass) < _FEWEST_CLUSTERS:
+        return np.empty((0, 1))
+    if blocks.is_gamma:
+        most, highest = largest_count(sums, sizes), np.full(len(sizes), np.inf)
+    else:
+        most, highest = sums.links.max(initial=0.0), np.maximum(sizes, 1e-6)
+    nodes = [1.0]
+    while nodes[-1] < most:
+        nodes.append(nodes[-1] * _STEP)
+    return np.minimum(nodes, highest[:, None])
+
+
+def make_bounds(blocks: BlockCounts, sizes: Floats, nodes: Floats) -> Bounds:
+    """Return the tables for blocks, priors included; empty without nodes."""
+    n_other, n_nodes = nodes.shape
+    n_own = len(blocks.mass) if n_other else 0
+    bounds = Bounds(
+        sizes[:n_other],
+        nodes,
+        np.empty((n_other, n_own), np.float32),
+        np.empty(n_own, np.float32),
+        np.empty((n_nodes, n_other, n_own), np.float32),
+        np.empty(n_own, np.float32),
+        np.zeros(n_own),
+        np.zeros(n_own),
+        blocks.is_gamma,
+    )
+    for k in range(n_own):
+        tabulate_cluster(k, blocks.ones[k], blocks.zeros[k], bounds)
+    return bounds
 
 
 def observed_counts(blocks: BlockCounts, a: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -10,9 +10,9 @@ from scipy.special import betaln
 
 from acvb_core.core.parallel import use_threads
 from acvb_core.models.irm import sweep as domain
-from acvb_core.models.irm.kernels import Bounds, Limits, bound_weights, make_bounds, place_nodes
+from acvb_core.models.irm.kernels import Bounds, Limits, bound_weights
 from acvb_core.models.irm.state import block_counts
-from acvb_core.models.irm.sweep import CoordinateSweep
+from acvb_core.models.irm.sweep import CoordinateSweep, make_bounds, place_nodes
 from tests.loops import for_each
 from tests.models.irm.adapters import method_of, oracle_sweep, relation_of, state_of
 from tests.models.irm.test_against_dense import in_state_order
