@@ -64,7 +64,8 @@ def show_features() -> None:
     else:
         show_no_feature(view)
     with contain_failure("list of files"):
-        show_files(job, result, list_files(result, lambda: measure_seeds(current_workspace(), job, result)))
+        workspace = current_workspace()  # files are made in a thread that knows no session
+        show_files(job, result, list_files(result, lambda: measure_seeds(workspace, job, result)))
 
 
 def show_no_feature(view: FeatureView) -> None:

@@ -18,7 +18,7 @@ from acvb_core.report.workbook import workbook_bytes
 from acvb_core.store import export
 from acvb_core.store.snippet import python_snippet
 from pages.ui.shared.picking import FileOffer, show_download
-from pages.ui.shared.workspace import current_workspace
+from pages.ui.shared.workspace import Workspace, current_workspace
 
 _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
@@ -34,31 +34,33 @@ def show_files(job: Job, result: Result, offers: Sequence[FileOffer]) -> None:
             show_download(result, offer)
         # A popover fetches the highlighting of code when it is opened; an expander does so while the page is drawn.
         with st.popover("Repeat this run in Python", icon=":material/code:", key="snippet"):
-            st.code(python_snippet(add_report(result, stored=False)), language="python")
+            known = add_report(current_workspace(), result, stored=False)
+            st.code(python_snippet(known), language="python")
 
 
-def add_report(result: Result, *, stored: bool = True) -> Result:
-    """Return a result with what reading its data found, as far as this workspace knows it (`find_report`)."""
-    report = current_workspace().find_report(result.prepared.fingerprint, stored=stored)
+def add_report(workspace: Workspace, result: Result, *, stored: bool = True) -> Result:
+    """Return a result with what reading its data found, as far as a workspace knows it (`find_report`)."""
+    report = workspace.find_report(result.prepared.fingerprint, stored=stored)
     return result if report is None else replace(result, report=report)
 
 
 def list_offers(job: Job, result: Result) -> list[FileOffer]:
     """Return the files to send to others."""
-    note, relation = job.label.note, result.prepared.data
+    # Files are made in a thread of the server, which knows no session.
+    workspace, note, relation = current_workspace(), job.label.note, result.prepared.data
     offers = [
         FileOffer(
             "Report",
             "report.html",
             "text/html",
-            lambda: report_html(add_report(result), note=note),
+            lambda: report_html(add_report(workspace, result), note=note),
             "One page with the result, figures, method and settings. It needs no network: send it, or print it as PDF.",
         ),
         FileOffer(
             "Everything in one workbook",
             "everything.xlsx",
             _WORKBOOK,
-            lambda: workbook_bytes(add_report(result)),
+            lambda: workbook_bytes(add_report(workspace, result)),
             "An Excel workbook with a sheet for each table.",
         ),
     ]

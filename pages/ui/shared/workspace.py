@@ -204,10 +204,8 @@ class Workspace:
 
         `stored`: data that are not in memory are read from the disk, which may take a while.
         """
-        dataset = self.dataset
-        if dataset is None or dataset.data.fingerprint != fingerprint:
-            shelf = shelf_of(self.key)
-            dataset = shelf.find(fingerprint) if stored else shelf.used.get(fingerprint)
+        shelf = shelf_of(self.key)
+        dataset = shelf.find(fingerprint) if stored else shelf.used.get(fingerprint)
         return None if dataset is None else dataset.report
 
     def save_dataset(self) -> None:

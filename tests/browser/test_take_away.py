@@ -1,0 +1,125 @@
+"""Files to send to others, in a real browser: a report without a network, a workbook, and a graph."""
+
+from __future__ import annotations
+
+import html
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import openpyxl
+import pandas as pd
+import pytest
+from playwright.sync_api import Browser, Page, Request, expect
+
+from acvb_core.data.report import DataChangedWarning
+from acvb_core.store.export import add_known_labels, csv_text
+from tests.browser.steps import (
+    WAIT_MS,
+    bring,
+    choose_methods,
+    rows_that_say,
+    settled,
+    start_runs,
+    take,
+    visit,
+)
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+_WIDTHS = "() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+_CUT = """() => [...document.querySelectorAll('figure img')].filter(
+  (one) => !one.naturalWidth || one.getBoundingClientRect().right > innerWidth).length"""
+
+
+def links_file(folder: Path) -> Path:
+    """Weighted links between two groups of shops, with a direction and a package each."""
+    rng = random.Random(2)
+    names = [HOSTILE, "=1+1", *(f"shop {i}" for i in range(22))]
+    lines = ["from,to,amount,package"]
+    for i, one in enumerate(names):
+        for j, other in enumerate(names):
+            if i != j and rng.random() < (0.6 if i % 2 == j % 2 else 0.05):
+                lines.append(f'"{one}","{other}",{rng.randint(1, 9)},p{i}')
+    path = folder / "trade.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def offer(page: Page, end: str) -> Any:
+    return page.locator(f"[class*='st-key-file_{end}']").get_by_role("button")
+
+
+def test_a_report_a_workbook_and_a_graph_are_opened_elsewhere(
+    page: Page, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring(page, links_file(tmp_path), "network")
+    page.get_by_role("button", name="Load", exact=True).click()
+    expect(page.get_by_test_id("stSidebar").get_by_text("trade")).to_be_visible()
+    settled(page)
+    visit(page, "Run")
+    choose_methods(page, "ACVB0")
+    start_runs(page, "Start ACVB0")
+    expect(rows_that_say(page, "converged")).to_have_count(1, timeout=WAIT_MS)
+    visit(page, "Blocks")
+    settled(page)
+    files = {
+        end: take(offer(page, end.replace(".", "-")), tmp_path)
+        for end in ("report.html", "everything.xlsx", "graph.gexf", "graph.graphml", "data.csv", "nodes.csv")
+    }
+
+    troubles: list[str] = []
+
+    def note(request: Request) -> None:
+        if not request.url.startswith(("file:", "data:")):
+            troubles.append(request.url)
+
+    # On paper a phone's width is the narrowest; the program that prints has a page of its own.
+    context = browser.new_context(viewport={"width": 390, "height": 800}, offline=True)
+    try:
+        shown = context.new_page()
+        shown.on("request", note)
+        shown.on("dialog", lambda dialog: (troubles.append(dialog.message), dialog.dismiss()))
+        shown.on("pageerror", lambda error: troubles.append(str(error)))
+        shown.on(
+            "console", lambda message: troubles.append(message.text) if message.type == "error" else None
+        )
+        shown.goto(files["report.html"].as_uri())
+        shown.wait_for_selector("html[data-drawn=yes]", state="attached", timeout=WAIT_MS)
+        assert shown.locator("figure img").count() == shown.locator("figure").count() == 5
+        assert shown.get_by_text("could not be drawn").count() == 0
+        assert shown.evaluate(_CUT) == 0
+        wide, window = shown.evaluate(_WIDTHS)
+        assert wide <= window
+        expect(shown.get_by_role("heading", name="trade", level=1)).to_be_visible()
+        expect(shown.get_by_text("Read from trade.csv.")).to_be_visible()
+        picture = take(shown.get_by_role("link", name="SVG").first, tmp_path)
+        assert picture.read_text().startswith("<svg")
+        assert HOSTILE in shown.locator("body").inner_text()
+        assert len(shown.pdf(format="A4", print_background=True)) > 50_000
+    finally:
+        context.close()
+    assert not troubles, troubles
+
+    # The numbers of all files are those of one run, which the lines of the report repeat.
+    lines = re.search(r'<pre id="snippet">(.*?)</pre>', files["report.html"].read_text(), re.DOTALL)
+    assert lines is not None
+    names: dict[str, Any] = {}
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(DataChangedWarning, match="trade.csv"):
+        exec(compile(html.unescape(lines[1]), "report", "exec"), names)
+    result = names["result"]
+    assert csv_text(add_known_labels(result)) == files["nodes.csv"].read_text()
+    rows = result.rows.set_index("object")
+    for graph in (nx.read_gexf(files["graph.gexf"]), nx.read_graphml(files["graph.graphml"])):
+        assert graph.is_directed()
+        assert {name: node["cluster"] for name, node in graph.nodes.items()} == rows["cluster"].to_dict()
+        assert {name: node["cluster_name"] for name, node in graph.nodes.items()} == rows["name"].to_dict()
+        assert graph.number_of_edges() == result.prepared.data.n_links
+    page_of = openpyxl.load_workbook(files["everything.xlsx"])["Rows"]
+    written = [[cell.value for cell in line] for line in page_of.rows]
+    assert [line[:3] for line in written[1:]] == result.rows.iloc[:, :3].to_numpy().tolist()
+    data = pd.read_csv(files["data.csv"])
+    given = pd.read_csv(tmp_path / "trade.csv")
+    assert data["weight"].sum() == given["amount"].sum()
