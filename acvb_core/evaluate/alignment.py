@@ -32,6 +32,18 @@ def number_alike(one: ArrayLike, other: ArrayLike, shape: tuple[int, int]) -> In
     return place_columns(shared, shared > 0)[0] + 1
 
 
+def number_partners(one: ArrayLike, other: ArrayLike, shape: tuple[int, ...]) -> list[int]:
+    """Return the number (from 1) of each part of another run: that of its partner, or a new one without a partner.
+
+    `one`, `other`: shape (n_pairs,); the pairs (0-based). `shape`: how many parts each run has.
+    """
+    numbers = np.zeros(shape[1], dtype=np.int64)
+    numbers[np.asarray(other, dtype=np.int64)] = np.asarray(one, dtype=np.int64) + 1
+    new = numbers == 0
+    numbers[new] = shape[0] + 1 + np.arange(new.sum())
+    return [int(number) for number in numbers]
+
+
 @dataclass(frozen=True, eq=False)
 class Alignment:
     """The topics of two runs in pairs, in the order of the first run's topics; all numbers are 0-based."""

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.evaluate.agreement import contingency
-from acvb_core.evaluate.alignment import number_alike
+from acvb_core.evaluate.alignment import number_alike, number_partners
 from acvb_core.views.parts import (
     THREE_BLUES,
     Labels,
@@ -80,6 +80,12 @@ def agreement_figure(values: pd.DataFrame, measure: str, *, height: int | None =
     )
 
 
+def partner_name(own: int, number: int, names: Labels = None) -> str:
+    """Return the number that a part of another run has by its partner, and its own name, not escaped: "3 · sport"."""
+    name = user_name(own, names)
+    return f"{number} · {name}" if name else str(number)
+
+
 @dataclass(frozen=True, eq=False)
 class ObjectFlow:
     """Two clusterings of the same objects, small clusters put together."""
@@ -126,8 +132,7 @@ def _number_partners(
     first = [topic_name(k + 1, names[0], limit=_HOVER_LENGTH) for k in range(shape[0])]
     second = [""] * int(numbers.max(initial=0))
     for own, number in enumerate(numbers.tolist(), start=1):
-        name = user_name(own, names[1])
-        text = escape(f"{number} · {name}" if name else str(number), _HOVER_LENGTH)
+        text = escape(partner_name(own, number, names[1]), _HOVER_LENGTH)
         second[number - 1] = text if own == number else f"{text} (number {own} on its own page)"
     return numbers[other] - 1, first, second
 
@@ -271,14 +276,15 @@ def similarity_figure(
     `names`: names of the two runs.
     `part`: word for a part: "topic".
     `measure`, `scale`: name of the similarity under the pointer, and beside the colours.
-    `labels`, `other_labels`: names of the parts of each run.
+    `labels`, `other_labels`: names of the parts of each run. Parts of the other run have the numbers of their partners.
     """
     given = np.asarray(similarity, dtype=np.float32)
     pairs = list(zip(np.asarray(one).tolist(), np.asarray(other).tolist(), strict=True))
     rows = [i for i, _ in pairs] + sorted(set(range(given.shape[0])) - {i for i, _ in pairs})
     columns = [j for _, j in pairs] + sorted(set(range(given.shape[1])) - {j for _, j in pairs})
     left = [topic_name(i + 1, labels, limit=_LONGEST) for i in rows]
-    above = [topic_name(j + 1, other_labels, limit=_LONGEST) for j in columns]
+    numbers = number_partners(one, other, given.shape)
+    above = [escape(partner_name(j + 1, numbers[j], other_labels), _LONGEST) for j in columns]
     beside, over = (text_room(map(html.unescape, called), 11, limit=_LONGEST) for called in (left, above))
     first, second = (escape(name, 40) for name in names)
     few = max(given.shape) <= _FEW

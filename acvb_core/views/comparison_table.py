@@ -229,6 +229,36 @@ def clusters_of(results: Sequence[Result], domain: str) -> NDArray[np.int64]:
     return np.asarray(labels[:, (labels > 0).all(axis=0)] - 1)
 
 
+def name_clusters(result: Result, domain: str) -> Sequence[str]:
+    """Return the names of the clusters that `clusters_of` gives for a domain of a run."""
+    of = result.posterior.axes[domain if domain in result.posterior.arrays else "rows"][-1]
+    return result.names.get(str(of), ())
+
+
+def fold_runs(results: Sequence[Result]) -> list[list[int]]:
+    """Return the positions of runs with the same answer together, each answer in the place of its first run.
+
+    Two answers are the same if they are of one model on the same data, and each object has the same company in both,
+    or the same features.
+    """
+    groups: dict[Any, list[int]] = {}
+    for position, result in enumerate(results):
+        groups.setdefault(_mark_answer(result), []).append(position)
+    return list(groups.values())
+
+
+def _mark_answer(result: Result) -> tuple[Any, ...]:
+    """Return what two runs with the same answer have in common, whatever the numbers of their parts."""
+    posterior, marks = result.posterior, []
+    for name in posterior.averaged:
+        if result.prepared.model_row.clusterings:
+            _, first, inverse = np.unique(posterior.labels(name), return_index=True, return_inverse=True)
+            marks.append(np.argsort(np.argsort(first))[inverse].tobytes())
+        else:
+            marks.append(np.unique(posterior[name] >= 0.5, axis=1).tobytes())
+    return result.prepared.spec.model, result.prepared.fingerprint, *marks
+
+
 def agreement_tables(
     results: Sequence[Result], labels: Sequence[str], domain: str
 ) -> dict[str, pd.DataFrame]:

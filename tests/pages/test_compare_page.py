@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +15,12 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
+from acvb_core.views.comparison_table import fold_runs
 from pages.ui.shared import services
 from pages.ui.shared.format import describe_state, shorten_names
-from pages.ui.shared.workspace import Workspace
+from pages.ui.shared.workspace import Workspace, view_id
+from tests.pages.lda.topics import small_corpus
+from tests.pages.lfm.tables import small_table
 from tests.pages.session import WORKSPACE, Open, show_part
 
 
@@ -56,7 +60,8 @@ def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> No
     show_part(app, "Curves")
     figure = json.loads(app.get("bidi_component")[-1].proto.json)["figure"]
     assert {trace.get("name") for trace in json.loads(figure)["data"]} == {"ACVB0", "VB", "Gibbs"}
-    assert len(show_part(app, "Blocks").get("plotly_chart")) == 3
+    assert len(show_part(app, "Blocks").get("plotly_chart")) == 1
+    assert "All of these runs have the same answer." in " ".join(text.value for text in app.text)
     for part, tabs, tab, figure in (
         ("Agreement", "agreement_measure", "Rand index", "agreement_ari"),
         ("Agreement", "agreement_measure", "Mutual information", "agreement_nmi"),
@@ -136,3 +141,45 @@ def test_a_choice_of_runs_is_kept_on_the_same_data_only(open_app: Open, survey: 
     app.switch_page("pages/home.py").run()
     app.switch_page("pages/compare.py").run()
     assert not set(wanted) & set(app.multiselect(key="compare_runs_irm").value)
+
+
+def test_runs_with_the_same_answer_are_shown_once(open_app: Open, survey: list[Result]) -> None:
+    start = {"k_rows": 2, "k_cols": 2, "init": "random", "max_sweeps": 1}
+    other = fit(survey[0].prepared.data, "cvb0", heldout=0.1, **start)
+    app = opened(open_app, survey[0], other, *survey[1:])
+    assert len(show_part(app, "Blocks").get("plotly_chart")) == 2
+    assert "ACVB0 · K 20 × 20 (3 runs with the same answer)" in [text.value for text in app.text]
+    one, two = fit(small_table(), "em", k_max=2), fit(small_table(), "em", k_max=1)
+    assert fold_runs([one, two, replace(one)]) == [[0, 2], [1]]
+    corpus = small_corpus()
+    first, again, third = (
+        fit(corpus, "cvb0", k=k, seed=seed, max_sweeps=40) for k, seed in ((2, 0), (2, 0), (3, 0))
+    )
+    assert fold_runs([first, third, again]) == [[0, 2], [1]]
+
+
+def test_one_run_alone_is_named_and_others_can_be_started(open_app: Open, survey: list[Result]) -> None:
+    women = load_sample("southern_women").relation
+    services.store().save_dataset(WORKSPACE, women, [], {"name": "women"})
+    app = opened(open_app, survey[1], fit(women, "acvb0", heldout=0.1))
+    alone = "ACVB0 · K 20 × 20 · seed 0 is the only run on the data in use."
+    assert alone in [text.value for text in app.text]
+    before = len(Workspace(WORKSPACE).jobs)
+    app.button(key="compare_method").click().run()
+    job = Workspace(WORKSPACE).jobs[-1]
+    assert len(Workspace(WORKSPACE).jobs) == before + 1
+    assert (job.outline.spec.method, job.outline.spec.heldout, job.outline.fingerprint) == (
+        "acvb", 0.1, women.fingerprint,
+    )  # fmt: skip
+    assert job.wait(60)
+    assert alone not in [text.value for text in app.run().text]
+    viewer = open_app("compare", None, view=view_id(WORKSPACE))
+    assert not {"compare_method", "compare_seeds"} & {str(button.key) for button in viewer.button}
+
+
+def test_runs_of_several_models_are_told_apart_by_them(open_app: Open) -> None:
+    network = load_sample("les_miserables").relation
+    counts = fit(network, "vb", model="poisson-network", k_rows=3, max_sweeps=3)
+    opened(open_app, fit(network, "vb", k_rows=3, max_sweeps=3), counts)
+    _, names = shorten_names(Workspace(WORKSPACE).jobs)
+    assert list(names.values()) == ["Infinite Relational Model", "Poisson"]

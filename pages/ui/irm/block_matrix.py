@@ -174,7 +174,10 @@ def compare_blocks(runs: ComparedRuns) -> None:
     scale = "All on one colour scale."
     if len(weighted) > 1:
         scale = "Links are on one colour scale, and weights of Poisson block models on another."
-    st.caption(f"{scale} Each run numbers its clusters by size, so cluster 1 may differ from run to run.")
+    st.caption(
+        f"{scale} Clusters have the numbers, colours and places of those of the first run that they share most objects "
+        "with."
+    )
 
 
 _SAMPLE = "les_miserables"

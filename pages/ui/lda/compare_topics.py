@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from acvb_core.evaluate.alignment import Alignment, Stability, align_topics, stability
+from acvb_core.evaluate.alignment import Alignment, Stability, align_topics, number_partners, stability
 from acvb_core.models.lda.figures.topics import pair_distance_figure
 from acvb_core.models.lda.topics import ALIKE, count_alike_topics, share_vocabulary
-from acvb_core.views.comparison import similarity_figure
+from acvb_core.views.comparison import partner_name, similarity_figure
 from acvb_core.views.conclusion import describe_found, order_compared
 from acvb_core.views.parts import plain_name
 from pages.ui.lda.topic_view import TopicView, build_view, read_names
@@ -27,7 +27,7 @@ _WORDS = 8
 def compare_topics(runs: ComparedRuns) -> None:
     """Draw the topics that runs share."""
     views = [build_view(job, result) for job, result in zip(runs.jobs, runs.results, strict=True)]
-    if not share_vocabulary(views):
+    if len(views) < 2 or not share_vocabulary(views):
         return
     st.subheader("Which topic is which", anchor=False)
     one, other = choose_pair("topics", runs.labels)
@@ -79,7 +79,8 @@ def show_alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], run
         )
         show_figure(figure, "topic_similarity")
         st.caption(
-            "Frames mark the pairs. A blue cell outside a frame: one run splits a topic that the other keeps whole."
+            "Frames mark the pairs. A blue cell outside a frame: one run splits a topic that the other keeps whole. "
+            "Topics of the other run have the numbers of their partners."
         )
     with far:
         show_figure(pair_distance_figure(pairs.table(), *names), "topic_moved")
@@ -94,14 +95,17 @@ def show_alignment(keys: tuple[Key, Key], pair: tuple[TopicView, TopicView], run
 def list_pairs(pairs: Alignment, pair: tuple[TopicView, TopicView]) -> pd.DataFrame:
     """Return the pairs with their words, the least similar first."""
     table = pairs.table()
-    names, words = [_name_topics(view) for view in pair], [_join_words(view) for view in pair]
+    first, second = pair
+    names, words = _name_topics(first), [_join_words(view) for view in pair]
+    numbers = number_partners(pairs.one, pairs.other, (first.n_topics, second.n_topics))
     one, other = table["topic"] - 1, table["other_topic"] - 1
     return pd.DataFrame(
         {
             "Similarity": 1.0 - table["distance"],
-            "Topic": [names[0][topic] for topic in one],
+            "Topic": [names[topic] for topic in one],
             "Words": [words[0][topic] for topic in one],
-            "Pairs with": [names[1][topic] for topic in other],
+            "Pairs with": [partner_name(k + 1, numbers[k], read_names(second)) for k in other],
+            "Its own number": table["other_topic"],
             "Its words": [words[1][topic] for topic in other],
             "Share": table["share"],
             "Its share": table["other_share"],

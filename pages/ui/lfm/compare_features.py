@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from acvb_core.evaluate.alignment import number_partners
 from acvb_core.models.lfm.features import ALIKE, FeatureMatch, match_features
-from acvb_core.views.comparison import similarity_figure
+from acvb_core.views.comparison import partner_name, similarity_figure
 from pages.ui.lfm.feature_view import FeatureView, build_view
 from pages.ui.shared import format as say
 from pages.ui.shared.answer_page import ComparedRuns, choose_pair, describe_pairs
@@ -21,7 +22,7 @@ from pages.ui.shared.picking import Key
 def compare_features(runs: ComparedRuns) -> None:
     """Draw the features that two runs share."""
     views = [build_view(job, result) for job, result in zip(runs.jobs, runs.results, strict=True)]
-    if not have_same_objects(views):
+    if len(views) < 2 or not have_same_objects(views):
         return
     st.subheader("Which feature is which", anchor=False)
     one, other = choose_pair("features", runs.labels)
@@ -68,10 +69,13 @@ def show_pairs(keys: tuple[Key, Key], both: tuple[FeatureView, FeatureView], run
             part="feature",
             measure="correlation, without its sign,",
             scale="size of the correlation",
+            labels=both[0].names,
+            other_labels=both[1].names,
         )
         show_figure(figure, "feature_similarity")
         st.caption(
-            "Frames mark the pairs. A blue cell outside a frame: one run splits a feature that the other keeps whole."
+            "Frames mark the pairs. A blue cell outside a frame: one run splits a feature that the other keeps whole. "
+            "Features of the other run have the numbers of their partners."
         )
     with listed:
         config = st.column_config
@@ -88,12 +92,14 @@ def list_pairs(match: FeatureMatch, both: tuple[FeatureView, FeatureView]) -> pd
     """Return the pairs with the columns in which they weigh most, the least similar first."""
     table = match.table()
     one, other = both
+    numbers = number_partners(match.one, match.other, (one.n_features, other.n_features))
     return pd.DataFrame(
         {
             "Similarity": table["correlation"].abs(),
             "Feature": [one.write(k) for k in table["feature"]],
             "Strongest columns": [", ".join(one.strongest(k)) for k in table["feature"]],
-            "Pairs with": [other.write(k) for k in table["other_feature"]],
+            "Pairs with": [partner_name(k, numbers[k - 1], other.names) for k in table["other_feature"]],
+            "Its own number": table["other_feature"],
             "Its strongest columns": [", ".join(other.strongest(k)) for k in table["other_feature"]],
             "Correlation": table["correlation"],
             "Share": one.shares[table["feature"] - 1],

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from acvb_core.core.errors import ParameterError
+from acvb_core.core.errors import AcvbError, ParameterError
 from acvb_core.engine.experiments.answers import Combination, combine
 from acvb_core.engine.job import Job
+from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
-from acvb_core.registry import model_row
+from acvb_core.registry import method_row, model_row
 from acvb_core.store.export import csv_text
 from acvb_core.views.comparison import agreement_figure, alluvial_figure, contingency_figure
 from acvb_core.views.comparison_table import (
@@ -22,17 +23,33 @@ from acvb_core.views.comparison_table import (
     agreement_tables,
     clusters_of,
     comparison_table,
+    name_clusters,
     same_documents,
     same_split,
 )
+from acvb_core.views.theme import Figure
 from pages.ui.running.live import choose_axis, draw_curves, model_in_use, select_jobs
 from pages.ui.shared import format as say
-from pages.ui.shared.answer_page import ComparedRuns, choose_pair, show_conclusion, show_parts
+from pages.ui.shared.answer_page import (
+    ComparedRuns,
+    choose_pair,
+    show_conclusion,
+    show_more_seeds,
+    show_parts,
+)
 from pages.ui.shared.charts import name_width, show_figures_in_tabs
 from pages.ui.shared.empty import show_comparison_button, show_empty_state
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import ModelPages, all_model_pages, models_on, pages_of_model, pages_of_run
-from pages.ui.shared.picking import Key, choose_way, list_runs, offer_table, show_absent_run, show_download
+from pages.ui.shared.picking import (
+    Key,
+    choose_way,
+    follow_runs,
+    list_runs,
+    offer_table,
+    show_absent_run,
+    show_download,
+)
 from pages.ui.shared.style import MARKED
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.workspace.entrance import name_address
@@ -40,10 +57,14 @@ from pages.ui.workspace.entrance import name_address
 MOST_RUNS = 8
 
 
-def show_too_few(workspace: Workspace, model: str, n: int) -> None:
+def show_too_few(workspace: Workspace, model: str, jobs: list[Job]) -> None:
+    """Draw the page with one finished run or none: what is missing, and buttons that start it."""
     has_data = workspace.dataset is not None
+    follow_runs(lambda: list_runs(workspace, *models_on(pages_of_model(model).answer.path)))
 
     def actions() -> None:
+        if jobs:
+            show_further_runs(workspace, jobs[0])
         if has_data:
             st.page_link("pages/run.py", label="Start more runs", icon=":material/play_arrow:")
         else:
@@ -52,11 +73,49 @@ def show_too_few(workspace: Workspace, model: str, n: int) -> None:
 
     show_empty_state(
         "Nothing to compare yet",
-        f"You need two finished runs, and there {'is one' if n == 1 else 'are none'} so far. Start several methods, or "
+        f"You need two finished runs, and there {'is one' if jobs else 'are none'} so far. Start several methods, or "
         "one method with several seeds, on the same data.",
         icon=":material/compare_arrows:",
         actions=actions,
     )
+
+
+def show_further_runs(workspace: Workspace, job: Job) -> None:
+    """Draw the buttons that start a run again with other seeds, or another method like it; none for a viewer."""
+    show_more_seeds(workspace, job, "compare_seeds")
+    settings, row = job.outline.spec, job.outline.model_row
+    others = [name for name in pages_of_run(job).uses if name != settings.method]
+    if workspace.view_only or not others or job.outline.on_disk or settings.start:
+        return
+    method = method_row(settings.model, others[0])
+    if not st.button(f"Run {method.label} too", icon=":material/play_arrow:", key="compare_method"):
+        return
+    known = {parameter.name for parameter in method.parameters}
+    values = {cap: settings.values[cap] for cap in row.caps.values() if cap in known & settings.values.keys()}
+    names = ("model", "seed", "heldout", "heldout_documents", "heldout_seed")
+    try:
+        same = {name: getattr(settings, name) for name in names}
+        workspace.add(prepare_run(job.prepared.data, method.name, values, **same))
+    except AcvbError as error:
+        st.error("The run could not be started.", icon=":material/error:")
+        st.text(str(error))
+    else:
+        st.rerun()
+
+
+def show_alone(workspace: Workspace, jobs: list[Job]) -> None:
+    """Say so if one run alone is on the data in use, and offer others like it."""
+    dataset = workspace.dataset
+    here = (
+        []
+        if dataset is None
+        else [job for job in jobs if job.outline.fingerprint == dataset.data.fingerprint]
+    )
+    if len(here) == 1:
+        follow_runs(lambda: list_runs(workspace, here[0].outline.spec.model))
+        with st.container(border=True, horizontal=True, vertical_alignment="center", key="compare_alone"):
+            st.text(f"{here[0].label.name} is the only run on the data in use.", width="content")
+            show_further_runs(workspace, here[0])
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
@@ -198,11 +257,17 @@ def show_moves(runs: ComparedRuns, model: str) -> None:
     one, other = choose_pair("pair", labels)
     left, right = clusters_of((results[one], results[other]), domain)
     names = (labels[one], labels[other])
-    figures = {
-        "Flow": ("alluvial", lambda: alluvial_figure(left, right, names)),
-        "Table": ("contingency", lambda: contingency_figure(left, right, names)),
+    called: Any = {
+        "cluster_names": (name_clusters(results[one], domain), name_clusters(results[other], domain))
+    }
+    figures: dict[str, tuple[str, Callable[[], Figure]]] = {
+        "Flow": ("alluvial", lambda: alluvial_figure(left, right, names, **called)),
+        "Table": ("contingency", lambda: contingency_figure(left, right, names, **called)),
     }
     show_figures_in_tabs(figures, "pair_view")
+    st.caption(
+        "Clusters of the second run have the numbers of those of the first that they share most objects with."
+    )
 
 
 def find_model(workspace: Workspace) -> str:
@@ -229,8 +294,9 @@ def show_compare() -> None:
     ]
     if len(finished) < 2:
         name_address()
-        show_too_few(workspace, model, len(finished))
+        show_too_few(workspace, model, finished)
         st.stop()
+    show_alone(workspace, finished)
     chosen = choose_runs(workspace, finished, alike[0])
     if len(chosen) < 2:
         st.info("Choose two runs or more to compare.", icon=":material/compare_arrows:")
@@ -249,15 +315,23 @@ def show_compare() -> None:
     note = table.notes[0] if table is not None and same_data and not table.same_split else ""
     parts = {} if table is None else {"Scores": partial(_show_score_part, table, pages, runs)}
     parts["Curves"] = partial(show_curves, runs, model, note)
-    parts[pages.answer.title] = partial(pages.compare, runs)
+    folded = runs.fold()
+    parts[pages.answer.title] = partial(_show_answers, pages, folded)
     if same_data and model_row(model).clusterings and same_documents(results):
         # A model with two clusterings comes first: its two sides can be chosen.
         of = max(
             (job.prepared.spec.model for job in chosen), key=lambda name: len(model_row(name).clusterings)
         )
         parts["Agreement"] = partial(show_agreement, runs, of)
-        parts["Where objects go"] = partial(show_moves, runs, of)
+        parts["Where objects go"] = partial(show_moves, folded if len(folded.jobs) > 1 else runs, of)
     show_parts("compare_part", parts)
+
+
+def _show_answers(pages: ModelPages, folded: ComparedRuns) -> None:
+    """Draw the answers of runs side by side, each answer once."""
+    if len(folded.jobs) == 1:
+        st.text(f"All of these runs have the same answer. The {pages.answer.title} page shows it.")
+    pages.compare(folded)
 
 
 def _show_score_part(table: ComparisonTable, pages: ModelPages, runs: ComparedRuns) -> None:

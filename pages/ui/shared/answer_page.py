@@ -17,6 +17,7 @@ from acvb_core.engine.history import MOTION, Verdict
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import depends_on_seed, rebuild_run
 from acvb_core.engine.result import Result
+from acvb_core.views.comparison_table import fold_runs
 from acvb_core.views.conclusion import describe_runs
 from acvb_core.views.theme import isolate
 from pages.ui.shared import format as say
@@ -56,6 +57,22 @@ class ComparedRuns(NamedTuple):
             [result for _, result in answers],
             [names[job.id] for job, _ in answers],
         )
+
+    def fold(self) -> ComparedRuns:
+        """Return the runs with each answer once: of runs with the same one the first, under a name that counts them."""
+        groups = _fold_runs(self.keys, self.results)
+        labels = [self.labels[place] for place, *_ in groups]
+        for at, group in enumerate(groups):
+            if len(group) > 1:
+                labels[at] += f" ({len(group)} runs with the same answer)"
+        first = [place for place, *_ in groups]
+        keys = tuple(self.keys[at] for at in first)
+        return ComparedRuns(keys, [self.jobs[at] for at in first], [self.results[at] for at in first], labels)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _fold_runs(keys: tuple[Key, ...], _results: Sequence[Result]) -> list[list[int]]:
+    return fold_runs(_results)
 
 
 @contain_failure("part of the page")

@@ -13,6 +13,7 @@ from acvb_core.engine.executor import BackgroundTask, Status
 from acvb_core.engine.history import ELSEWHERE, Verdict
 from acvb_core.engine.job import Job, RunOutline
 from acvb_core.engine.prepared import clean_name, depends_on_seed
+from pages.ui.shared.model_pages import pages_of_run
 
 if TYPE_CHECKING:
     from pages.ui.workspace.dataset import Dataset
@@ -130,8 +131,16 @@ def shorten_names(jobs: Sequence[Job]) -> tuple[str, dict[str, str]]:
             own += (
                 names[job.id].removeprefix(job.label.name).split(_PART)[1:]
             )  # the data, if there are several
-            names[job.id] = _PART.join(own) or job.label.name
+            names[job.id] = _PART.join(own) or _name_model(job, jobs) or job.label.name
     return _PART.join(shared), names
+
+
+def _name_model(job: Job, jobs: Sequence[Job]) -> str:
+    """Return what tells the model of a run from those of other runs; empty if it is the same for all."""
+    words = {one.id: (pages_of_run(one).kind, pages_of_run(one).short_way) for one in jobs}
+    return _PART.join(
+        word for word, *others in zip(words[job.id], *words.values(), strict=True) if len({*others}) > 1
+    )
 
 
 def name_datasets(jobs: Sequence[Job]) -> dict[str, str]:

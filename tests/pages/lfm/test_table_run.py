@@ -68,8 +68,9 @@ def test_pairs_tell_what_each_weighs() -> None:
     frame = list_pairs(match, (one, other))
     assert len(frame) == 2
     for line in frame.itertuples():
-        feature, pair = (int(written.partition(" · ")[0]) for written in (line.Feature, line[4]))
-        assert (line.Feature, line[4]) == (one.write(feature), other.write(pair))
+        feature, pair = int(line.Feature.partition(" · ")[0]), line[5]
+        assert line.Feature == one.write(feature)
+        assert line[4] == f"{feature} · {other.names[pair - 1]}", "the number of its partner"
         assert line[3] == ", ".join(one.strongest(feature))
-        assert line[5] == ", ".join(other.strongest(pair))
+        assert line[6] == ", ".join(other.strongest(pair))
         assert line.Share == one.shares[feature - 1]

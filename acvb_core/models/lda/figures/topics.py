@@ -282,10 +282,9 @@ def pair_distance_figure(
     """
     shown = pairs.sort_values("distance", ascending=False, kind="stable").head(most)
     n, topics = len(shown), shown["topic"].tolist()
-    numbers = [f"{a} → {b}" for a, b in zip(topics, shown["other_topic"], strict=True)]
-    upright = n > 14
+    upright = n > 24
     note = f"the {n} largest of {len(pairs)} pairs" if n < len(pairs) else ""
-    ticks = name_ticks(range(n), numbers) | {"range": [-0.6, max(n, 1) - 0.4]}
+    ticks = name_ticks(range(n), list(map(str, topics))) | {"range": [-0.6, max(n, 1) - 0.4]}
     hover = _describe_pairs(shown, labels, other_labels)
     text = [f"{d:.2f}" for d in shown["distance"]] if n <= _FEW else None
     colours = [cluster_colour(topic) for topic in topics]
@@ -295,7 +294,7 @@ def pair_distance_figure(
         height,
         margin={"l": 56, "r": 12, "t": 40, "b": 78 if upright else 48},
         title=heading("Distance within each pair of topics", note),
-        xaxis=plain_axis("topic of the first run → topic of the other", showline=True, **ticks)
+        xaxis=plain_axis("topic of the first run", showline=True, **ticks)
         | {"tickangle": -90 if upright else 0},
         yaxis=value_axis("", range=[0, 1.08], tickvals=[0, 0.25, 0.5, 0.75, 1]),
     )
@@ -305,8 +304,9 @@ def _describe_pairs(shown: pd.DataFrame, labels: Labels, other_labels: Labels) -
     texts = []
     for line in shown.to_dict("records"):
         first = topic_name(int(line["topic"]), labels, long=True)
-        second = topic_name(int(line["other_topic"]), other_labels, long=True)
-        parts = [f"<b>{first}</b> → <b>{second}</b>"]
+        own = int(line["other_topic"])
+        second = escape(user_name(own, other_labels), MOST_CHARACTERS) or f"topic {own}"
+        parts = [f"<b>{first}</b> → <b>{second}</b> (number {own} on its own page)"]
         parts.append(f"distance {line['distance']:.3f} (0 the same, 1 no word in common)")
         if "overlap" in line:
             parts.append(f"{100 * line['overlap']:.0f} % of their top words in common")
