@@ -11,6 +11,7 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.answer.tree import ClusterTree, estimate_seconds, grow_trees, take_levels
 from acvb_core.models.irm.figures.dendrogram import dendrogram_figure
+from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_clickable_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key, answer_key, choose_way, read_given_names
@@ -53,7 +54,8 @@ def choose_level(job: Job, key: Key, result: Result) -> tuple[Key, Result]:
     tree_key = answer_key(job, replace(result, given_names={}))  # names do not change the tree
     wanted = f"blocks_tree_{job.id}"
     # The answer of a run under way changes with every sweep.
-    is_quick = estimate_seconds(result) <= _QUICK and not job.outline.status.active
+    seconds = estimate_seconds(result)
+    is_quick = seconds <= _QUICK and not job.outline.status.active
     is_ready = is_quick or st.session_state.get(wanted, False)
     with st.container(key="block_levels"):
         numbers = {domain: _take_number(job, domain, n) for domain, n in widths.items()}
@@ -68,6 +70,7 @@ def choose_level(job: Job, key: Key, result: Result) -> tuple[Key, Result]:
                     st.button(
                         "Suggest numbers", icon=":material/account_tree:", key=f"suggest_{domain}",
                         on_click=st.session_state.__setitem__, args=(wanted, True),
+                        help=f"Joining the clusters takes {say.rough_duration(seconds)}.",
                     )  # fmt: skip
     if all(numbers[domain] >= n for domain, n in widths.items()):
         return key, result
