@@ -493,6 +493,14 @@ class CountRelation(Relation):
         given = {each.name: getattr(relation, each.name) for each in fields(Relation)} | {"weights": counts}
         return cls(**given, row_activity=row_activity, column_activity=column_activity)
 
+    def with_activity(self, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> CountRelation:
+        """Return the same counts with other activities; the transpose is not sorted again."""
+        changed, turned = self.of(self, self.weights, rows, columns), self.transposed
+        if turned is not self:
+            swapped = self.of(turned, turned.weights, columns, rows)
+            changed.__dict__["transposed"], swapped.__dict__["transposed"] = swapped, changed
+        return changed
+
     @cached_property
     def squared(self) -> CountRelation:
         """The relation with the squares of its counts and activities."""

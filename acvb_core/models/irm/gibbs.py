@@ -376,7 +376,7 @@ def try_merges(
     if not n_merged:
         return None
     labels = {domain: q.argmax(axis=1) for domain, q in merged.q.items()}
-    state = GibbsState(labels, state.hyper, merged.ones, merged.entries)
+    state = replace(state, labels=labels, ones=merged.ones, entries=merged.entries)
     state, info = sampler.sweep(state, rng, poll)
     return state if _is_at_rest(info) else None
 

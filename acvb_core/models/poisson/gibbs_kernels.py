@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numba as nb
@@ -13,7 +14,7 @@ from acvb_core.core.special import INLINE, OPTIONS, lgamma, log
 from acvb_core.data.relation import CountRelation
 from acvb_core.models.irm.gibbs import BlockPair
 from acvb_core.models.irm.gibbs_kernels import Labels, Side, choose_cluster, swap_clusters
-from acvb_core.models.irm.kernels import Floats, chunk_length
+from acvb_core.models.irm.kernels import Floats, Layout, chunk_length
 
 Indices = NDArray[np.int64]
 #: Tables of blocks have a multiple of so many columns: compiled loops take so many at a time.
@@ -92,6 +93,15 @@ def draw_side(
     return labels, (sums, sums + exposures), moved
 
 
+def count_labels(relation: CountRelation, labels: Mapping[str, Labels], layout: Layout) -> BlockPair:
+    """Return the counts of all blocks, and these plus the exposures: `gibbs.count_blocks`, of counts and far sooner."""
+    rows, columns = (labels[domain] for domain in layout.axes)
+    directed = layout.one_domain and not layout.symmetric
+    side = Side.of(relation, None if layout.one_domain else columns, directed=directed)
+    counts, exposures = sum_blocks(rows, side, Counts.of(relation, side))
+    return counts, counts + exposures
+
+
 @nb.njit(**OPTIONS)
 def draw_some(
     objects: Labels,
@@ -146,10 +156,10 @@ def draw_some(
             for half in range(halves):
                 reach[half, old] -= across[half, i]
         _add_links(i, skip, links_at, linked, weights_of, labels_across, s[0])
-        _add_exposures(i, skip, missing_at, missing, own[0], across[0], labels_across, reach[0], x[0])
+        add_exposures(i, skip, missing_at, missing, own[0], across[0], labels_across, reach[0], x[0])
         if halves == 2:
             _add_links(i, skip, links_back_at, linked_back, weights_back, labels_across, s[1])
-            _add_exposures(
+            add_exposures(
                 i, skip, missing_back_at, missing_back, own[1], across[1], labels_across, reach[1], x[1]
             )
         item = (s, x, own_count, own_exposure)
@@ -230,7 +240,7 @@ def _add_links(
 
 
 @nb.njit(**OPTIONS)
-def _add_exposures(
+def add_exposures(
     i: int,
     skip: int,
     first: NDArray[np.int32],

@@ -11,7 +11,7 @@ import numpy as np
 
 from acvb_core.core.averaging import AveragedAlgorithm, SampleMean
 from acvb_core.core.parallel import SharedWork
-from acvb_core.core.protocols import Array, Poll, Posterior, no_poll
+from acvb_core.core.protocols import Array, Poll, Posterior, SweepInfo, no_poll
 from acvb_core.core.spec import Values
 from acvb_core.data.relation import CountRelation, Relation
 from acvb_core.models.irm import gibbs
@@ -24,6 +24,7 @@ from acvb_core.models.irm.moves import Moves
 from acvb_core.models.irm.start import Start, read_settings
 from acvb_core.models.irm.state import IrmState, lower_bound
 from acvb_core.models.irm.vb import VariationalIrm
+from acvb_core.models.poisson.activity import CountState, draw_activity
 from acvb_core.models.poisson.counts import (
     Degree,
     are_whole,
@@ -34,7 +35,7 @@ from acvb_core.models.poisson.counts import (
     loo_base,
     measure_dispersion,
 )
-from acvb_core.models.poisson.gibbs_kernels import draw_side
+from acvb_core.models.poisson.gibbs_kernels import count_labels, draw_side
 
 #: Array of a posterior: 1 if the degrees are corrected for, else 0; the unit of the counts; and, if both corrections
 #: were compared, the evidence without and with it, in nats an entry.
@@ -126,6 +127,29 @@ class GibbsPoisson(GibbsIrm):
         directed = self.layout.one_domain and not self.layout.symmetric
         prior = hyper.a.item(), hyper.b.item()
         return draw_side(relation, others, labels, counts, prior, alpha, rng, poll, directed=directed)  # type: ignore[arg-type]
+
+    def sweep(
+        self, state: GibbsState, rng: np.random.Generator, poll: Poll = no_poll
+    ) -> tuple[GibbsState, SweepInfo]:
+        """Draw every object's cluster, the hyper-parameters, and the activities if degrees are corrected for.
+
+        Activities by the degrees fit the data by construction. Taken as known, they would make clusters seem more alike
+        than the data say. Bounds and predictions of a sample are by the degrees, as those of the other methods.
+        """
+        known: CountRelation = self.relation  # type: ignore[assignment]
+        if not np.ptp(known.row_activity) + np.ptp(known.column_activity):
+            return super().sweep(state, rng, poll)
+        drawn = known.with_activity(*state.activity) if isinstance(state, CountState) else known
+        counts = count_labels(drawn, state.labels, self.layout)
+        inner = GibbsState(state.labels, state.hyper, *counts)
+        inner, info = GibbsIrm.sweep(replace(self, relation=drawn), inner, rng, poll)
+        labels, hyper = inner.labels, inner.hyper
+        rates = hyper.draw_strengths(inner.ones, inner.entries, rng)
+        if self.layout.symmetric:
+            rates = np.triu(rates) + np.triu(rates, 1).T
+        activity = draw_activity(known, drawn, labels, rates, self.layout, rng)
+        counts = count_labels(known, labels, self.layout)
+        return CountState(labels, hyper, *counts, activity), info
 
     def posterior(self, state: GibbsState) -> Posterior:
         """Return the sample as one-hot responsibilities, with the choice of the degrees."""

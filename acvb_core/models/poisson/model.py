@@ -16,6 +16,7 @@ from acvb_core.models.irm.kernels import Floats, ObjectSums, largest_count, netw
 from acvb_core.models.irm.scores import SampledStrengths, clip_probability, count_samples
 from acvb_core.models.irm.spec import MOVES_FROM
 from acvb_core.models.irm.state import IrmState
+from acvb_core.models.poisson.activity import draw_activity
 from acvb_core.models.poisson.counts import count_links, log_base, loo_base, round_weights
 from acvb_core.models.poisson.methods import CLUSTERS, MOST_LINKS, CountChoice, plan_chains
 from acvb_core.models.poisson.scores import CountPairs, CountScore, list_blocks, score_counts
@@ -52,7 +53,8 @@ def memory_bytes(relation: Relation, method: str, values: Values) -> int:
 def _chain_bytes(n_objects: int, k_rows: int, k_cols: int, links: int) -> int:
     """Return the peak memory in bytes of the chains before a run, or of the run with their samples if that is more.
 
-    Each chain has a spectral start. A sample has labels of eight bytes, and of two once the chains are over.
+    Each chain has a spectral start. A sample has labels and activities of eight bytes each, and labels of two once the
+    chains are over. A network's objects have two activities.
     `links`: bytes of the run.
     """
     plan, blocks = plan_chains(n_objects), k_rows * k_cols
@@ -60,7 +62,7 @@ def _chain_bytes(n_objects: int, k_rows: int, k_cols: int, links: int) -> int:
     kept = min(plan.samples * plan.chains, int(work / (n_objects * blocks)) + plan.chains)
     clusters = plan.breadth * max(k_rows, k_cols)
     start = 8 * n_objects * (4 * (clusters + 10) + 2 * clusters)
-    return max(links, start + kept * (8 * n_objects + 16 * blocks)) + kept * (2 * n_objects + 8 * blocks)
+    return max(links, start + kept * (24 * n_objects + 16 * blocks)) + kept * (2 * n_objects + 8 * blocks)
 
 
 @dataclass(frozen=True)
@@ -153,12 +155,16 @@ def tiny_network() -> tuple[Relation, Values]:
 
 
 def predict_links(model: PoissonModel, posterior: Posterior, train: Relation) -> None:
-    """Predict links by the samples of a run, if it has some; call a kernel that only runs with more clusters use."""
+    """Predict links by the samples of a run, if it has some; call kernels that only larger or other runs use."""
     largest_count(ObjectSums(np.ones((2, 2)), np.ones((2, 2))), np.ones(2))
     some = np.arange(2)
     pairs = model.pairs(posterior, averaged=count_samples(posterior) > 0)
     pairs.predict(some, some)
     pairs.band(0, 2, 0)
+    labels = {domain: posterior.labels(domain) for domain in posterior.averaged}
+    draw_activity(
+        pairs.relation, pairs.relation, labels, pairs.blocks[0], model.layout, np.random.default_rng(0)
+    )
 
 
 _SWEEPS = {"init": "random", "degree": "corrected"}
