@@ -342,10 +342,10 @@ class Result:
         return labels if table is None or "tokens" not in table else np.where(table["tokens"] > 0, labels, 0)
 
     def coarsen(self, *, corrected: bool | None = None, **numbers: int) -> Result:
-        """Return the result with fewer clusters (relations, networks): `coarsen(rows=2)`, and `cols` of two domains.
+        """Return the result with fewer clusters or topics: `coarsen(rows=2)`, `cols` of two domains, `topics=4`.
 
         Clusters that cost the bound least are joined, and objects move to better ones. If a number is passed over, the
-        result has the next smaller one.
+        result has the next smaller one. Topics with the most similar words are joined.
 
         `corrected`: by the bound of counts corrected for activity, or of the run's own model; None: by the evidence.
         Raises ParameterError: the model has no such clusters, or they are joined already.

@@ -14,11 +14,11 @@ from acvb_core.engine.result import Result
 from acvb_core.models.lda.answer.arrangement import (
     Groups,
     TopicEdit,
-    TopicTree,
     arrange_topics,
     group_topics,
     join_groups,
 )
+from acvb_core.models.lda.answer.tree import TopicTree
 from acvb_core.models.lda.figures.tree import topic_tree_figure
 from acvb_core.models.lda.state import TOPICS
 from acvb_core.store.files import StoreError

@@ -1,28 +1,22 @@
-"""Topics as a reader arranges them: merged, hidden, in an order of their own, and fewer of them along a tree."""
+"""Topics as a reader arranges them: merged, hidden, in an order of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Array, Posterior
 from acvb_core.engine.result import Result
-from acvb_core.evaluate.ranking import jensen_shannon
 from acvb_core.models.lda.state import TOPICS
-from acvb_core.models.lda.topics import word_probability
 
 #: The topics of a run that make up each topic that is shown, from 1, in the order shown.
 Groups = tuple[tuple[int, ...], ...]
 #: Arrays whose sums over topics are those of the merged topic.
 _SUMMED = ("documents", "words", "alpha")
-#: Suggested numbers of topics, at most.
-_SUGGESTED = 4
 
 
 class TopicEdit(NamedTuple):
@@ -104,70 +98,6 @@ def _add_up(posterior: Posterior, groups: Groups) -> Posterior:
     return posterior.with_arrays(summed, drop=tuple(of_topics - set(summed)))
 
 
-class TopicTree:
-    """Topics joined step by step, those with the most similar words first (average linkage).
-
-    `word_probability`: shape (K, V); the topics' distributions over words.
-    The height of a step is the mean Jensen-Shannon distance (base 2) between the topics of the two that are joined.
-    """
-
-    def __init__(self, word_probability: Array) -> None:
-        from scipy.cluster.hierarchy import linkage  # slow to import
-        from scipy.spatial.distance import squareform
-
-        self.n_topics = len(word_probability)
-        #: As scipy has it: a row for each step, with the two that are joined, the height and the number of topics.
-        self.steps: NDArray[np.float64] = np.empty((0, 4))
-        if self.n_topics > 1:
-            distances = jensen_shannon(word_probability)
-            self.steps = linkage(squareform(distances, checks=False), "average")
-
-    @classmethod
-    def of_result(cls, result: Result) -> TopicTree:
-        """Return the tree of a run's topics."""
-        return cls(word_probability(result.posterior))
-
-    @property
-    def heights(self) -> NDArray[np.float64]:
-        """The height of each step, shape (K - 1,), never falling."""
-        return self.steps[:, 2]
-
-    def cut(self, n_groups: int) -> Groups:
-        """Return the topics in so many groups, each where its first topic is."""
-        joined: dict[int, tuple[int, ...]] = {at: (at + 1,) for at in range(self.n_topics)}
-        for step in range(self.n_topics - max(min(n_groups, self.n_topics), 1)):
-            one, other = (joined.pop(int(child)) for child in self.steps[step, :2])
-            joined[self.n_topics + step] = tuple(sorted(one + other))
-        return tuple(sorted(joined.values()))
-
-    @cached_property
-    def order(self) -> list[int]:
-        """The topics (from 1) along the tree, so that no two of its branches cross."""
-        branches: dict[int, list[int]] = {at: [at + 1] for at in range(self.n_topics)}
-        for step, (one, other) in enumerate(self.steps[:, :2].astype(int).tolist()):
-            branches[self.n_topics + step] = branches.pop(one) + branches.pop(other)
-        return next(iter(branches.values()))
-
-    def suggest(self) -> list[int]:
-        """Return numbers of topics, fewer than all and at least 2, before which the height rises most: at most 4."""
-        # Going from k groups to k - 1 costs heights[K - k]; the step before, to k, cost heights[K - k - 1].
-        numbers = range(2, self.n_topics)
-        rises = {
-            k: float(self.heights[self.n_topics - k] - self.heights[self.n_topics - k - 1]) for k in numbers
-        }
-        best = sorted(numbers, key=lambda k: (-rises[k], k))[:_SUGGESTED]
-        return sorted(k for k in best if rises[k] > 0.0)
-
-
 def join_groups(groups: Groups, tree_groups: Sequence[Sequence[int]]) -> Groups:
     """Return groups of the run's topics, joined as a tree of these groups (numbered from 1) says."""
     return tuple(tuple(topic for number in joined for topic in groups[number - 1]) for joined in tree_groups)
-
-
-def describe_groups(groups: Groups, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return, for each topic that is made of several, its number, and those it is made of, with their names."""
-    return [
-        {"topic": number, "of": list(group), "names": [names[topic - 1] for topic in group]}
-        for number, group in enumerate(groups, start=1)
-        if len(group) > 1
-    ]

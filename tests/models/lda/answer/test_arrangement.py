@@ -17,11 +17,11 @@ from acvb_core.evaluate.ranking import jensen_shannon
 from acvb_core.models.lda.answer.arrangement import (
     Groups,
     TopicEdit,
-    TopicTree,
     arrange_topics,
     group_topics,
     join_groups,
 )
+from acvb_core.models.lda.answer.tree import TopicTree
 from tests.loops import for_each
 
 
@@ -131,6 +131,18 @@ def test_few_topics_have_a_tree_without_suggestions(n_topics: int) -> None:
     tree = TopicTree(np.full((n_topics, 4), 0.25))
     assert tree.suggest() == []
     assert tree.cut(1) == (tuple(tree.order),)
+
+
+def test_a_result_is_coarsened_along_its_tree(result: Result) -> None:
+    coarse = result.coarsen(topics=2)
+    np.testing.assert_array_equal(
+        coarse.posterior["words"],
+        arrange_topics(result, TopicTree.of_result(result).cut(2)).posterior["words"],
+    )
+    assert result.coarsen(topics=9) is result
+    for numbers in ({"rows": 2}, {"topics": 0}, {}):
+        with pytest.raises(ParameterError, match="coarsen"):
+            result.coarsen(**numbers)
 
 
 def test_an_unchanged_arrangement_is_the_run(result: Result) -> None:

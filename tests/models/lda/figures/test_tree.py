@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from acvb_core.models.lda.answer.arrangement import TopicTree
+from acvb_core.models.lda.answer.tree import TopicTree
 from acvb_core.models.lda.figures.tree import topic_tree_figure
 
 
