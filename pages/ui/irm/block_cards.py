@@ -86,7 +86,7 @@ def _show_card(job: Job, cards: ClusterCards, number: int, known: str) -> None:
         show_rename(job, cards.result, cards.domain, number, f"Name of cluster {number}")
     st.text(cards.describe(number))
     members = cards.list_members(number)
-    typical = [cut_label(name, _LONGEST) for name in members["object"][:_TYPICAL]]
+    typical = [cut_label(name, _LONGEST) for name in members["label"][:_TYPICAL]]
     st.text(f"Typical: {', '.join(typical)}{', …' if len(members) > len(typical) else ''}")
     together = members["probability"]
     if together.notna().all():
@@ -155,15 +155,23 @@ def _show_members(cards: ClusterCards, number: int) -> None:
     """Draw the members of a cluster, the most typical first."""
     members = cards.list_members(number)
     sampled = members["probability"].notna().any()
+    labelled = (members["label"] != members["object"].astype(str)).any()
     help: dict[str, Any] = {"help": "How often it is with the other members of its cluster over the samples."}
     st.dataframe(
         members,
         hide_index=True,
-        column_order=["object", "typical_links", *(["probability"] if sampled else []), "given_clusters"],
+        column_order=[
+            "object",
+            *(["label"] if labelled else []),
+            "typical_links",
+            *(["probability"] if sampled else []),
+            "given_clusters",
+        ],
         key="card_members",
         height=min(420, 38 + 35 * len(members)),
         column_config={
             "object": st.column_config.TextColumn(cards.count_word(1).capitalize(), width=name_width()),
+            "label": st.column_config.TextColumn("Known label", width=name_width()),
             "typical_links": st.column_config.NumberColumn(
                 "Sum of typical weights" if cards.is_weighted else "Typical links",
                 format="localized",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -13,6 +15,7 @@ from acvb_core.models.irm.figures.arrangement import Arrangement, Side, cluster_
 from acvb_core.models.irm.figures.summaries import company_figure
 from acvb_core.models.irm.scores import count_samples, range_of_clusters
 from acvb_core.views.parts import plain_name
+from pages.ui.irm.label_effects import has_labels
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
@@ -195,6 +198,10 @@ def show_members(result: Result) -> None:
             width=320,
         )
         table = add_degrees(result, domain)
+        known = {}
+        if has_labels(result, domain):
+            known = {f"known_{place}": name for place, name in enumerate(result.prepared.data.attributes)}
+            table = table.assign(**dict(zip(known, result.prepared.data.attributes.values(), strict=True)))
         sampled = table["probability"].notna().any()
         loose = sampled and st.toggle("Only those without a firm place", key="member_loose")
     shown = table[table["probability"] < FIRM] if loose else table
@@ -212,31 +219,40 @@ def show_members(result: Result) -> None:
             *(["probability"] if sampled else []),
             "given_clusters",
             *_DEGREES,
+            *known,
         ],
         key="members",
         height=min(420, 38 + 35 * max(len(shown), 1)),
-        column_config={
-            "object": st.column_config.TextColumn(one.capitalize(), width=name_width()),
-            "cluster": st.column_config.NumberColumn("Cluster", width="small"),
-            "name": st.column_config.TextColumn("Name", width=name_width()),
-            "probability": st.column_config.ProgressColumn(
-                "With its cluster",
-                min_value=0.0,
-                max_value=1.0,
-                format="percent",
-                help=f"How often the {one} shares a cluster with the other members of its cluster, over the samples of "
-                "the run. If it is alone: how often it is alone.",
-            ),
-            "given_clusters": st.column_config.NumberColumn(
-                "Given these clusters",
-                format="percent",
-                help=f"Probability that the {one} is in this cluster and in no other shown, as if these were known. "
-                "It is surer than the samples.",
-            ),
-            **{
-                name: st.column_config.NumberColumn(title, format="localized")
-                for name, title in _DEGREES.items()
-            },
-        },
+        column_config=_describe_columns(one, known),
     )
     st.caption(f"{len(shown):,} of {say.count(len(table), one)}")
+
+
+def _describe_columns(one: str, known: Mapping[str, str]) -> dict[str, Any]:
+    """Return the columns of the table of members.
+
+    `one`: what an object is called. `known`: the names of the attributes, by the names of their columns.
+    """
+    return {
+        "object": st.column_config.TextColumn(one.capitalize(), width=name_width()),
+        "cluster": st.column_config.NumberColumn("Cluster", width="small"),
+        "name": st.column_config.TextColumn("Name", width=name_width()),
+        "probability": st.column_config.ProgressColumn(
+            "With its cluster",
+            min_value=0.0,
+            max_value=1.0,
+            format="percent",
+            help=f"How often the {one} shares a cluster with the other members of its cluster, over the samples of "
+            "the run. If it is alone: how often it is alone.",
+        ),
+        "given_clusters": st.column_config.NumberColumn(
+            "Given these clusters",
+            format="percent",
+            help=f"Probability that the {one} is in this cluster and in no other shown, as if these were known. "
+            "It is surer than the samples.",
+        ),
+        **{
+            name: st.column_config.NumberColumn(title, format="localized") for name, title in _DEGREES.items()
+        },
+        **{column: st.column_config.TextColumn(name) for column, name in known.items()},
+    }

@@ -9,6 +9,7 @@ import streamlit as st
 
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.answer.membership import Membership
+from acvb_core.models.irm.answer.naming import choose_labels
 from acvb_core.models.irm.export import add_degrees
 from acvb_core.models.irm.scores import count_samples
 from acvb_core.views.parts import plain_name
@@ -55,17 +56,24 @@ def choose_object(result: Result) -> tuple[str, int] | None:
         if len(domains) > 1:
             domain = str(choose_way("Objects", SIDES, "object_domain", persist_state="session"))
         names = labels[domain]
+        shown = choose_labels(result.prepared.data, domain)
         key = f"object_{domain}"
         places: Sequence[int] = range(len(names))
         if len(names) > _LISTED:
             wanted = st.text_input("Search", key=f"{key}_search", placeholder="part of a name", width=260)
             lowered = wanted.strip().lower()
-            places = [at for at, name in enumerate(names) if lowered in str(name).lower()][:_FOUND]
+            texts = enumerate(zip(names, shown, strict=True))
+            places = [at for at, both in texts if lowered in " ".join(both).lower()][:_FOUND]
             if st.session_state.get(key) in range(len(names)) and not lowered:
                 places = list(dict.fromkeys([st.session_state[key], *places]))
         if not places:
             return None
-        at = choose_one("Object", list(places), lambda place: str(names[place]), key, width=340)
+
+        def write(place: int) -> str:
+            name = str(names[place])
+            return name if name == shown[place] else f"{name} · {shown[place]}"
+
+        at = choose_one("Object", list(places), write, key, width=340)
     name_choice("object", str(names[at]), str(names[0]))
     return domain, at
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -21,6 +22,21 @@ _HELP = (
     "Fisher's exact test, numbers by the rank-sum test of Mann and Whitney. If the run has samples, the intervals and "
     "tests take into account that the clusters are uncertain."
 )
+#: Columns of the table of labels, and of that of numbers.
+_LABELS = [
+    "shown",
+    "label",
+    "share",
+    "others",
+    "ratio",
+    "difference",
+    "low",
+    "high",
+    "p_holm",
+    "clear",
+    "count",
+]
+_NUMBERS = ["shown", "median", "others", "p_holm", "clear", "count"]
 
 
 def has_labels(result: Result, domain: str) -> bool:
@@ -63,25 +79,16 @@ def show_effects(key: Key, domain: str, attribute: str, result: Result) -> None:
     st.caption(text, help=_HELP)
     shown = st.toggle("Only clear differences", clear > 0, key=f"label_clear_{domain}") if clear else False
     table = table[table["p_holm"] < LEVEL] if shown else table
-    names = result.names[domain]
-    table = table.assign(
-        shown=[plain_name(int(k), names) for k in table["cluster"]], clear=table["p_holm"] < LEVEL
-    )
-    order = ["shown", "median", "others", "p_holm", "clear", "count"]
-    if "label" in table:
-        order = [
-            "shown",
-            "label",
-            "share",
-            "others",
-            "ratio",
-            "difference",
-            "low",
-            "high",
-            "p_holm",
-            "clear",
-            "count",
-        ]
+    _show_table(table, result.names[domain])
+    for name, whole in own.items():
+        end = f"{name}-by-cluster.csv"
+        show_download(result, offer_table(f"Known {name} by cluster", end, whole.copy))
+
+
+def _show_table(table: pd.DataFrame, names: Sequence[str]) -> None:
+    """Draw some comparisons of clusters with the others."""
+    texts = [plain_name(int(k), names) for k in table["cluster"]]
+    table = table.assign(shown=texts, clear=table["p_holm"] < LEVEL)
     share = "percent" if "label" in table else "%.6g"
     points: dict[str, Any] = {
         "format": "percent",
@@ -90,7 +97,7 @@ def show_effects(key: Key, domain: str, attribute: str, result: Result) -> None:
     st.dataframe(
         table,
         hide_index=True,
-        column_order=order,
+        column_order=_LABELS if "label" in table else _NUMBERS,
         key="label_effects",
         height=min(420, 38 + 35 * len(table)),
         column_config={
@@ -112,6 +119,3 @@ def show_effects(key: Key, domain: str, attribute: str, result: Result) -> None:
             "clear": st.column_config.CheckboxColumn("Clear"),
         },
     )
-    for name, whole in own.items():
-        end = f"{name}-by-cluster.csv"
-        show_download(result, offer_table(f"Known {name} by cluster", end, whole.copy))

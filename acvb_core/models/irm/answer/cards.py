@@ -11,6 +11,7 @@ import numpy as np
 
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.answer.contrasts import Contrasts, compare_clusters, count_strong_links
+from acvb_core.models.irm.answer.naming import choose_labels
 from acvb_core.models.irm.scores import sides
 
 if TYPE_CHECKING:
@@ -96,12 +97,16 @@ class ClusterCards:
     def members(self) -> pd.DataFrame:
         """The objects, those first that have most links in what their cluster is about.
 
-        Columns: those of the table of the domain, and typical_links: links (of counts, their sum) in the blocks of its
-        cluster that have clearly more links than others.
+        Columns: those of the table of the domain; label: the object's, or that of an attribute if labels are ids
+        (`choose_labels`); and typical_links: links (of counts, their sum) in the blocks of its cluster that have
+        clearly more links than others.
         """
         table = self.result.tables["rows" if self.domain == "rows" else "columns"]
         links = count_strong_links(self.result, self.domain)
-        return table.assign(typical_links=links).sort_values("typical_links", ascending=False, kind="stable")
+        labels = choose_labels(self.result.prepared.data, self.domain)
+        return table.assign(label=labels, typical_links=links).sort_values(
+            "typical_links", ascending=False, kind="stable"
+        )
 
     def list_members(self, cluster: int) -> pd.DataFrame:
         """Return the members of a cluster (from 1), the most typical first."""
