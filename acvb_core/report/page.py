@@ -54,13 +54,13 @@ def report_html(
     heading = title or result.prepared.data.name
     sheets = list_sheets(result)
     parts = result.prepared.model_row.part("answer.summary").summarise_parts(result)
-    figures = [*result.prepared.model_row.part("figures.plots").list_reported(result)]
+    *figures, curves = list_figures(result)
     sections = [
         _write_found(result, question, note),
         *(_write_part(name, table) for name, table in parts.items()),
         _write_figures(figures),
         _write_data(result),
-        _write_method(result),
+        _write_method(result, curves),
         _write_tables([sheet for sheet in sheets if sheet.title not in (*_ELSEWHERE, *parts)]),
         _write_settings(result),
         _write_snippet(result, source),
@@ -73,6 +73,15 @@ def report_html(
         plotly=plotly_source(),
         draw=_DRAW,
     )
+
+
+def list_figures(result: Result) -> list[ReportFigure]:
+    """Return the figures of a report, the curves of the run at the end."""
+    found = result.prepared.model_row.part("figures.plots").list_reported(result)
+    return [
+        *found,
+        ReportFigure("Curves of the run", "Each point is a sweep.", lambda: result.plot("convergence")),
+    ]
 
 
 def _text(value: object) -> str:
@@ -152,8 +161,7 @@ def _write_data(result: Result) -> str:
     )
 
 
-def _write_method(result: Result) -> str:
-    curves = ReportFigure("Curves of the run", "Each point is a sweep.", lambda: result.plot("convergence"))
+def _write_method(result: Result, curves: ReportFigure) -> str:
     return _section(
         "Method and convergence",
         _paragraph(*describe_method(result)),

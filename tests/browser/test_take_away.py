@@ -12,6 +12,7 @@ import networkx as nx
 import openpyxl
 import pandas as pd
 import pytest
+from PIL import Image
 from playwright.sync_api import Browser, Page, Request, expect
 
 from acvb_core.data.report import DataChangedWarning
@@ -19,7 +20,10 @@ from acvb_core.store.export import add_known_labels, csv_text
 from tests.browser.steps import (
     WAIT_MS,
     bring,
+    choose,
     choose_methods,
+    fill,
+    press,
     rows_that_say,
     settled,
     start_runs,
@@ -68,6 +72,19 @@ def test_a_report_a_workbook_and_a_graph_are_opened_elsewhere(
         end: take(offer(page, end.replace(".", "-")), tmp_path)
         for end in ("report.html", "everything.xlsx", "graph.gexf", "graph.graphml", "data.csv", "nodes.csv")
     }
+
+    page.get_by_role("button", name="Figures", exact=True).click()
+    settled(page)
+    choose(page, "Figure", "Strength of the blocks")
+    fill(page, "Width, pixels", "640")
+    settled(page)
+    vectors = take(page.get_by_role("button", name="Save as SVG"), tmp_path).read_text()
+    assert 'width="640"' in vectors[:400]
+    press(page, "PNG")
+    settled(page)
+    pixels = take(page.get_by_role("button", name="Save as PNG"), tmp_path)
+    with Image.open(pixels) as image:
+        assert (pixels.name, image.width) == ("trade-Strength_of_the_blocks.png", 2 * 640)
 
     troubles: list[str] = []
 

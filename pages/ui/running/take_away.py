@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,13 +14,50 @@ from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.report.contents import Sheet, annotate_data, fill_gaps, has_gaps
 from acvb_core.report.files import graph_bytes
-from acvb_core.report.page import report_html
+from acvb_core.report.page import list_figures, report_html
 from acvb_core.report.workbook import workbook_bytes
 from acvb_core.store import export
 from acvb_core.store.snippet import python_snippet
-from pages.ui.shared.picking import FileOffer, show_download
+from pages.ui.shared import format as say
+from pages.ui.shared.failures import contain_failure
+from pages.ui.shared.picking import FileOffer, choose_way, show_download
 from pages.ui.shared.workspace import Workspace, current_workspace
 
+_HTML = '<button type="button" class="save-figure"></button><span role="status"></span>'
+_CSS = """
+.save-figure { font: inherit; color: var(--st-text-color); background: var(--st-background-color); padding: .4rem .9rem;
+  border: 1px solid var(--st-border-color); border-radius: var(--st-button-radius); cursor: pointer; }
+.save-figure:is(:hover, :focus-visible) { border-color: var(--st-primary-color); color: var(--st-primary-color); }
+"""
+# Streamlit's own Plotly makes the picture in the browser, so the server needs no browser of its own.
+_JS = r"""
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+export default function ({ data, parentElement }) {
+  const button = parentElement.querySelector("button");
+  const status = parentElement.querySelector("span");
+  const { format, width, height, scale, name } = data;
+  button.textContent = `Save as ${format.toUpperCase()}`;
+  status.textContent = "";
+  button.onclick = async () => {
+    try {
+      for (let i = 0; i < 200 && !window.Plotly?.toImage; i++) await pause(50);
+      const figure = JSON.parse(data.figure);
+      const layout = { ...figure.layout, width, height, autosize: false, paper_bgcolor: "#FFFFFF" };
+      const link = document.createElement("a");
+      link.href = await window.Plotly.toImage({ data: figure.data, layout }, { format, width, height, scale });
+      link.download = name;
+      link.click();
+    } catch (error) {
+      status.textContent = ` The picture could not be made: ${error}`;
+    }
+  };
+}
+"""
+_component = st.components.v2.component("acvb_save_figure", html=_HTML, css=_CSS, js=_JS)
+_FORMATS = {"svg": "SVG", "png": "PNG"}
+#: Smallest and largest side of a picture in pixels, its usual width and height, and pixels of a PNG for each of them.
+_SMALLEST, _LARGEST, _USUAL, _SCALE = 200, 4_000, (900, 420), 2
 _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
@@ -29,6 +67,8 @@ def show_files(job: Job, result: Result, offers: Sequence[FileOffer]) -> None:
     with st.container(horizontal=True, gap="small", key="take_away"):
         for offer in list_offers(job, result):
             show_download(result, offer)
+        show_figures(result)
+    st.caption("Single tables and files")
     with st.container(horizontal=True, gap="small", key="files"):
         for offer in offers:
             show_download(result, offer)
@@ -36,6 +76,34 @@ def show_files(job: Job, result: Result, offers: Sequence[FileOffer]) -> None:
         with st.popover("Repeat this run in Python", icon=":material/code:", key="snippet"):
             known = add_report(current_workspace(), result, stored=False)
             st.code(python_snippet(known), language="python")
+
+
+@st.fragment
+def show_figures(result: Result) -> None:
+    """Draw the button that opens the choice of a figure, its format and its size, and saves it."""
+    place = st.popover("Figures", icon=":material/image:", key="save_figures", on_change="rerun")
+    if not place.open:
+        return
+    with place, contain_failure():
+        figures = {one.title: one.draw for one in list_figures(result)}
+        title = st.selectbox("Figure", list(figures), key="saved_figure")
+        figure = figures[title]()
+        form = choose_way("Format", _FORMATS, "saved_format")
+        with st.container(horizontal=True):
+            usual = _USUAL[0], int(figure.layout.height or _USUAL[1])
+            width, height = (
+                st.number_input(
+                    f"{side}, pixels", _SMALLEST, _LARGEST, pixels, key=f"saved_{side}_{title}", width=140
+                )
+                for side, pixels in zip(("Width", "Height"), usual, strict=True)
+            )
+        name = f"{say.file_name(result.prepared.data.name)[:40]}-{say.file_name(title)[:40]}.{form}"
+        drawn = json.dumps(figure.to_dict(), default=lambda values: values.tolist())
+        size = {"width": width, "height": height, "scale": _SCALE if form == "png" else 1}
+        _component(data={"figure": drawn, "format": form, "name": name, **size}, key="figure_saver")
+        st.caption(
+            f"A PNG has {_SCALE} × {_SCALE} points for each pixel. For a PDF, print the report in your browser."
+        )
 
 
 def add_report(workspace: Workspace, result: Result, *, stored: bool = True) -> Result:
