@@ -95,6 +95,12 @@ def test_sizes_that_make_no_sense(call):
         call()
 
 
+def test_groups_of_one_camp_are_closer():
+    rates = planted_hubs(60, 6, 0, contrast=20.0, n_camps=2, closeness=5.0).strengths
+    assert rates[0, 2] == rates[2, 4] == pytest.approx(5.0 * rates[0, 1])
+    assert rates[1, 1] == pytest.approx(20.0 * rates[0, 1])
+
+
 @for_each("skew", [0.0, 1.0])
 def test_counts_with_hubs_are_poisson_given_activities_and_rates(skew):
     drawn = planted_hubs(600, 3, 1, skew=skew, mean_weight=60.0)

@@ -152,7 +152,8 @@ class ClusterTree:
         moved = int(np.count_nonzero(self.follow(at)[self.levels[0].labels] != level.labels))
         if moved:
             text += f" {moved:,} of {plural(len(level.labels), 'object')} are not with most of their cluster."
-        return text
+        whose = "is corrected for activity" if self.is_corrected else "is that of the run's own model"
+        return f"{text} The tree {whose}."
 
     def describe_model(self) -> str:
         """Return in words by which bound clusters are merged, and why."""
@@ -258,8 +259,9 @@ class _Base(NamedTuple):
         with one_thread():
             for domain, own in self.labels.items():
                 side = _Side(relation, self.layout, hyper, self.labels, domain)
-                found = [(own, side.measure(own)), *side.merge(own, settle, poll)]
-                grown[domain] = _link_levels(found, self.widths[domain])
+                n_own = self.widths[domain]
+                found = [(own, side.measure(own)), *side.merge(own, n_own, settle, poll)]
+                grown[domain] = _link_levels(found, n_own)
         return grown
 
     def state(self, relation: Relation, hyper: Hyper) -> IrmState:
@@ -336,18 +338,21 @@ class _Side:
         """Return the bound of some clusters (nats), up to a constant."""
         return lower_bound(self.state(_sort_by_size(labels)))
 
-    def merge(self, own: Labels, settle: bool, poll: Poll) -> list[tuple[Labels, float]]:
-        """Return ever coarser clusters with their bounds, from fewer than there are (with gaps) to one."""
+    def merge(self, own: Labels, n_own: int, settle: bool, poll: Poll) -> list[tuple[Labels, float]]:
+        """Return ever coarser clusters with their bounds, from fewer than `n_own` to one.
+
+        `settle`: move objects before the first merge.
+        """
         labels, levels = _sort_by_size(own), []
+        n_left = int(labels.max()) + 1
+        bound = self.measure(labels)
         if settle:
             settled, bound = self._sweep(labels, _SETTLE, 1, poll)
-            n_left = settled.max() + 1
-            if n_left < _LEAST_LEFT:
-                settled, bound = self._sweep(labels, _SETTLE, labels.max() + 1, poll)
-                n_left = settled.max() + 1
-            labels = settled
-            if n_left < own.max() + 1:
-                levels.append((labels, bound))
+            if settled.max() + 1 < _LEAST_LEFT:
+                settled, bound = self._sweep(labels, _SETTLE, n_left, poll)
+            labels, n_left = settled, int(settled.max()) + 1
+        if n_left < n_own:
+            levels.append((labels, bound))
         while labels.max() > 0:
             gains = weigh_merges(self.state(labels), self.domain, True, poll)
             one, other = divmod(int(gains.argmax()), len(gains))

@@ -236,6 +236,19 @@ def test_python_that_repeats_a_run_joins_the_same_clusters():
         result.coarsen(cols=1)
 
 
+def test_a_cluster_of_no_object_is_left_out_first():
+    result = fitted("undirected")
+    q = result.posterior["rows"]
+    wide = np.hstack([0.99 * q, np.full((len(q), 1), 0.01)])
+    posterior = result.posterior.with_arrays({"rows": wide}, drop=("ones", "entries"))
+    empty = result.with_state(snapshot=replace(result.snapshot, posterior=posterior))
+    tree, before = (grow_trees(each, corrected=False)["rows"] for each in (empty, result))
+    assert tree.numbers == [before.numbers[0] + 1, *before.numbers]
+    assert (tree.levels[1].labels[:, None] == tree.levels[1].labels).tolist() == (
+        before.levels[0].labels[:, None] == before.levels[0].labels
+    ).tolist()
+
+
 def test_a_number_without_a_level_of_its_own_gets_the_next_coarser_one():
     result = fitted("undirected")
     trees = grow_trees(result)
