@@ -4,6 +4,9 @@ Tickets with planted effects (`acvb_core.samples.planted_tickets`): a topic grow
 tickets on one product, and one falls with the rating; the channel has no effect. Every draw is a new corpus, and ACVB0
 finds its topics. Networks with planted groups: one group has more nodes of a label, and larger numbers, than the
 others; another label and another number say nothing about the groups.
+
+    python -m benchmarks.effects --draws 60
+    python -m benchmarks.effects --draws 60 --documents 300
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class Column(NamedTuple):
 
 
 def list_columns(corpus: Corpus, mask: Mask | None = None) -> dict[str, Column]:
-    """Return the columns of a corpus that topics can be compared with, by name, the known labels first.
+    """Return the columns of a corpus that topics can be compared with, by name: dates, groups, then numbers.
 
     `mask`: the documents that are compared; a column needs two different values among them.
     """
@@ -113,7 +113,7 @@ def list_columns(corpus: Corpus, mask: Mask | None = None) -> dict[str, Column]:
         used = column.known if mask is None else column.known & mask
         if len(np.unique(column.values[used])) > 1:
             found[name] = column
-    return found
+    return dict(sorted(found.items(), key=lambda item: item[1].kind))
 
 
 def list_groups(corpus: Corpus) -> list[tuple[str, str]]:

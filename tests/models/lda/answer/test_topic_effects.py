@@ -237,7 +237,9 @@ def test_sentences_say_what_was_found() -> None:
     assert describe_trend(lines[3], "other", "a", "b").startswith("No clear trend: other has about 2")
     groups = group_differences(shares, group)
     told = describe_groups(groups[groups["topic"] == 3], "login", "product")
-    assert told.startswith("login is more frequent in A: ") or told.startswith("login is less frequent in B: ")
+    assert told.startswith("login is more frequent in A: ") or told.startswith(
+        "login is less frequent in B: "
+    )
     none = describe_groups(groups[groups["topic"] == 1], "delivery", "product")
     assert none == "No clear difference between the groups of product in delivery."
     slope = SimpleNamespace(
