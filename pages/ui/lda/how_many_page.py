@@ -282,18 +282,18 @@ that do well by coherence, exclusivity, stability and held-out perplexity togeth
 # "Choosing K" in docs/measured.md shows why leave-one-out perplexity cannot choose the number.
 #: By the measure's name in the table of a grid.
 MEASURE_TEXTS: dict[str, str] = {
-    "loo_perplexity": "**Leave-one-out perplexity**: how well each word is predicted from all others. It needs nothing "
-    "held out. Do not choose the number of topics by it: it keeps falling after held-out perplexity has turned, "
-    "because each word's topic was chosen with that word in view. It shows where more topics gain little.",
     "heldout_perplexity": "**Held-out perplexity**: how well hidden words are predicted; 1,000 means as uncertain as a "
     "choice among 1,000 words. It often keeps improving with more topics than anybody would want to read.",
+    "npmi": "**Coherence (NPMI)**, normalised pointwise mutual information: how often the ten most probable words of a "
+    "topic occur in the same documents. It comes closest to what people call a clear topic, and usually favours few "
+    "topics. Check the diversity, too: topics that repeat each other can be coherent.",
     "exclusivity": "**Exclusivity**: how much the ten most probable words of a topic belong to it alone, from 0 to 1. "
     "With few topics, words are shared by fewer of them, so the sentence counts what is above chance.",
     "stability": "**Stability**: how alike the topics are that two seeds find, from 0 (as any two topics) to 1 (the "
     "same). It needs two seeds.",
-    "npmi": "**Coherence (NPMI)**, normalised pointwise mutual information: how often the ten most probable words of a "
-    "topic occur in the same documents. It comes closest to what people call a clear topic, and usually favours few "
-    "topics. Check the diversity, too: topics that repeat each other can be coherent.",
+    "loo_perplexity": "**Leave-one-out perplexity**: how well each word is predicted from all others. It needs nothing "
+    "held out. Do not choose the number of topics by it: it keeps falling after held-out perplexity has turned, "
+    "because each word's topic was chosen with that word in view. It shows where more topics gain little.",
 }
 
 #: Columns of the table: heading, format, and 1 if higher is better, -1 if lower, else 0.

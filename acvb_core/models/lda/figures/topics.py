@@ -437,7 +437,7 @@ def _measure_traces(table: pd.DataFrame, name: str, suffix: str, best: int | Non
 _LARGEST, _SMALLEST = 96.0, 7.0  # pixels across
 _FILLED = 0.42  # share of the map that discs take at most
 _SIDE = 0.9  # of the height: the plot itself
-_LETTERS = (8.0, 13.0)  # least and largest size of a word in a disc
+_LETTERS = (8.0, 10.0, 13.0)  # least size of a word in a disc, least one of several words, and largest
 
 
 def topic_map_figure(
@@ -548,12 +548,13 @@ def _write_in_discs(
     A name that is too long gives way to its first word.
     """
     texts, sizes = [], []
-    least, largest = _LETTERS
+    least, least_name, largest = _LETTERS
     for topic, room in zip(topics, (0.92 * across).tolist(), strict=True):
         name = user_name(topic, labels) or (words[topic - 1] if words else "")
         tried = dict.fromkeys([name, *name.split()[:1]])
         fitting = {w: min(100 * room / text_room([w], 100), largest, 0.34 * room) for w in tried if w}
-        word = next((word for word, size in fitting.items() if size >= least), "")
+        enough = {word: least_name if " " in word else least for word in fitting}
+        word = next((word for word, size in fitting.items() if size >= enough[word]), "")
         if word:
             texts.append(f"<b>{topic}</b><br>{escape(word)}")
             sizes.append(fitting[word])
