@@ -106,7 +106,7 @@ def _show_facts(member: Membership) -> None:
     line = add_degrees(member.result, member.domain).iloc[member.at]
     words = {"links": "links", "links_out": "links out", "links_in": "links in", "weight": "sum of weights"}
     words |= {"weight_out": "weight out", "weight_in": "weight in"}
-    facts = [f"{line[name]:,.6g} {text}" for name, text in words.items() if name in line.index]
+    facts = [f"{text}: {line[name]:,.6g}" for name, text in words.items() if name in line.index]
     data = member.result.prepared.data
     if member.domain == "rows" or data.network is not None:
         facts += [
@@ -164,7 +164,8 @@ def _show_reasons(member: Membership, other: int) -> None:
     table = reasons.iloc[:-1]
     texts = [plain_name(int(k), names) for k in table["cluster"]]
     links = [name for name in table.columns if name.startswith("links")]
-    titles = {"links": "Links", "links_out": "Links out", "links_in": "Links in"}
+    what = "Weight" if member.is_weighted else "Links"
+    titles = {"links": what, "links_out": f"{what} out", "links_in": f"{what} in"}
     st.dataframe(
         table.assign(shown=texts),
         hide_index=True,
@@ -193,8 +194,12 @@ def _show_reasons(member: Membership, other: int) -> None:
     )
     st.caption(
         f"The numbers in *Speaks for its cluster* and {sizes:+.2f} for the sizes of the clusters add up to the log "
-        f"odds of the two clusters, {total:.2f}."
+        f"odds of the two clusters, {total:.2f}.{_describe_held_out(member)}"
     )
+
+
+def _describe_held_out(member: Membership) -> str:
+    return "" if member.result.prepared.heldout is None else " Held-out pairs count as unknown here."
 
 
 @st.cache_resource(show_spinner="Scoring its pairs", max_entries=16)

@@ -180,6 +180,13 @@ class Membership:
         down, across = sides(self.result.posterior)
         return across if self.domain == down else down
 
+    @property
+    def is_weighted(self) -> bool:
+        """Return whether the run counts the weights of links."""
+        return (
+            self.result.prepared.data.weights is not None and "expected" in self.result.bare_tables["blocks"]
+        )
+
     @cached_property
     def cluster(self) -> int:
         """Its most probable cluster, from 1."""
@@ -277,10 +284,7 @@ class Membership:
     def _write_reason(self, line: pd.Series) -> str:
         """Return a line of `reasons` in words."""
         has = sum(line[name] for name in line.index if name.startswith("links"))
-        weighted = (
-            self.result.prepared.data.weights is not None and "expected" in self.result.bare_tables["blocks"]
-        )
-        if weighted:
+        if self.is_weighted:
             number = f"a weight of {has:.3g}"
         else:
             number = f"{has:.3g} {'link' if round(has, 2) == 1 else 'links'}"
