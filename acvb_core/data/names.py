@@ -1,17 +1,21 @@
-"""Names of objects (strings, one each, none twice) and metadata: typed columns, one value for each object."""
+"""Names of objects (strings, one each, none twice), and metadata: one value for each object.
+
+Metadata are typed columns, or further columns of a list of links that say the same of an object on every line.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from acvb_core.core.errors import DataError
-from acvb_core.data.sources.values import MISSING_WORDS
+from acvb_core.data.sources.values import MISSING_WORDS, LabelTable, RecordBatch
 
 Test = Callable[[str], bool]
 
@@ -282,3 +286,118 @@ def _type_column(values: Any) -> NDArray[Any]:
         "" if value is None or value != value else mend_text(str(value)) for value in array.ravel().tolist()
     ]
     return found
+
+
+@dataclass(frozen=True)
+class EndLabels:
+    """A column of a list of links that says one and the same thing of an object on each of its lines."""
+
+    column: str  #: its name
+    axis: int  #: 0 if it is about the first object of a line, 1 for the second
+    of: dict[str, str]  #: what it says, by the object's name
+
+
+#: Further columns that are looked at, and different texts of one.
+_MOST_FURTHER, _MOST_TEXTS = 20, 10_000
+#: For each object there must be so many lines, on average, that repeat what a column says of it.
+_LEAST_REPEATED = 0.5
+
+
+class FurtherColumns:
+    """Columns of a list of links that have no role: they may say something of the objects at one end."""
+
+    def __init__(self, names: Mapping[int, str]) -> None:
+        """Begin with some columns, by their position."""
+        self.at = list(names)[:_MOST_FURTHER]
+        self._names = names
+        self._tables = {i: LabelTable() for i in self.at}
+        # By column and end: the code of what was said first of each object, -1 for nothing; None: it is contradicted.
+        none: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+        self._said: dict[tuple[int, int], NDArray[np.int32] | None] = {
+            (i, axis): none for i in self.at for axis in (0, 1)
+        }
+        self._n_lines = 0
+
+    def add(self, batch: RecordBatch, ends: tuple[NDArray[np.int32], NDArray[np.int32]]) -> None:
+        """Compare what the columns say with what they said before of the same objects."""
+        self._n_lines += batch.n_records
+        for i in self.at:
+            if all(self._said[i, axis] is None for axis in (0, 1)):
+                continue
+            texts = self._tables[i].codes(batch, i)
+            known = ~batch.blank(i)
+            for axis, objects in enumerate(ends):
+                said = self._said[i, axis]
+                if said is not None:
+                    self._said[i, axis] = _agree(said, objects[known], texts[known])
+            if len(self._tables[i]) > _MOST_TEXTS:
+                self._said[i, 0] = self._said[i, 1] = None
+
+    def find_labels(self, names: Sequence[NDArray[Any]]) -> list[EndLabels]:
+        """Return what the columns say of objects, where it repeats and tells some of them from others.
+
+        `names`: of the objects of each side, by the codes of `add`.
+        """
+        found = []
+        for (i, axis), said in self._said.items():
+            if said is None or not len(said):
+                continue
+            codes = np.flatnonzero(said >= 0)
+            different = len(np.unique(said[codes]))
+            repeated = self._n_lines - len(codes) >= _LEAST_REPEATED * len(codes)
+            if repeated and 1 < different < len(codes):
+                texts = self._tables[i].labels()
+                of = {str(names[axis][code]): texts[said[code]].strip() for code in codes.tolist()}
+                found.append(EndLabels(self._names[i], axis, of))
+        return found
+
+
+def _agree(
+    said: NDArray[np.int32], objects: NDArray[np.int32], texts: NDArray[np.int32]
+) -> NDArray[np.int32] | None:
+    """Return what is said of every object with some more lines; None if one is contradicted."""
+    if len(objects) and (n := int(objects.max()) + 1) > len(said):
+        said = np.concatenate([said, np.full(n - len(said), -1, dtype=np.int32)])
+    new = said[objects] < 0
+    said[objects[new]] = texts[new]
+    return said if (said[objects] == texts).all() else None
+
+
+def name_ends(
+    names: Sequence[str], found: Sequence[EndLabels], network: bool
+) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Return labels of objects, by their `names`, from columns of a list of links, and the attribute each column gave.
+
+    In a network columns of both ends are one attribute if they agree about all objects that are at both:
+    "importer_package" and "imported_package" become "package". Columns about the second of two sides give nothing.
+    """
+    first = [one for one in found if one.axis == 0]
+    second = [one for one in found if one.axis == 1] if network else []
+    labels: dict[str, dict[str, str]] = {}
+    given: dict[str, str] = {}
+    for one in first:
+        partner = next((other for other in second if _say_the_same(one, other)), None)
+        name = one.column if partner is None else _common_name(one.column, partner.column)
+        labels[name] = one.of if partner is None else {**partner.of, **one.of}
+        given |= {own.column: name for own in (one, partner) if own is not None}
+        second = [other for other in second if other is not partner]
+    for other in second:
+        labels.setdefault(other.column, other.of)
+        given.setdefault(other.column, other.column)
+    return {name: [of.get(label, "") for label in names] for name, of in labels.items()}, given
+
+
+def _say_the_same(one: EndLabels, other: EndLabels) -> bool:
+    both = one.of.keys() & other.of.keys()
+    return bool(both) and all(one.of[name] == other.of[name] for name in both)
+
+
+def _common_name(one: str, other: str) -> str:
+    """Return the words that two names of columns end with, or begin with; the first name if there are none."""
+    words, others = (re.split(r"[\s_.:-]+", name) for name in (one, other))
+    if one == other:
+        return one
+    if words[-1] and words[-1] == others[-1]:
+        n = next((k for k, (a, b) in enumerate(zip(words[::-1], others[::-1], strict=False)) if a != b), 1)
+        return " ".join(words[-max(n, 1) :])
+    return words[0] if words[0] and words[0] == others[0] else one

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, shorten
-from acvb_core.data.names import plain_ids, text_of
+from acvb_core.data.names import EndLabels, FurtherColumns, plain_ids, text_of
 from acvb_core.data.relation import Codes, Pairs, Relation, as_pattern, canonical, intersect, subtract
 from acvb_core.data.relation_schema import (
     ASK_DIRECTION,
@@ -28,7 +28,14 @@ from acvb_core.data.relation_schema import (
 from acvb_core.data.report import Fact, plural, tell_count
 from acvb_core.data.schema import Schema, Sides
 from acvb_core.data.sources.containers import open_records, reading_facts
-from acvb_core.data.sources.frames import Frame, FrameRecords, FrameSource, batch_texts, read_texts
+from acvb_core.data.sources.frames import (
+    Frame,
+    FrameRecords,
+    FrameSource,
+    batch_texts,
+    column_types,
+    read_texts,
+)
 from acvb_core.data.sources.parse import RecordReader
 from acvb_core.data.sources.source import ByteSource
 from acvb_core.data.sources.values import (
@@ -124,6 +131,9 @@ class Entries:
     named: tuple[bool, ...] = (True, True)
     declared: Sides | None = None  # what is said of the two sides; the reason ends a sentence
     heading: Heading = None  # what the names of a list's two columns say
+    end_labels: list[EndLabels] = field(
+        default_factory=list
+    )  # what further columns of a list say of its ends
 
     @property
     def counts(self) -> bool:
@@ -192,10 +202,12 @@ def open_entries(asked: Threshold, source: str, numbers: Iterable[NDArray[Any]])
 
 
 def open_list(
-    source: ByteSource | FrameSource, schema: Schema, options: ReadOptions
+    source: ByteSource | FrameSource, schema: Schema, options: ReadOptions, further: Sequence[int] = ()
 ) -> RecordReader | FrameRecords:
-    """Return the records of a list of links or of a matrix, from the first one."""
-    used = None if schema.used_columns is None else [at for at in schema.used_columns if at is not None]
+    """Return the records of a list of links or of a matrix, from the first one; with some `further` columns."""
+    used = None
+    if schema.used_columns is not None:
+        used = [*(at for at in schema.used_columns if at is not None), *further]
     return open_records(source, schema, encoding=options.encoding, used=used, block_bytes=options.block_bytes)
 
 
@@ -355,9 +367,11 @@ def read_edge_list(
     """Return the relation of a list of links whose columns its schema chooses."""
     at = schema.value_column
     values, entries = open_values(source, schema, options, () if at is None else (at,))
-    links, reader = _LinkList(source, schema, options), open_list(source, schema, options)
+    links, further = _LinkList(source, schema, options), _choose_further(source, schema)
+    reader = open_list(source, schema, options, further.at)
     for batch in reader:
         codes = links.read_codes(batch)
+        further.add(batch, codes)
         if at is None:
             entries.links.add(*codes)
         else:
@@ -369,6 +383,7 @@ def read_edge_list(
     row_kind, column_kind = (reader.header[i] for i in links.at) if reader.header else ("", "")
     entries.declared, entries.heading = links.find_direction(), read_heading(schema, source.head)
     entries.facts = [*reading_facts(reader, schema), *links.facts, *entries.facts]
+    entries.end_labels = further.find_labels([side.labels[side.final] for side in (rows, columns)])
     relation = assemble(
         entries,
         (rows, columns),
@@ -382,6 +397,24 @@ def read_edge_list(
     if guessed and not schema.header and at is None:
         entries.facts += links.find_lone_first_line(relation, rows, columns)
     return relation, entries
+
+
+def _choose_further(source: ByteSource | FrameSource, schema: Schema) -> FurtherColumns:
+    """Return the named columns of a list of links that have no role."""
+    used = schema.used_columns
+    if not schema.header or used is None:
+        return FurtherColumns({})
+    types = column_types(source) if isinstance(source, FrameSource) else []
+    names = {i: schema.column_names[i].strip() for i in range(schema.n_fields) if i not in used}
+    return FurtherColumns(
+        {i: name for i, name in names.items() if name and not (types and _is_nested(types[i]))}
+    )
+
+
+def _is_nested(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind))
 
 
 class _LinkList:

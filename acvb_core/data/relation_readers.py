@@ -16,8 +16,8 @@ from scipy import sparse
 from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.data.graph import graph_of_object, read_graph, relation_of_graph
 from acvb_core.data.matrix import read_array, read_matrix, read_matrix_market, read_npz
-from acvb_core.data.names import refuse_repeated
-from acvb_core.data.network import resolve_domains
+from acvb_core.data.names import name_ends, refuse_repeated
+from acvb_core.data.network import resolve_domains, with_attributes
 from acvb_core.data.relation import Relation
 from acvb_core.data.relation_build import (
     Entries,
@@ -332,9 +332,40 @@ def load_relation(
                 raise ParameterError(f"{option} is for files; leave it out for an object in memory.")
         schema, (relation, entries) = _read_object(data, kind, replace(asked, name=name or filename or ""))
     relation, facts, sides = resolve_domains(relation, entries, schema, asked)
-    facts = [*list_facts, *facts, *object_facts(relation, same_objects=asked.same_nodes)]
+    labels, given = name_ends(relation.row_labels.tolist(), entries.end_labels, relation.network is not None)
+    new = {name: values for name, values in labels.items() if name not in relation.attributes}
+    relation = with_attributes(relation, new)
+    facts = [
+        *list_facts,
+        *_tell_labels(facts, schema, given),
+        *object_facts(relation, same_objects=asked.same_nodes),
+    ]
     facts.sort(key=lambda fact: fact.name != "values")  # first of all, what is given up
     return LoadedData(relation, ReadReport(schema.filename, tuple(facts)), replace(schema, sides=sides))
+
+
+def _tell_labels(facts: Sequence[Fact], schema: Schema, given: Mapping[str, str]) -> list[Fact]:
+    """Return the facts with the columns of a list that became labels of objects, which are then not left out."""
+    if not given:
+        return list(facts)
+    of: dict[str, list[str]] = {}
+    for column, name in given.items():
+        of.setdefault(name, []).append(column)
+    parts = [
+        name if columns == [name] else f"{name} (from {' and '.join(columns)})"
+        for name, columns in of.items()
+    ]
+    told = f"{plural(len(given), 'column')} kept as known labels of objects: {list_first(parts)}. Runs never see them."
+    used = schema.used_columns or set()
+    left = [
+        name for at, name in enumerate(schema.column_names) if at not in used and name.strip() not in given
+    ]
+    kept = [fact for fact in facts if fact.name != "unused_columns"]
+    if left:
+        kept.append(
+            Fact("unused_columns", len(left), f"{plural(len(left), 'column')} not used: {list_first(left)}.")
+        )
+    return [*kept, Fact("end_labels", len(given), told)]
 
 
 def _check_list(schema: Schema, options: ReadOptions) -> None:

@@ -1,0 +1,73 @@
+"""Further columns of a list of links that say one thing of each object become known labels of objects."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from acvb_core.data.relation_readers import load_relation
+from acvb_core.data.report import LoadedData
+
+PEOPLE = {f"p{i}": ("red", "blue", "green")[i % 3] for i in range(12)}
+
+
+def lines(**columns: Callable[[str, str, int], object]) -> pd.DataFrame:
+    """Sixty links between the people, with further columns."""
+    rng = random.Random(1)
+    ends = [rng.sample(sorted(PEOPLE), 2) for _ in range(60)]
+    table = {"from": [one for one, _ in ends], "to": [other for _, other in ends]}
+    further = {
+        name: [of(one, other, i) for i, (one, other) in enumerate(ends)] for name, of in columns.items()
+    }
+    return pd.DataFrame(table | further)
+
+
+def facts_of(loaded: LoadedData) -> dict[str, str]:
+    return {fact.name: fact.sentence for fact in loaded.report.facts}
+
+
+def test_columns_of_both_ends_become_one_label(tmp_path: Path) -> None:
+    table = lines(
+        from_team=lambda one, other, i: PEOPLE[one],
+        to_team=lambda one, other, i: PEOPLE[other],
+        day=lambda one, other, i: f"day {i}",
+    )
+    table.to_csv(tmp_path / "links.csv", index=False)
+    for given in (table, tmp_path / "links.csv"):
+        loaded = load_relation(given, domains="one", directed=True)
+        labels = loaded.data.attributes["team"]
+        assert dict(zip(loaded.data.row_labels, labels, strict=True)) == PEOPLE
+        told = facts_of(loaded)
+        assert "team (from from_team and to_team)" in told["end_labels"]
+        assert "day" in told["unused_columns"]
+        assert "team" not in told["unused_columns"]
+        bare = load_relation(table[["from", "to"]], domains="one", directed=True).data
+        assert loaded.data.fingerprint == bare.fingerprint
+
+
+def test_a_column_that_contradicts_itself_is_not_used() -> None:
+    table = lines(team=lambda one, other, i: "red" if i == 59 and PEOPLE[one] != "red" else PEOPLE[one])
+    table.loc[59, "team"] = "another"
+    loaded = load_relation(table, domains="two")
+    assert not loaded.data.attributes
+    assert "team" in facts_of(loaded)["unused_columns"]
+
+
+def test_of_two_sides_only_rows_get_labels() -> None:
+    table = lines(team=lambda one, other, i: PEOPLE[one], theirs=lambda one, other, i: PEOPLE[other])
+    loaded = load_relation(table, domains="two")
+    assert list(loaded.data.attributes) == ["team"]
+    assert "theirs" in facts_of(loaded)["unused_columns"]
+
+
+def test_blank_cells_say_nothing_and_columns_without_repeats_are_left_out(tmp_path: Path) -> None:
+    table = lines(team=lambda one, other, i: PEOPLE[one] if i % 4 else "", one=lambda one, other, i: "same")
+    table.to_csv(tmp_path / "links.csv", index=False)
+    relation = load_relation(tmp_path / "links.csv", domains="two").data
+    assert dict(zip(relation.row_labels, relation.attributes["team"], strict=True)).items() <= PEOPLE.items()
+    assert "one" not in relation.attributes  # it does not tell objects from one another
+    once = pd.DataFrame({"a": [f"a{i}" for i in range(20)], "b": ["x", "y"] * 10, "c": ["u", "v"] * 10})
+    assert not load_relation(once, domains="two").data.attributes
