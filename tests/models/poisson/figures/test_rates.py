@@ -7,7 +7,7 @@ import pytest
 
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.figures.arrangement import arrange_result
+from acvb_core.models.irm.figures.arrangement import arrange_result, number_like
 from acvb_core.models.irm.figures.blocks import block_figure, block_figures
 from acvb_core.models.irm.figures.network_layout import group_graph
 from acvb_core.models.irm.figures.raster import paint, rasterise
@@ -34,7 +34,7 @@ def test_rates_are_drawn_around_1_with_counts_under_the_pointer(novel: Result) -
         f"{block['count']:,.4g} counted, {block['expected']:,.4g} expected<br>{block['mean']:.3g} × expected"
     )
     assert text in shown["hovertext"][0][1]
-    assert set(list_plots(novel)) == {"matrix", "unsorted", "strengths", "sizes", "groups", "nodes"}
+    assert set(list_plots(novel)) == {"matrix", "unsorted", "strengths", "sizes", "groups", "nodes", "tree"}
 
 
 def test_the_matrix_has_the_weights_as_tones(novel: Result) -> None:
@@ -56,8 +56,10 @@ def test_the_matrix_has_the_weights_as_tones(novel: Result) -> None:
 
 
 def test_weights_and_links_have_a_scale_each(novel: Result) -> None:
-    both = arrange_result(fit(novel.prepared.data, "vb", k_rows=8)), arrange_result(novel)
-    for beside, arrangement in zip(block_figures(both), both, strict=True):
+    links, weights = arrange_result(fit(novel.prepared.data, "vb", k_rows=8)), arrange_result(novel)
+    # The second is drawn with the numbers of its partners in the first.
+    shown = (links, number_like(links, weights))
+    for beside, arrangement in zip(block_figures((links, weights)), shown, strict=True):
         (alone,) = block_figures([arrangement])
         assert beside.layout.images[0].source == alone.layout.images[0].source
 
