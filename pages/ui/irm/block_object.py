@@ -74,7 +74,7 @@ def choose_object(result: Result) -> tuple[str, int] | None:
             return name if name == shown[place] else f"{name} · {shown[place]}"
 
         at = choose_one("Object", list(places), write, key, width=340)
-    name_choice("object", str(names[at]), str(names[0]))
+    name_choice("object", str(names[at]), str(labels["rows"][0]))
     return domain, at
 
 

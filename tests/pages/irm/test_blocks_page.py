@@ -116,6 +116,26 @@ def test_members_can_be_searched_and_switched(open_app: Open, women: Result) -> 
     assert set(app.dataframe[-1].value["cluster"]) == {1}
 
 
+def test_clusters_of_columns_are_named_and_single_columns_explained(open_app: Open, women: Result) -> None:
+    app = opened(open_app, "blocks", women)
+    group(app, "card_domain").set_value("cols").run()
+    app.text_input(key=f"name_cols_{0:012x}_1").set_value("First events").run()
+    assert "3 clusters of 14 columns (event): “1 · First events” (" in texts(app)
+    show_part(app, "One object")
+    group(app, "object_domain").set_value("cols").run()
+    event = int((women.columns["cluster"] == 1).argmax())
+    app.selectbox(key="object_cols").set_value(event).run()
+    assert "It is in “1 · First events”." in texts(app)
+    alternatives, reasons, linked, unlinked = (one.value for one in app.dataframe[-4:])
+    assert alternatives["shown"].iloc[0] == "1 · First events"
+    assert alternatives["log_odds"].iloc[1] > 0.0
+    assert reasons["links"].sum() == women.prepared.data.ones.toarray()[:, event].sum()
+    assert linked["linked"].all()
+    assert not unlinked["linked"].any()
+    assert len(linked) + len(unlinked) == 18
+    assert app.query_params["object"] == [women.columns["object"][event]]
+
+
 def test_an_enlarged_part_can_be_left_again(open_app: Open, women: Result) -> None:
     app = opened(open_app, "blocks", women)
     app.session_state["blocks_window"] = (f"{0:012x}", (2, 9, 1, 6))
