@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import sparse, stats
 
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.corpora.metadata import kind_of_column
@@ -34,6 +34,8 @@ Unit = Literal["week", "month", "quarter", "year", "decade"]
 LEVEL = 0.95
 #: A period or a group with fewer documents has no interval.
 LEAST_DOCUMENTS = 5
+#: A standard error of a share below this is rounding.
+_ROUNDING = 1e-9
 #: Length of each period in days, and the most periods that are shown before the next longer one is taken.
 _DAYS: dict[Unit, float] = {"week": 7.0, "month": 30.44, "quarter": 91.3, "year": 365.25, "decade": 3652.5}
 _MOST_PERIODS = 30
@@ -130,6 +132,43 @@ def choose_documents(corpus: Corpus, among: tuple[str, str] | None) -> Mask | No
     return np.asarray(list_columns(corpus)[name].values == value, dtype=np.bool_)
 
 
+class _Sums(NamedTuple):
+    """Sums over the documents of groups, w being the words of a document and y a share; shapes (n_groups, 1 or K)."""
+
+    number: Floats  #: of documents with a word
+    w: Floats
+    w2: Floats  #: of w^2
+    wy: Floats
+    w2y: Floats
+    w2y2: Floats
+    w2v: Floats  #: of w^2 times the variance of the share
+
+    @classmethod
+    def of_groups(cls, shares: DocumentShares, codes: Integers, n_groups: int) -> _Sums:
+        """Return the sums over the documents of each code (below 0: left out)."""
+        used = np.flatnonzero((codes >= 0) & (shares.words > 0))
+        ones = np.ones(len(used))
+        members = sparse.csr_array((ones, (codes[used], np.arange(len(used)))), shape=(n_groups, len(used)))
+        w, y = shares.words[used][:, None], shares.share[used]
+        parts = (ones[:, None], w, w**2, w * y, w**2 * y, w**2 * y**2, w**2 * shares.variance[used])
+        return cls(*(np.asarray(members @ part) for part in parts))
+
+    def of_others(self) -> _Sums:
+        """Return the sums over all other groups."""
+        return _Sums(*(part.sum(axis=0) - part for part in self))
+
+    def average(self) -> _Means:
+        """Return the mean shares, with the variance of a ratio over the documents and that of each document's share."""
+        n = np.maximum(self.number, 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = self.wy / self.w
+            deviations = np.maximum(self.w2y2 - 2 * mean * self.w2y + mean**2 * self.w2, 0.0)
+            variance = (deviations * n / (n - 1.0) + self.w2v) / self.w**2
+            freedom = np.maximum(self.w**2 / self.w2 - 1.0, 1.0)
+        variance[self.number[:, 0] < LEAST_DOCUMENTS] = np.nan
+        return _Means(mean, variance, freedom, self.number[:, 0].astype(np.int64), self.w[:, 0])
+
+
 class _Means(NamedTuple):
     """Weighted mean shares of groups of documents; arrays of shape (n_groups, K)."""
 
@@ -138,31 +177,6 @@ class _Means(NamedTuple):
     freedom: Floats  #: degrees of freedom of the variance, shape (n_groups, 1)
     documents: Integers  #: with a word, shape (n_groups,)
     words: Floats  #: shape (n_groups,)
-
-
-def _average(shares: DocumentShares, codes: Integers, n_groups: int) -> _Means:
-    """Return the mean shares of the documents of each code (below 0: left out), and their variances.
-
-    The variance is that of a ratio, over the documents, and the mean of the documents' own variances.
-    """
-    used = (codes >= 0) & (shares.words > 0)
-    codes, words = codes[used], shares.words[used]
-    share, own = shares.share[used], shares.variance[used]
-
-    def add_up(values: Floats) -> Floats:
-        found = np.zeros((n_groups, *values.shape[1:]))
-        np.add.at(found, codes, values)
-        return found
-
-    total, squares, number = add_up(words), add_up(words**2), np.bincount(codes, minlength=n_groups)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = add_up(words[:, None] * share) / total[:, None]
-        deviations = (words[:, None] * (share - mean[codes])) ** 2
-        sampled = add_up(deviations) * (number / (number - 1.0))[:, None]
-        variance = (sampled + add_up(words[:, None] ** 2 * own)) / total[:, None] ** 2
-        freedom = np.maximum(total**2 / squares - 1.0, 1.0)[:, None]
-    variance[number < LEAST_DOCUMENTS] = np.nan
-    return _Means(mean, variance, freedom, number, total)
 
 
 def _limits_of_share(means: _Means) -> tuple[Floats, Floats]:
@@ -235,7 +249,7 @@ def shares_by_period(shares: DocumentShares, dates: NDArray[np.datetime64]) -> p
       with fewer than five documents). Topics are in order, and the periods of each follow one another.
     """
     codes, names, begins = find_periods(dates, choose_unit(dates))
-    means = _average(shares, codes, len(names))
+    means = _Sums.of_groups(shares, codes, len(names)).average()
     low, high = _limits_of_share(means)
     n_topics = shares.share.shape[1]
     return pd.DataFrame(
@@ -266,9 +280,8 @@ def group_differences(shares: DocumentShares, groups: NDArray[Any]) -> pd.DataFr
     every = np.full(len(groups), -1, dtype=np.int64)
     every[known] = codes
     n_groups, n_topics = len(names), shares.share.shape[1]
-    inside = _average(shares, every, n_groups)
-    rest = [_average(shares, np.where(known & (every != code), 0, -1), 1) for code in range(n_groups)]
-    outside = _Means(*(np.concatenate([getattr(one, part) for one in rest]) for part in _Means._fields))
+    sums = _Sums.of_groups(shares, every, n_groups)
+    inside, outside = sums.average(), sums.of_others().average()
     low, high = _limits_of_share(inside)
     difference = inside.mean - outside.mean
     variance = inside.variance + outside.variance
@@ -298,7 +311,7 @@ def _test(difference: Floats, variance: Floats, freedom: Floats) -> tuple[Floats
     """Return half the width of the interval of a difference, and its two-sided p."""
     error = np.sqrt(variance)
     p = 2 * stats.t.sf(np.abs(difference) / error, freedom)
-    return stats.t.ppf((1 + LEVEL) / 2, freedom) * error, np.where(error > 0, p, np.nan)
+    return stats.t.ppf((1 + LEVEL) / 2, freedom) * error, np.where(error > _ROUNDING, p, np.nan)
 
 
 def slopes(shares: DocumentShares, values: Floats) -> pd.DataFrame:
@@ -312,23 +325,24 @@ def slopes(shares: DocumentShares, values: Floats) -> pd.DataFrame:
     """
     used = np.isfinite(values) & (shares.words > 0)
     chosen, x = shares.choose(used), values[used]
-    n, w = len(x), chosen.words / chosen.words.sum()
-    centre = float(w @ x)
-    spread = float(w @ (x - centre) ** 2)
-    weight = w * (x - centre) / spread
-    mean, slope = w @ chosen.share, weight @ chosen.share
-    residual = chosen.share - mean - np.outer(x - centre, slope)
-    variance = weight**2 @ (residual**2 * n / max(n - 2, 1) + chosen.variance)
-    if n < LEAST_DOCUMENTS:
-        variance = np.full_like(variance, np.nan)
-    span = float(x.max() - x.min())
-    freedom = np.full(len(slope), max(1.0 / float(w @ w) - 2.0, 1.0))
-    half, p = _test(slope * span, variance * span**2, freedom)
+    lowest, highest = np.nanmin(values), np.nanmax(values)
+    n, span = len(x), highest - lowest
+    with np.errstate(divide="ignore", invalid="ignore"):
+        w = chosen.words / chosen.words.sum()
+        centre = w @ x
+        weight = w * (x - centre) / (w @ (x - centre) ** 2)
+        mean, slope = w @ chosen.share, weight @ chosen.share
+        residual = chosen.share - mean - np.outer(x - centre, slope)
+        variance = weight**2 @ (residual**2 * n / max(n - 2, 1) + chosen.variance)
+        if n < LEAST_DOCUMENTS:
+            variance = np.full_like(slope, np.nan)
+        freedom = np.maximum(1.0 / (w @ w) - 2.0, 1.0) * np.ones_like(slope)
+        half, p = _test(slope * span, variance * span**2, freedom)
     return pd.DataFrame(
         {
             "topic": np.arange(1, len(slope) + 1),
-            "at_lowest": mean + slope * (float(x.min()) - centre),
-            "at_highest": mean + slope * (float(x.max()) - centre),
+            "at_lowest": mean + slope * (lowest - centre),
+            "at_highest": mean + slope * (highest - centre),
             "change": slope * span,
             "low": slope * span - half,
             "high": slope * span + half,
@@ -360,7 +374,7 @@ def shares_by_level(shares: DocumentShares, values: Floats) -> pd.DataFrame:
         codes[known] = np.unique(codes[known], return_inverse=True)[1]
         parts = [values[codes == code] for code in range(int(codes.max()) + 1)]
         names = [f"{write_value(part.min())} to {write_value(part.max())}" for part in parts]
-    means = _average(shares, codes, len(names))
+    means = _Sums.of_groups(shares, codes, len(names)).average()
     low, high = _limits_of_share(means)
     n_topics = shares.share.shape[1]
     return pd.DataFrame(

@@ -201,14 +201,26 @@ def test_columns_that_can_be_compared_are_listed() -> None:
     }
     corpus = Corpus.build(np.ones((4, 2)), labels=["a", "b", "a", "b"], metadata=metadata)
     columns = list_columns(corpus)
-    assert {name: column.kind for name, column in columns.items()} == {
-        "label": "group",
-        "when": "date",
-        "page": "number",
-    }
+    kinds = [(name, column.kind) for name, column in columns.items()]
+    assert kinds == [("when", "date"), ("label", "group"), ("page", "number")]
     assert columns["when"].known.tolist() == [True, False, True, True]
     without = Corpus.build(np.ones((4, 2)), metadata={"label": ["x ", "x", "y", "y"]})
     assert list_columns(without)["label"].values.tolist() == ["x", "x", "y", "y"]
+
+
+def test_documents_without_words_or_differences_give_no_tests() -> None:
+    dates, groups = np.datetime64("2020-01-01") + np.arange(20), np.array(["a", "b"] * 10, dtype=object)
+    share = np.full((20, 2), 0.5)
+    for words in (np.zeros(20), np.full(20, 3.0), np.arange(20) == 7):
+        shares = DocumentShares(share, np.zeros_like(share), words.astype(float))
+        tables = trends(shares, dates), group_differences(shares, groups), slopes(shares, np.arange(20.0))
+        for table in tables:
+            assert table[["p", "p_holm"]].isna().all(axis=None)
+        names = ["one", "two"]
+        assert describe_trends(tables[0], names, "a", "b") == "No topic clearly grew or fell between a and b."
+        assert describe_trend(next(tables[0].itertuples()), "one", "a", "b").startswith(
+            "There are too few documents"
+        )
 
 
 def test_sentences_say_what_was_found() -> None:
