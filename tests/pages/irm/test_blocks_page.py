@@ -133,7 +133,7 @@ def test_clusters_of_columns_are_named_and_single_columns_explained(open_app: Op
     assert linked["linked"].all()
     assert not unlinked["linked"].any()
     assert len(linked) + len(unlinked) == 18
-    assert app.query_params["object"] == [women.columns["object"][event]]
+    assert app.query_params["object"] == women.columns["object"][event]
 
 
 def test_an_enlarged_part_can_be_left_again(open_app: Open, women: Result) -> None:
