@@ -7,10 +7,11 @@ import pytest
 
 from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.data.corpora.rewriting import WordChange
+from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from pages.ui.lda.word_changes import count_phrase, run_again
+from pages.ui.lda.word_changes import count_phrase, move_names, run_again
 from pages.ui.shared.picking import open_part_names, read_answer
 from pages.ui.shared.workspace import Workspace
 from tests.pages.session import WORKSPACE, Open, finished, in_use, jobs_of, opened, press, show_part, texts
@@ -91,6 +92,14 @@ def test_phrases_are_counted_as_they_are_joined(found: Result) -> None:
     data = found.prepared.data
     for words, times in ((("new", "york"), 20), (("york", "new"), 0), (("colour", "color"), 20)):
         assert count_phrase(data, data.tokeniser, words) == times
+
+
+def test_names_follow_their_words_into_another_vocabulary() -> None:
+    old = Corpus.build(np.eye(4, dtype=int), vocabulary=["apple", "color", "colour", "zebra"])
+    cut = Tokeniser(same_words={"colour": "color"})
+    new = Corpus.build(np.eye(3, dtype=int), vocabulary=["axe", "color", "zebra"], tokeniser=cut)
+    entry = {"domain": "topics", "number": 3, "name": "Fruit"}
+    assert move_names([entry | {"marks": [3, 2, 0]}], old, new) == [entry | {"marks": [2, 1]}]
 
 
 def test_all_words_left_out_start_no_run(open_app: Open, found: Result) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from acvb_core.data.corpus import Corpus
+from acvb_core.evaluate.ranking import jensen_shannon
 from acvb_core.models.lda.answer.how_many import measure_stability, recommend_k
 from acvb_core.models.lda.grid import grid
 from tests.loops import for_each
@@ -31,6 +34,17 @@ def test_the_planted_number_is_in_the_range(n_topics: int) -> None:
     assert max(stable, key=stable.__getitem__) == n_topics
     again = measure_stability([*runs.results, *runs.results])
     assert again[n_topics] > stable[n_topics]  # each run is paired with its copy, too
+
+
+def test_stability_is_what_the_best_pairing_has_above_any_pair() -> None:
+    runs = grid(plant(3, 1), [3], seeds=2, max_sweeps=3).results
+    weights = [(run.posterior["words"] + run.posterior.hyper["beta"]).T for run in runs]
+    one, other = (rows / rows.sum(axis=1, keepdims=True) for rows in weights)
+    alike = 1.0 - jensen_shannon(one, other)
+    best = max(alike[[0, 1, 2], order].mean() for order in permutations(range(3)))
+    assert measure_stability(runs)[3] == pytest.approx((best - alike.mean()) / (1 - alike.mean()), rel=1e-5)
+    assert measure_stability([runs[0], runs[0]])[3] == pytest.approx(1.0)
+    assert measure_stability(runs[:1]) == {}
 
 
 def table(npmi: list[float], heldout: list[float], exclusivity: list[float] | None = None) -> pd.DataFrame:
