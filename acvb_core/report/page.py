@@ -236,14 +236,12 @@ def _write_settings(result: Result) -> str:
 
 
 def _write_snippet(result: Result, source: str | None) -> str:
-    code, what = python_snippet(result, source), "the same numbers"
+    code = python_snippet(result, source)
     if result.arranged:
-        write = getattr(result.prepared.model_row.part("answer.summary"), "write_arrangement", None)
-        code += "" if write is None else write(result)
-        what = "the run as it was before a reader arranged it" if write is None else what
+        code += result.prepared.model_row.part("answer.summary").write_arrangement(result)
     return _section(
         "Repeat this run",
-        _paragraph(f"This Python gives {what}, bit by bit, with the same versions."),
+        _paragraph("This Python gives the same numbers, bit by bit, with the same versions."),
         f'<pre id="snippet">{html.escape(code)}</pre>',
     )
 

@@ -192,6 +192,14 @@ def test_the_lines_of_a_report_join_topics_as_they_are_shown(runs: dict[str, Res
     assert "A reader has arranged" not in report_html(own)
 
 
+def test_the_lines_of_a_report_join_clusters_as_they_are_shown() -> None:
+    own = acvb_core.fit(acvb_core.load_sample("les_miserables"), "acvb0", k_rows=6, max_sweeps=30)
+    for corrected in (None, False):
+        joined = own.coarsen(rows=3, corrected=corrected)
+        assert joined.arranged
+        assert_same_bits(joined, run_lines(report_html(joined)))
+
+
 def test_names_that_were_given_are_in_a_saved_result(runs: dict[str, Result], tmp_path: Path) -> None:
     result = runs["network"]
     given: list[str | None] = [None] * len(result.names["rows"])
