@@ -237,8 +237,6 @@ def _write_settings(result: Result) -> str:
 
 def _write_snippet(result: Result, source: str | None) -> str:
     code = python_snippet(result, source)
-    if result.arranged:
-        code += result.prepared.model_row.part("answer.summary").write_arrangement(result)
     return _section(
         "Repeat this run",
         _paragraph("This Python gives the same numbers, bit by bit, with the same versions."),
