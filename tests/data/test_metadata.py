@@ -167,6 +167,16 @@ def test_kinds_are_recognised_and_can_be_chosen(tmp_path):
     assert told in load_corpus(source, **options).report.lines()
 
 
+@for_each("first", ["2023-01-{day:02}T10:{minute:02}", "{day}.1.2023", "2023-{month:02}"])
+def test_dates_name_and_group_no_documents(first):
+    days = [first.format(day=i % 28 + 1, minute=i, month=i % 9 + 1) for i in range(40)]
+    rows = [f"{day},the river bank number {'abc'[i % 3]},{'xy'[i % 2]}" for i, day in enumerate(days)]
+    source = "\n".join(["when,text,product", *rows]).encode()
+    loaded = load_corpus(source, filename="t.csv", tokeniser=EVERYTHING)
+    assert kind_of_column(loaded.data.metadata["when"]) == "date"
+    assert (loaded.data.label_name, loaded.data.documents[0]) == ("product", "1")
+
+
 @for_each(
     "kinds, told",
     [

@@ -17,6 +17,7 @@ from statistics import fmean
 from typing import Any, Literal, NamedTuple, TypedDict, cast
 
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.corpora.metadata import looks_like_dates
 from acvb_core.data.disk import META
 from acvb_core.data.relation_schema import ReadOptions, check_frame_format, find_source_style, inspect
 from acvb_core.data.report import Fact, list_first, plural
@@ -445,19 +446,19 @@ def _guess_text_column(names: Sequence[str], columns: Records) -> int | None:
 
 
 def _guess_name_column(names: Sequence[str], columns: Records, taken: set[int | None]) -> int | None:
-    """Return the column that names the documents: called so, or the first, short and never twice the same."""
+    """Return the column that names the documents: called so, or the first, short and never twice the same, no dates."""
     called = _find_called(names, _NAME_NAMES, taken)
     if called is not None or not columns or 0 in taken:
         return called
     first = columns[0]
-    unique = len(first) > 1 and len(set(first)) == len(first) and all(first)
+    unique = len(first) > 1 and len(set(first)) == len(first) and all(first) and not looks_like_dates(first)
     return 0 if unique and fmean(map(len, first)) <= _SHORT else None
 
 
 def _guess_label_column(names: Sequence[str], columns: Records, taken: set[int | None]) -> int | None:
     """Return the column that groups the documents: called so, or short and with few values for so many documents.
 
-    Values that hardly come again are names.
+    Values that hardly come again are names, and dates are no groups.
     """
     single = {at for at, values in enumerate(columns) if 9 < len(values) < 2 * len(set(values))}
     called = _find_called(names, _LABEL_NAMES, taken | single)
@@ -465,7 +466,8 @@ def _guess_label_column(names: Sequence[str], columns: Records, taken: set[int |
         return called
     for column, values in enumerate(columns):
         short = column not in taken | single and len(values) > 9 and fmean(map(len, values)) <= _SHORT
-        if short and 1 < len(set(values)) <= 2 * math.sqrt(len(values)) and not all(map(_is_number, values)):
+        few = short and 1 < len(set(values)) <= 2 * math.sqrt(len(values))
+        if few and not all(map(_is_number, values)) and not looks_like_dates(values):
             return column
     return None
 

@@ -25,6 +25,8 @@ FREQUENT = 25
 #: Documents of a corpus on disk that are shown.
 SAMPLED = 2_000
 _CHARACTERS = 500
+#: Further columns that are listed with the documents, and what the list has of its own.
+_COLUMNS, _OWN = 20, ("Text", "Most frequent words")
 _WORDS = 12
 
 
@@ -111,12 +113,14 @@ def _show_documents(corpus: Corpus, n_all: int | None = None) -> None:
 
 
 def list_first_documents(corpus: Corpus) -> pd.DataFrame:
-    """Return the first documents, one a line: name, label, length, and text or most frequent words."""
+    """Return the first documents, one a line: name, label, length, further columns, and text or most frequent words."""
     n = min(FIRST_DOCUMENTS, corpus.n_documents)
     frame: dict[str, list[object]] = {"Document": corpus.documents[:n].tolist()}
     if corpus.labels is not None:
         frame["Label"] = corpus.labels[:n].tolist()
     frame["Tokens"] = corpus.lengths[:n].tolist()
+    for name, column in list(corpus.metadata.items())[:_COLUMNS]:
+        frame[f"{name} (column)" if name in frame or name in _OWN else name] = list(column[:n])
     if corpus.texts is not None:
         frame["Text"] = [" ".join(text[:_CHARACTERS].split()) for text in corpus.texts[:n]]
     else:

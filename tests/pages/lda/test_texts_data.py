@@ -139,6 +139,7 @@ def test_other_columns_show_what_they_are_kept_as_and_change(open_app: Open) -> 
     assert "• 1 value of the column '**when**' is no date: taken as missing ('soon')." in texts(app)
     kinds[1].set_value("group").run()
     press(app, "load")
+    assert frame(app, "Text").columns.tolist() == ["Document", "Tokens", "**when**", "stars", "Text"]
     stars = in_use().data.metadata["stars"]
     assert stars.tolist() == [str(i % 3) for i in range(11)] + ["1"]
     assert str(in_use().data.metadata["**when**"][0]) == "2023-01-20"
