@@ -68,17 +68,21 @@ def are_readable(labels: NDArray[Any]) -> bool:
 def _name_by_links(
     result: Result, domain: str, members: Mapping[str, Sequence[NDArray[Any]]], names: Sequence[str]
 ) -> list[str]:
-    """Return names by the clusters of the other side that each cluster is linked to most; others keep theirs.
+    """Return names by the clusters of the other side that each cluster is linked to most, with the user's names.
+
+    Clusters that are linked to none more than others keep their names.
 
     `members`: labels of the members of each cluster, the most typical first, by domain.
     """
     (contrasts,) = compare_clusters(result, domain)
     (other,) = (one for one in members if one != domain)
+    given = result.given_names.get(other, ())
     named, start = list(names), f"links {contrasts.end} "
     for k, strong in enumerate(contrasts.is_strong):
         if strong.any():
             best = int(np.where(strong, contrasts.weight[k], -np.inf).argmax())
-            named[k] = start + _join(members[other][best], _CHARACTERS - len(start))
+            room, own = _CHARACTERS - len(start), given[best] if given else None
+            named[k] = start + (cut_label(own, room) if own else _join(members[other][best], room))
     return named
 
 

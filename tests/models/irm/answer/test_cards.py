@@ -115,6 +115,8 @@ def test_names_are_short_and_different_and_of_words_if_there_are_some() -> None:
     assert names["rows"][0].startswith(typical[:10])
     # The columns have numbers for names: they are named by the rows that are linked to them.
     assert all(name.startswith("links from ") for name in names["cols"])
+    given = replace(result, given_names={"rows": ("Kids", None, None)}).names
+    assert sum(name == "links from Kids" for name in given["cols"]) == 1
     same = found("two sides", labels=["customer " + "x" * 30 + f" {i}" for i in range(32)])
     assert len(set(name_parts(same)["rows"])) == 3
 
