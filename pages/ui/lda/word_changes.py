@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from acvb_core.core.errors import AcvbError
+from acvb_core.data.corpora.build import corpus_facts
 from acvb_core.data.corpora.rewriting import WordChange
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
@@ -207,7 +208,14 @@ def run_again(workspace: Workspace, job: Job, data: Corpus, changes: Sequence[Wo
     )
     whole = settings.heldout_documents > 0
     share = settings.heldout_documents if whole else settings.heldout
-    report = ReadReport(corpus.name, (fact,))
+    before = workspace.dataset
+    known = before.report if before is not None and before.data.fingerprint == data.fingerprint else None
+    # Without its tokeniser: the data have another one now.
+    options = (
+        {} if known is None else {name: value for name, value in known.options.items() if name != "tokeniser"}
+    )
+    source = corpus.name if known is None else known.source
+    report = ReadReport(source, (fact, *corpus_facts(corpus)), options)
     prepared = rebuild_run(corpus, settings.to_dict(), job.prepared.start)
     workspace.require_room()
     workspace.set_dataset(Dataset(corpus, report, corpus.name, share, settings.heldout_seed, whole))
