@@ -213,7 +213,8 @@ def describe_found(result: Result) -> str:
         if text := cards[at].write_blocks(k, 1, 0):
             said.append(f"What stands out most: “{k} · {cards[at].names[k - 1]}” has {text}.")
             break
-    said.append(_describe_firmness(cards))
+    if any(sum(size > 0 for size in each.sizes) > 1 for each in cards):
+        said.append(_describe_firmness(cards))
     return "\n".join(part for part in said if part)
 
 

@@ -95,6 +95,7 @@ def test_nothing_is_said_of_groups_that_are_none() -> None:
     )
     cards = ClusterCards(result, "rows")
     assert len(cards.sizes) == 2
+    assert "What stands out" not in describe_found(result)
     assert {cards.describe(k).split(": ")[1] for k in (1, 2)} == {
         "no block differs clearly from the overall mean."
     }
