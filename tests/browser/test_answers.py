@@ -8,16 +8,15 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.steps import (
     OpenPage,
-    cells,
     choose_methods,
     fill,
     no_wider_than_its_window,
+    plot,
     press,
     rows_that_say,
     settled,
     start_runs,
     stop_run,
-    table,
     visit,
     wait_for,
 )
@@ -43,7 +42,10 @@ def test_an_answer_is_followed_linked_to_and_shown_sweep_by_sweep(page: Page, op
     expect(rows_that_say(page, "running")).to_have_count(1)
     visit(page, "Topics")
     expect(page.locator(".topic-head")).to_be_visible()
+    settled(page)
     page.get_by_role("button", name="Next topic").click()
+    is_chosen(page, 2, "All topics")
+    settled(page)
     press(page, "Quality")
     is_chosen(page, 2, "Quality")
     for _ in range(2):
@@ -57,6 +59,7 @@ def test_an_answer_is_followed_linked_to_and_shown_sweep_by_sweep(page: Page, op
     assert page.evaluate(SWEEPS) == before
     visit(page, "Run")
     stop_run(page, "Gibbs")
+    no_wider_than_its_window(page, "Run", [(390, 844), (1440, 900)])
     visit(page, "Topics")
     is_chosen(page, 2, "All topics")
 
@@ -73,10 +76,32 @@ def test_an_answer_is_followed_linked_to_and_shown_sweep_by_sweep(page: Page, op
             other.get_by_text("This page does not have the topic that the address asks for.")
         ).to_be_visible()
         is_chosen(other, 1, "Sweep by sweep")
-    last = cells(table(page, "Words of the answer"))
+    same = page.get_by_text("100 % of the first words of the topics are those of the answer")
+    expect(same).to_be_visible()
     page.get_by_role("slider", name="Sweep").press("Home")
     expect(page.get_by_role("slider", name="Sweep")).to_have_attribute("aria-valuetext", "1")
-    settled(page)
-    assert cells(table(page, "Words of the answer")) != last
+    expect(same).to_have_count(0)
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_text(re.compile(r"^Sweep \d+$")).first).to_be_visible()
+
+
+def test_runs_with_the_same_answer_are_shown_once(page: Page) -> None:
+    use_sample(page, "Karate club", "Network")
+    visit(page, "Compare")
+    expect(page.get_by_text("there are none so far")).to_be_visible()
+    visit(page, "Run")
+    start_runs(page, "Start ACVB0")
+    expect(rows_that_say(page, "converged")).to_have_count(1)
+    visit(page, "Compare")
+    start_runs(page, "Run 3 more seeds")
+    expect(page.get_by_role("radio", name="Blocks", exact=True)).to_be_visible()
+    visit(page, "Run")
+    expect(rows_that_say(page, "converged")).to_have_count(4)
+    visit(page, "Compare")
+    press(page, "Blocks")
+    plot(page, "compare_matrix_chart_0")
+    expect(page.get_by_text(re.compile(r"\(\d runs with the same answer\)")).first).to_be_visible()
+    assert page.locator("[class*=st-key-compare_matrix_chart]").count() < 4
+    press(page, "Where objects go")
+    plot(page, "alluvial")
+    no_wider_than_its_window(page, "Compare", [(390, 844), (1440, 900)])
