@@ -27,8 +27,8 @@ STOP_WORD_LANGUAGES: tuple[str, ...] = tuple(
 
 #: Languages that are recognised by their stop words.
 _DETECTED = tuple(name for name in STOP_WORD_LANGUAGES if name != SHORT_ENGLISH)
-#: Letters that are looked at, the fewest words that say something, and the least share of stop words.
-_LOOKED_AT, _FEWEST, _LEAST = 200_000, 20, 0.1
+#: Letters that are looked at; how many different stop words there must be, and their least share of the words.
+_LOOKED_AT, _DIFFERENT, _LEAST = 200_000, 6, 0.15
 
 
 @lru_cache(maxsize=64)
@@ -83,11 +83,8 @@ def detect_language(texts: Iterable[str]) -> Language | None:
         return Language("japanese" if kana > 0.1 * (kana + han) else "chinese", (kana + han) / letters)
     words = Counter(re.findall(r"\w[\w\u0300-\u036f\u0900-\u097f\u0a80-\u0aff]*", joined))
     total = sum(words.values())
-    best = max(
-        (
-            Language(name, sum(words[word] for word in stop_words_of(name)) / max(total, 1))
-            for name in _DETECTED
-        ),
-        key=lambda language: language.share,
-    )
-    return best if total >= _FEWEST and best.share >= _LEAST else None
+    found = {name: [words[word] for word in stop_words_of(name) if word in words] for name in _DETECTED}
+    name = max(found, key=lambda one: sum(found[one]))
+    share = sum(found[name]) / max(total, 1)
+    # A few words of a text without stop words may be stop words elsewhere: sea in Spanish, dog in Danish.
+    return Language(name, share) if len(found[name]) >= _DIFFERENT and share >= _LEAST else None

@@ -43,6 +43,9 @@ def test_most_texts_decide_and_lists_of_codes_are_no_language() -> None:
     assert found.name == "german"
     assert detect_language(["ERR0x1 foo_bar baz qux " * 20]) is None
     assert detect_language(["the and of"]) is None  # too few words to say
+    assert (
+        detect_language(["dog cat sea ship sail wind star moon"] * 20) is None
+    )  # stop words of other languages
     assert detect_language([]) is None
 
 
