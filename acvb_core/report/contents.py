@@ -33,6 +33,7 @@ def list_sheets(result: Result) -> list[Sheet]:
     for name, table in tables.items():
         title, about = summary.TITLES[name]
         sheets.append(Sheet(title, about, table))
+    sheets += [Sheet(title, about, table) for title, (about, table) in summary.compare_parts(result).items()]
     sheets += [annotate_data(result), *fill_gaps(result)]
     sheets.append(Sheet("Settings", "The settings of the run.", list_settings(result)))
     sheets.append(Sheet("History", "Diagnostics of every sweep.", result.history, exact=True))

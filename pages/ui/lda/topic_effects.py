@@ -14,12 +14,10 @@ from acvb_core.models.lda.answer.effects import (
     Effects,
     changed_words,
     choose_documents,
-    describe_all_groups,
+    describe_effects,
     describe_groups,
     describe_slope,
-    describe_slopes,
     describe_trend,
-    describe_trends,
     is_clear,
     list_columns,
     list_groups,
@@ -85,7 +83,7 @@ def show_effects(view: TopicView, names: Names, topic: int) -> None:
             )
     found = _measure(view.key, column, among, view)
     quoted = [f"“{plain_name(number, names)}”" for number in range(1, view.n_topics + 1)]
-    st.text(_describe_all(found, quoted, column))
+    st.text(describe_effects(found, quoted, column))
     if view.is_partial:
         st.caption(f"Measured on {view.describe_shown()}.")
     if found.kind == "date":
@@ -104,14 +102,6 @@ def _measure(key: Key, column: str, among: Among, _view: TopicView) -> Effects:
 def _list_words(key: Key, column: str, among: Among, topic: int, _view: TopicView) -> pd.DataFrame:
     dates = list_columns(_view.corpus)[column].values
     return changed_words(_view, topic, dates, choose_documents(_view.corpus, among))
-
-
-def _describe_all(found: Effects, names: Names, column: str) -> str:
-    if found.line is None:
-        return describe_all_groups(found.table, names, column)
-    if found.kind == "date":
-        return describe_trends(found.line, names, *found.ends)
-    return describe_slopes(found.line, names, column, *found.ends)
 
 
 def _line_of(found: Effects, topic: int) -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.answer.cards import ClusterCards, describe_found
+from acvb_core.models.irm.answer.known import compare_labels, compare_medians
 from acvb_core.models.irm.answer.naming import insert_names
 from acvb_core.models.irm.answer.tree import JOINED
 from acvb_core.models.irm.scores import is_mirrored, links_of, one_clustering
@@ -37,6 +38,21 @@ _LISTED = 8
 def describe_parts(result: Result) -> str:
     """Return what the run found, in sentences."""
     return " ".join(describe_found(result).splitlines())
+
+
+def compare_parts(result: Result) -> dict[str, tuple[str, pd.DataFrame]]:
+    """Return known labels and numbers of the row objects by cluster: what a table has, and the table, by its title."""
+    found = {
+        "Labels by cluster": (
+            "Known labels that each cluster has more or less of than the others, with tests.",
+            compare_labels(result),
+        ),
+        "Numbers by cluster": (
+            "Known numbers in each cluster compared with the others, with tests.",
+            compare_medians(result),
+        ),
+    }
+    return {title: (about, table) for title, (about, table) in found.items() if len(table)}
 
 
 def write_arrangement(result: Result) -> str:

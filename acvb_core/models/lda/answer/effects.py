@@ -488,8 +488,26 @@ def is_clear(line: Any) -> bool:
     return bool(line.p_holm < 1 - LEVEL)
 
 
+def list_effects(result: Any) -> dict[str, Effects]:
+    """Return how the topics of a `Result` differ by each column of its documents, by ten columns at most."""
+    corpus = TopicAnswer.of_result(result).corpus
+    columns = list(list_columns(corpus))[:_MOST_COLUMNS]
+    return {column: measure_effects(result.posterior, corpus, column) for column in columns}
+
+
+#: Columns that `list_effects` compares.
+_MOST_COLUMNS = 10
 #: Topics or groups that a sentence names.
 _NAMED = 3
+
+
+def describe_effects(found: Effects, names: Sequence[str], column: str) -> str:
+    """Return which topics differ by a column, in a sentence; `names` are those of the topics, quoted."""
+    if found.line is None:
+        return describe_all_groups(found.table, names, column)
+    if found.kind == "date":
+        return describe_trends(found.line, names, *found.ends)
+    return describe_slopes(found.line, names, column, *found.ends)
 
 
 def describe_trends(trend: pd.DataFrame, names: Sequence[str], first: str, last: str) -> str:

@@ -11,6 +11,7 @@ from acvb_core.data.corpus import Corpus
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.answer.arrangement import arrange_topics
 from acvb_core.models.lda.answer.describe import describe_found
+from acvb_core.models.lda.answer.effects import describe_effects, list_effects
 from acvb_core.models.lda.state import TOPICS
 from acvb_core.models.lda.topics import TopicAnswer
 
@@ -26,8 +27,39 @@ _LISTED = 12
 
 
 def describe_parts(result: Result) -> str:
-    """Return what the run found, in sentences."""
-    return describe_found(result)
+    """Return what the run found, and how topics differ by time, group and number, in sentences."""
+    names = [f"“{number} · {name}”" for number, name in enumerate(result.names[TOPICS], start=1)]
+    effects = (describe_effects(found, names, column) for column, found in list_effects(result).items())
+    return " ".join([describe_found(result), *effects])
+
+
+#: Title and contents of the comparisons by kind of column, and the title of those of the ends of a line.
+_COMPARED = {
+    "date": ("Topics over time", "The share of each topic in each period, with 95 % intervals."),
+    "group": (
+        "Topics by group",
+        "The share of each topic in each group, and tests against the other groups.",
+    ),
+    "number": ("Topics by number", "The share of each topic at each value of a number, or in ranges of it."),
+}
+_CHANGES = (
+    "Changes of topics",
+    "How each topic changes from the first date or lowest number to the last, with tests.",
+)
+
+
+def compare_parts(result: Result) -> dict[str, tuple[str, pd.DataFrame]]:
+    """Return how topics differ by time, group and number: what a table has, and the table, by its title."""
+    tables: dict[tuple[str, str], list[pd.DataFrame]] = {}
+    names = np.array(result.names[TOPICS], dtype=object)
+    for column, found in list_effects(result).items():
+        for title, table in ((_COMPARED[found.kind], found.table), (_CHANGES, found.line)):
+            if table is not None:
+                named = table.assign(name=names[table["topic"] - 1], column=column)
+                first = ["column", "topic", "name"]
+                listed = [*first, *(name for name in table.columns if name not in first)]
+                tables.setdefault(title, []).append(named[listed])
+    return {title: (about, pd.concat(parts, ignore_index=True)) for (title, about), parts in tables.items()}
 
 
 def write_arrangement(result: Result) -> str:

@@ -34,6 +34,11 @@ def describe_parts(result: Result) -> str:
     return describe_features(result)
 
 
+def compare_parts(result: Result) -> dict[str, tuple[str, pd.DataFrame]]:
+    """Return nothing: features are not compared with what is known of the rows."""
+    return {}
+
+
 def summarise_parts(result: Result) -> dict[str, pd.DataFrame]:
     """Return the features, a line each, under a title.
 

@@ -4,9 +4,18 @@ from acvb_core.models.irm.answer.summary import (
     ANNOTATED,
     TITLES,
     annotate_data,
+    compare_parts,
     describe_parts,
     summarise_parts,
     write_arrangement,
 )
 
-__all__ = ["ANNOTATED", "TITLES", "annotate_data", "describe_parts", "summarise_parts", "write_arrangement"]
+__all__ = [
+    "ANNOTATED",
+    "TITLES",
+    "annotate_data",
+    "compare_parts",
+    "describe_parts",
+    "summarise_parts",
+    "write_arrangement",
+]
