@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from acvb_core.models.lda.online.streaming_lda import StreamingLda
     from acvb_core.models.lda.trained import TrainedTopics, trained_topics
     from acvb_core.report.files import write_report
+    from acvb_core.report.original import add_results
     from acvb_core.samples.catalogue import load_sample
     from acvb_core.shards.place import shard_workers
     from acvb_core.store.archives import load_comparison, load_result
@@ -62,6 +63,7 @@ __all__ = [
     "Tokeniser",
     "TrainedTopics",
     "__version__",
+    "add_results",
     "as_network",
     "as_two_sided",
     "combine",
@@ -101,6 +103,7 @@ _HOME = {
     "Table": "acvb_core.data.table",
     "Tokeniser": "acvb_core.data.corpora.tokenise",
     "TrainedTopics": "acvb_core.models.lda.trained",
+    "add_results": "acvb_core.report.original",
     "as_network": "acvb_core.data.network",
     "as_two_sided": "acvb_core.data.network",
     "combine": "acvb_core.engine.experiments.answers",

@@ -11,11 +11,12 @@ from typing import Any
 
 import acvb_core
 from acvb_core import registry
+from acvb_core.cli.arguments import reader_options
 from acvb_core.cli.cluster import open_executor
 from acvb_core.cli.output import comparison_json, comparison_text, result_json, result_text
 from acvb_core.cli.progress import ProgressLine, stop_on_signal
 from acvb_core.cli.settings import typed_settings
-from acvb_core.cli.source import Source, choose_models, load
+from acvb_core.cli.source import SAMPLE, Source, choose_models, load
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.spec import SHARDS, ModelSpec
 from acvb_core.data.report import Fact, ReadReport, plural
@@ -62,7 +63,8 @@ def fit(arguments: argparse.Namespace) -> int:
     except StopRun:
         return report_nothing()
     facts = tuple(Fact("line", 1, line) for line in source.lines)
-    result = replace(result, report=ReadReport(Path(arguments.file).name, facts))
+    options = {} if arguments.file.startswith(SAMPLE) else reader_options(arguments, source.model.kind)
+    result = replace(result, report=ReadReport(Path(arguments.file).name, facts, options))
     removed = [] if out is None else write(result, arguments, out, whole=True)
     if unfinished is not None:
         if unfinished.fault is not None:

@@ -252,7 +252,7 @@ def write_sample(arguments: argparse.Namespace, corpus: Any, streamed: bool) -> 
     )
 
 
-_SAMPLE = "sample:"
+SAMPLE = "sample:"
 #: The usual model of relations with the same objects on both sides (True), and of others: the first of its kind.
 _USUAL = {row.one_domain: row for row in reversed(MODELS) if row.kind == "relation"}
 
@@ -298,10 +298,10 @@ def choose_models(arguments: argparse.Namespace, methods: Sequence[str] = ()) ->
 
 
 def _default_model(file: str, methods: Sequence[str]) -> ModelSpec:
-    if file.startswith(_SAMPLE):
+    if file.startswith(SAMPLE):
         from acvb_core.samples.catalogue import SAMPLES
 
-        name = file.removeprefix(_SAMPLE)
+        name = file.removeprefix(SAMPLE)
         if name in SAMPLES:
             return model_row(SAMPLES[name].model)
     elif holds_corpus(file) or holds_texts(file):
@@ -326,7 +326,7 @@ def load(
     Raises ParameterError: there is no such sample, or a reader's flag makes no sense.
     """
     model, file = models[0], arguments.file
-    if file.startswith(_SAMPLE):
+    if file.startswith(SAMPLE):
         return _load_sample(arguments, models, streamed)
     if model.kind == "corpus":
         data, lines = load_documents(arguments, cutter, streamed)
@@ -352,7 +352,7 @@ def _load_sample(arguments: argparse.Namespace, models: Sequence[ModelSpec], str
 
     model = models[0]
     refuse_reader_flags(arguments, model.kind)
-    sample = load_sample(arguments.file.removeprefix(_SAMPLE))
+    sample = load_sample(arguments.file.removeprefix(SAMPLE))
     data, lines = sample.data, sample.report.lines()
     if isinstance(data, Relation) and model.kind == "relation":
         relation, notes = _with_domains(data, arguments, models)

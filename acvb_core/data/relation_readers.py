@@ -38,7 +38,7 @@ from acvb_core.data.relation_schema import (
 from acvb_core.data.report import Fact, LoadedData, ReadReport, list_first, plural, take_apart, tell_count
 from acvb_core.data.schema import Schema
 from acvb_core.data.sources.arrays import graph_library
-from acvb_core.data.sources.containers import open_source
+from acvb_core.data.sources.containers import open_records, open_source
 from acvb_core.data.sources.formats import refuse_text_format
 from acvb_core.data.sources.frames import FrameSource, column_types, is_frame
 from acvb_core.data.sources.parse import ONE_FIELD, RecordReader
@@ -342,6 +342,25 @@ def load_relation(
     ]
     facts.sort(key=lambda fact: fact.name != "values")  # first of all, what is given up
     return LoadedData(relation, ReadReport(schema.filename, tuple(facts)), replace(schema, sides=sides))
+
+
+def read_lines(
+    data: FileLike | Any, filename: str | None, options: Mapping[str, Any]
+) -> tuple[Schema, list[list[str]]]:
+    """Return how a list of links is read, and all fields of each of its lines as they are.
+
+    `options`: those of `load_relation`; the ones that say nothing of lines are passed over.
+    Raises DataError: it cannot be read, or is no list of links.
+    """
+    known = {field.name for field in fields(ReadOptions)} - {"row_nodes", "column_nodes"}
+    asked = ReadOptions(**{name: options[name] for name in known & options.keys()})
+    with open_source(data, filename, kind="relation", choices=asked.part) as opened:
+        schema = with_choices(inspect(opened, asked), asked)
+        if schema.format != "edges":
+            what = f"this is read as {schema.format}, which has no line for each link"
+            raise DataError(what, source=schema.filename, remedy="Give a list of links.")
+        reader = open_records(opened, schema, encoding=asked.encoding, block_bytes=asked.block_bytes)
+        return schema, [list(line) for _, line in _number_lines(reader)]
 
 
 def _tell_labels(facts: Sequence[Fact], schema: Schema, given: Mapping[str, str]) -> list[Fact]:

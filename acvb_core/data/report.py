@@ -156,6 +156,7 @@ def warning_of_changes(read: _Reader) -> _Reader:
         warn_of_changes(loaded.report, chosen)
         if not isinstance(loaded, LoadedData):
             return loaded
+        chosen.pop("filename", None)  # the report has it
         return replace(loaded, report=replace(loaded.report, options=chosen))
 
     return read_and_warn  # type: ignore[return-value]

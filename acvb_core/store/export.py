@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 # Spaces before the sign do not keep a spreadsheet from running it; some take the wide forms for the signs themselves.
 _FORMULA = re.compile(r"[\s\x00-\x1f]*[=+\-@＝＋－＠]|[\t\r\n]")
+_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?", re.ASCII)
 #: What LaTeX takes for its own, and how it is written.
 _LATEX = str.maketrans(
     {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$"}
@@ -85,8 +86,8 @@ def _guard_cell(cell: Any) -> Any:
 
 
 def is_formula(cell: Any) -> bool:
-    """Return whether a cell is text that a spreadsheet would run."""
-    return isinstance(cell, str) and _FORMULA.match(cell) is not None
+    """Return whether a cell is text that a spreadsheet would run; a number with a sign is none."""
+    return isinstance(cell, str) and _FORMULA.match(cell) is not None and _NUMBER.fullmatch(cell) is None
 
 
 def round_digits(values: np.ndarray, digits: int = 6) -> np.ndarray:

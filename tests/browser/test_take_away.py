@@ -73,6 +73,12 @@ def test_a_report_a_workbook_and_a_graph_are_opened_elsewhere(
         for end in ("report.html", "everything.xlsx", "graph.gexf", "graph.graphml", "data.csv", "nodes.csv")
     }
 
+    page.get_by_role("button", name="Your own file", exact=True).click()
+    page.locator(".st-key-own_file_upload input[type=file]").set_input_files(tmp_path / "trade.csv")
+    expect(offer(page, "own-file-csv")).to_be_visible()
+    settled(page)
+    own = pd.read_csv(take(offer(page, "own-file-csv"), tmp_path), keep_default_na=False)
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Figures", exact=True).click()
     settled(page)
     choose(page, "Figure", "Strength of the blocks")
@@ -140,3 +146,5 @@ def test_a_report_a_workbook_and_a_graph_are_opened_elsewhere(
     data = pd.read_csv(files["data.csv"])
     given = pd.read_csv(tmp_path / "trade.csv")
     assert data["weight"].sum() == given["amount"].sum()
+    assert own["package"].tolist() == given["package"].tolist()
+    assert own["to_cluster"].tolist() == rows["cluster"][given["to"]].tolist()

@@ -9,11 +9,13 @@ from functools import partial
 
 import streamlit as st
 
+from acvb_core.core.errors import AcvbError
 from acvb_core.data.relation import Relation
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.report.contents import Sheet, annotate_data, fill_gaps, has_gaps
 from acvb_core.report.files import graph_bytes
+from acvb_core.report.original import add_results
 from acvb_core.report.page import list_figures, report_html
 from acvb_core.report.workbook import workbook_bytes
 from acvb_core.store import export
@@ -67,6 +69,8 @@ def show_files(job: Job, result: Result, offers: Sequence[FileOffer]) -> None:
     with st.container(horizontal=True, gap="small", key="take_away"):
         for offer in list_offers(job, result):
             show_download(result, offer)
+        if isinstance(result.prepared.data, Relation):
+            show_own_file(result)
         show_figures(result)
     st.caption("Single tables and files")
     with st.container(horizontal=True, gap="small", key="files"):
@@ -103,6 +107,30 @@ def show_figures(result: Result) -> None:
         _component(data={"figure": drawn, "format": form, "name": name, **size}, key="figure_saver")
         st.caption(
             f"A PNG has {_SCALE} × {_SCALE} points for each pixel. For a PDF, print the report in your browser."
+        )
+
+
+@st.fragment
+def show_own_file(result: Result) -> None:
+    """Draw the button that opens the upload of a list of links, and gives it back with the clusters of both ends."""
+    with st.popover("Your own file", icon=":material/table_view:", key="own_file"), contain_failure():
+        st.caption(
+            "Upload the list of links that you loaded, or another one about the same objects. It is not kept."
+        )
+        given = st.file_uploader(
+            "List of links", key="own_file_upload", help="Every line and column stays as it is."
+        )
+        if given is None:
+            return
+        try:
+            table = add_results(add_report(current_workspace(), result), given, given.name)
+        except AcvbError as error:
+            st.text(str(error))  # it quotes the file
+            return
+        about = "Your file with cluster, name and certainty of both ends in each line."
+        show_download(
+            result,
+            FileOffer("With clusters", "own-file.csv", "text/csv", lambda: export.csv_text(table), about),
         )
 
 
