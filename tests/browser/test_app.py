@@ -21,6 +21,7 @@ from tests.browser.steps import (
     bring,
     choose_methods,
     fill,
+    plot,
     press,
     rows_that_say,
     run_example,
@@ -283,7 +284,8 @@ def test_blocks_and_compare_show_the_runs_and_files_can_be_taken(
     expect(files.first).to_be_visible()
     path = take(files.first.get_by_role("button"), tmp_path)
     assert path.stat().st_size > 100
-    figure = page.locator(".js-plotly-plot").nth(1)
+    press(page, "Strengths and sizes")
+    figure = plot(page, "blocks_strengths")
     figure.hover()
     picture = take(figure.locator(".modebar-btn[data-title='Download plot']"), tmp_path)
     assert picture.read_text().startswith("<svg")
