@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from acvb_core.models.lda.answer.effects import (
+    CLEAR_WORD,
     LEAST_DOCUMENTS,
     Effects,
     changed_words,
@@ -18,6 +19,7 @@ from acvb_core.models.lda.answer.effects import (
     describe_groups,
     describe_slope,
     describe_trend,
+    describe_words,
     is_clear,
     list_columns,
     list_groups,
@@ -149,14 +151,15 @@ def _show_words(words: pd.DataFrame) -> None:
     """Draw the words of the topic that grew and those that fell between its earlier and its later documents."""
     grown = words[words["z"] > 0].head(_CHANGED_WORDS)
     fallen = words[words["z"] < 0].iloc[::-1].head(_CHANGED_WORDS)
+    st.text(describe_words(words))
     with st.expander("Words of the topic that grew or fell", icon=":material/swap_vert:"):
         st.caption(
             "Earlier and later: the word's share of the topic in the first and in the second half of the documents. "
-            "z: the change in standard errors; beyond 2 it is more than chance would do to one word in twenty."
+            f"z: the change in standard errors. From {CLEAR_WORD:g} on, it is clear; by chance, one of 370 words is."
         )
         shares = {name: st.column_config.NumberColumn(format="percent") for name in ("Earlier", "Later")}
-        with st.container(key="effects_words"):
-            for title, table in (("Grew", grown), ("Fell", fallen)):
+        for place, title, table in zip(st.columns(2), ("Grew", "Fell"), (grown, fallen), strict=True):
+            with place:
                 shown = table.rename(columns={"word": title, "earlier": "Earlier", "later": "Later"})
                 st.dataframe(
                     shown,

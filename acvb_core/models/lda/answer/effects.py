@@ -401,17 +401,13 @@ def trends(shares: DocumentShares, dates: NDArray[np.datetime64]) -> pd.DataFram
     return slopes(shares, np.where(np.isfinite(dates), days / 365.25, np.nan))
 
 
-#: Words of the prior of `changed_words`: those that the topic would have in each half by its mean.
-_PRIOR_WORDS = 100.0
-
-
 def changed_words(
     answer: TopicAnswer, topic: int, dates: NDArray[np.datetime64], mask: Mask | None = None
 ) -> pd.DataFrame:
     """Return the words of a topic (from 1) by how much more of it they are in the later half of its documents.
 
-    The halves have as many documents each. The measure is the log odds ratio with an informative prior (Monroe,
-    Colaresi, Quinn, Political Analysis 16, 2008).
+    The halves have as many documents each. As elsewhere, documents are the sample: a word that one document repeats
+    has a large standard error.
 
     Returns: word, earlier, later (its share of the topic's words in each half), z (standard errors of the change; above
       0 if it grew), the most grown first; words that the topic has at least once.
@@ -428,19 +424,46 @@ def changed_words(
     theta = np.ascontiguousarray(answer.topics.document_share, dtype=np.float32)
     phi = np.ascontiguousarray(answer.topics.word_probability.T, dtype=np.float32)
     of_topic = theta[rows, topic - 1] * phi[words, topic - 1] / pair_products(theta, phi, rows, words)
-    found = np.zeros((2, counts.shape[1]))
-    np.add.at(found, (half[rows], words), counts.data[kept] * of_topic)
-    total, sums = found.sum(axis=0), found.sum(axis=1, keepdims=True)
-    prior = _PRIOR_WORDS * np.maximum(total, 1e-12) / max(float(total.sum()), 1e-12)
+    tokens = counts.data[kept] * of_topic
+    length = np.bincount(rows, tokens, minlength=len(dates))  # words of the topic in each document
+
+    def add_up(values: Floats) -> Floats:
+        cells = half[rows] * counts.shape[1] + words
+        return np.asarray(np.bincount(cells, values, 2 * counts.shape[1]).reshape(2, -1), dtype=np.float64)
+
+    number, whole, squares = (
+        np.array([[part[half == side].sum()] for side in (0, 1)]) for part in (half >= 0, length, length**2)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
-        odds = np.log((found + prior) / (sums + _PRIOR_WORDS - found - prior))
-        z = (odds[1] - odds[0]) / np.sqrt((1.0 / (found + prior)).sum(axis=0))
-        earlier, later = found / sums
-    listed = np.flatnonzero(total >= 1.0)
+        share = add_up(tokens) / whole
+        residuals = add_up(tokens**2) - 2 * share * add_up(tokens * length[rows]) + share**2 * squares
+        variance = np.maximum(residuals, 0.0) * number / (number - 1) / whole**2
+        z = (share[1] - share[0]) / np.sqrt(variance.sum(axis=0))
+    earlier, later = share
+    total = add_up(tokens).sum(axis=0)
+    listed = np.flatnonzero((total >= 1.0) & np.isfinite(z))
     listed = listed[np.argsort(-z[listed], kind="stable")]
     vocabulary = answer.corpus.vocabulary
     parts = {"earlier": earlier[listed], "later": later[listed], "z": z[listed]}
     return pd.DataFrame({"word": vocabulary[listed], **parts})
+
+
+#: Standard errors from which a word has clearly changed: by chance, one of some 370 words has.
+CLEAR_WORD = 3.0
+#: Words that a sentence names in each direction.
+_WORDS = 5
+
+
+def describe_words(words: pd.DataFrame) -> str:
+    """Return which words of `changed_words` clearly grew or fell, in a sentence."""
+    grown = words.loc[words["z"] >= CLEAR_WORD, "word"].head(_WORDS).tolist()
+    fallen = words.loc[words["z"] <= -CLEAR_WORD, "word"].iloc[::-1].head(_WORDS).tolist()
+    parts = [f"{', '.join(listed)} {verb}" for listed, verb in ((grown, "grew"), (fallen, "fell")) if listed]
+    return (
+        f"Within the topic, {'; '.join(parts)}."
+        if parts
+        else "Within the topic, no word clearly grew or fell."
+    )
 
 
 @dataclass(frozen=True, eq=False)

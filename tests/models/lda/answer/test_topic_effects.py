@@ -19,6 +19,7 @@ from acvb_core.models.lda.answer.effects import (
     describe_slope,
     describe_trend,
     describe_trends,
+    describe_words,
     find_periods,
     group_differences,
     list_columns,
@@ -164,30 +165,37 @@ def test_periods_are_as_long_as_the_span_asks_for(first, last, unit, names) -> N
 
 def test_words_that_grow_in_a_topic_are_found() -> None:
     """The second half of the first topic's documents has "new" in place of "old"."""
-    counts = np.zeros((80, 4))
-    counts[:40, 0], counts[40:, 1], counts[:, 2] = 5, 5, 4
-    counts[::4, 3] = 3
-    corpus = Corpus.build(counts, vocabulary=["old", "new", "both", "other"])
-    phi = np.array([[0.3, 0.3, 0.4, 0.0], [0.05, 0.05, 0.0, 0.9]])
+    rng = np.random.default_rng(7)
+    counts = np.zeros((80, 5))
+    counts[:40, 0], counts[40:, 1] = rng.poisson(5, 40), rng.poisson(5, 40)
+    counts[:, 2], counts[::4, 3], counts[70, 4] = rng.poisson(4, 80) + 1, 3, 60
+    corpus = Corpus.build(counts, vocabulary=["old", "new", "both", "other", "once"])
+    phi = np.array([[0.3, 0.3, 0.2, 0.0, 0.2], [0.05, 0.05, 0.0, 0.9, 0.0]])
     theta = np.full((80, 2), 0.5)
     answer = TopicAnswer(Topics(phi, theta, np.array([0.8, 0.2])), corpus, corpus)
     dates = np.datetime64("2020-01-01") + np.arange(80)
-    table = changed_words(answer, 1, dates)
-    assert table["word"].tolist() == ["new", "both", "old"]
-    old, new = (table[table["word"] == word].iloc[0] for word in ("old", "new"))
-    assert old["z"] == pytest.approx(-new["z"])
-    assert new["z"] > 5
-    # Of "old", the first topic has .3 / .35; of "both", all.
-    inside = 5 * 0.3 / 0.35
-    assert old["earlier"] == pytest.approx(inside / (inside + 4))
-    assert (old["later"], new["earlier"]) == (0.0, 0.0)
-    found = 40 * np.array([[inside, 0.0, 4.0], [0.0, inside, 4.0]])
-    smooth = found + 100 * found.sum(axis=0) / found.sum()
-    odds = np.log(smooth / (smooth.sum(axis=1, keepdims=True) - smooth))
-    assert new["z"] == pytest.approx((odds[1] - odds[0])[1] / np.sqrt((1 / smooth).sum(axis=0))[1])
+    table = changed_words(answer, 1, dates).set_index("word")
+    # Of "old" and "new", the first topic has .3 / .35; of "both" and "once", all; of "other", nothing.
+    own = counts * np.array([6 / 7, 6 / 7, 1.0, 0.0, 1.0])
+    ends = []
+    for part in (own[:40], own[40:]):
+        length = part.sum(axis=1)
+        share = part.sum(axis=0) / length.sum()
+        residual = part - share * length[:, None]
+        ends.append((share, (residual**2).sum(axis=0) * 40 / 39 / length.sum() ** 2))
+    for at, word in enumerate(("old", "new", "both", "once")):
+        at += word == "once"
+        assert table.loc[word, "earlier"] == pytest.approx(ends[0][0][at], rel=1e-5)
+        assert table.loc[word, "later"] == pytest.approx(ends[1][0][at], rel=1e-5)
+        z = (ends[1][0][at] - ends[0][0][at]) / np.sqrt(ends[0][1][at] + ends[1][1][at])
+        assert table.loc[word, "z"] == pytest.approx(z, rel=1e-4)
+    assert table.index.tolist() == sorted(table.index, key=lambda word: -table.loc[word, "z"])
+    assert (
+        describe_words(table.reset_index()) == "Within the topic, new grew; old fell."
+    )  # "once" is of one document
     shown = changed_words(answer, 1, dates, np.arange(80) < 40)
     assert set(shown["word"]) == {"both", "old"}
-    assert abs(shown["z"]).max() < 0.5
+    assert describe_words(shown) == "Within the topic, no word clearly grew or fell."
 
 
 def test_columns_that_can_be_compared_are_listed() -> None:
