@@ -64,7 +64,7 @@ def _describe_language(language: Language) -> str:
         ready = list_word_functions(language.name)
         how = "cut by jieba" if ready else "written without blanks and need a tokeniser of your own"
         return f"The texts look like {name}: words are {how}."
-    return f"The texts look like {name}, so its stop words are dropped. Another language can be chosen below."
+    return f"The texts look like {name}, so the stop words of {name} are proposed. They can be changed below."
 
 
 def _edit_settings(prefix: str, language: Language | None) -> Tokeniser:

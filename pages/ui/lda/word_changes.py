@@ -17,10 +17,11 @@ from acvb_core.data.report import Fact, ReadReport
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import rebuild_run
 from acvb_core.evaluate.ranking import top_words
+from acvb_core.models.lda.trained import trained_topics
 from pages.ui.lda.topic_view import TopicView
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import open_part_names, open_run
+from pages.ui.shared.picking import choose_way, open_part_names, open_run, read_answer
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.workspace.dataset import Dataset
 
@@ -31,6 +32,11 @@ _STARTED = "words_started"
 _SAID = "words_said"
 _VERBS = {"leave_out": "Leave out", "join": "Join as a phrase", "merge": "Count as one word"}
 _CHANGED = " (words changed)"
+_STARTS = {"topics": "These topics", "new": "New topics"}
+_START_HELP = (
+    "**These topics**: the run continues from the topics shown here, so that they and their names come back. **New "
+    "topics**: it begins from scratch, and may find others."
+)
 _HELP = {
     "leave_out": "These words become stop words: they are dropped from every text.",
     "join": "Two words or more that follow each other in the texts become one word: new york.",
@@ -60,7 +66,8 @@ def show_word_changes(job: Job, view: TopicView, topic: int) -> None:
         return
     st.caption(
         "Common words without a meaning, phrases torn apart and two spellings of one word make topics harder to read. "
-        "Collect such words here, then run again: the texts are cut again, and the names of topics stay."
+        "Collect such words here, then run again: the texts are cut again, and topics with the same words keep the "
+        "names that you gave them."
     )
     changes: list[WordChange] = st.session_state.setdefault(_list_key(view), [])
     picked = _pick_words(view, topic)
@@ -171,7 +178,11 @@ def _show_start(workspace: Workspace, job: Job, data: Corpus, changes: list[Word
     """Draw the button that runs again, and how far the run that it started last is."""
     started = st.session_state.get(_STARTED, {}).get(job.id)
     again = next((one for one in workspace.jobs if one.id == started), None)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="words_start"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="words_start"):
+        start = (
+            can_continue(job)
+            and choose_way("Begin with", _STARTS, "words_from", help=_START_HELP) == "topics"
+        )
         help = "The same method, settings and seed, on the same texts with these changes. This run stays as it is."
         pressed = st.button(
             f"Run again with {say.count(len(changes), 'change')}" if changes else "Run again with these",
@@ -184,7 +195,7 @@ def _show_start(workspace: Workspace, job: Job, data: Corpus, changes: list[Word
     if pressed:
         try:
             with st.spinner("Cutting the texts again"):
-                new = run_again(workspace, job, data, changes)
+                new = run_again(workspace, job, data, changes, continues=start)
         except AcvbError as error:
             st.text(str(error))
             return
@@ -193,10 +204,19 @@ def _show_start(workspace: Workspace, job: Job, data: Corpus, changes: list[Word
         st.rerun()
 
 
-def run_again(workspace: Workspace, job: Job, data: Corpus, changes: Sequence[WordChange]) -> Job:
+def can_continue(job: Job) -> bool:
+    """Return whether a run's method can begin with its topics on other words; a stream would take all words again."""
+    row = job.outline.row
+    return row.build_from is not None and not row.streams
+
+
+def run_again(
+    workspace: Workspace, job: Job, data: Corpus, changes: Sequence[WordChange], *, continues: bool = False
+) -> Job:
     """Start a run again on texts that are cut with some changes; its data are in use from then on.
 
-    Topics with the same words keep the names that the user gave them.
+    Topics with the same words keep the names that the user gave them. With `continues`, the run begins with the topics
+    of the one before.
     """
     assert data.tokeniser is not None
     tokeniser = data.tokeniser.with_changes(changes)
@@ -216,7 +236,12 @@ def run_again(workspace: Workspace, job: Job, data: Corpus, changes: Sequence[Wo
     )
     source = corpus.name if known is None else known.source
     report = ReadReport(source, (fact, *corpus_facts(corpus)), options)
-    prepared = rebuild_run(corpus, settings.to_dict(), job.prepared.start)
+    result = read_answer(job) if continues else None
+    start = job.prepared.start if result is None else trained_topics(result)
+    changed = settings.to_dict()
+    if start is not None:
+        changed |= {"start": start.label, "values": {**settings.values, **start.implied}, "restarts": 1}
+    prepared = rebuild_run(corpus, changed, start)
     workspace.require_room()
     workspace.set_dataset(Dataset(corpus, report, corpus.name, share, settings.heldout_seed, whole))
     new = workspace.add(prepared)

@@ -13,7 +13,7 @@ def test_german_texts_lose_german_stop_words(open_app: Open, monkeypatch: pytest
     install(monkeypatch, "simplemma", lemmatize=lambda word, lang: forms.get(word, word))
     lines = "".join(f'"{SENTENCES["german"]} Hunde, Häuser"\n' for _ in range(3)) + '"Katze allein"\n'
     app = bring(open_app("data"), "haus.csv", f"text\n{lines}", "texts")
-    assert "The texts look like German, so its stop words are dropped." in texts(app)
+    assert "The texts look like German, so the stop words of German are proposed." in texts(app)
     words = set(frame(app, "Times")["Word"])
     assert {"tisch", "hunde", "häuser"} <= words
     assert not {"der", "nicht", "weil"} & words

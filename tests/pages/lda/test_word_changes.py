@@ -59,6 +59,7 @@ def test_words_are_collected_and_a_run_begins_again_with_them(open_app: Open, fo
         job.outline.spec.values,
         job.outline.spec.seed,
     )
+    assert again.prepared.start is not None
     words = set(new.prepared.data.vocabulary)
     assert {"new york", "colour"} <= words
     assert not {"said", "york"} & words
@@ -66,6 +67,15 @@ def test_words_are_collected_and_a_run_begins_again_with_them(open_app: Open, fo
     assert set(new.topics.query("name == 'At sea' and rank <= 4")["word"]) <= {*SEA.split(), "new york"}
     assert in_use().data.fingerprint == new.prepared.data.fingerprint
     assert "Words were changed: leave out: said; one phrase: new york." in in_use().report.facts[0].sentence
+
+
+def test_a_run_can_begin_from_scratch(open_app: Open, found: Result) -> None:
+    app = opened(open_app, "topics", found)
+    (job,) = jobs_of(app)
+    new = run_again(Workspace(WORKSPACE), job, found.prepared.data, [WordChange("leave_out", ("said",))])
+    assert new.prepared.start is None
+    assert new.prepared.spec.to_dict() == job.prepared.spec.to_dict()
+    finished(app)
 
 
 def test_words_that_are_not_there_are_refused(open_app: Open, found: Result) -> None:
