@@ -10,9 +10,11 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path, PurePath
 from threading import Thread
+from typing import Literal
 
 import streamlit as st
 from starlette.middleware import Middleware
+from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -60,7 +62,7 @@ else:
     from pages.ui.shared.services import places, start_warm_up, store
     from pages.ui.shared.sidebar import show_arrival, show_sidebar
     from pages.ui.shared.style import apply_style
-    from pages.ui.workspace.entrance import enter_workspace, name_address
+    from pages.ui.workspace.entrance import enter_workspace, list_shown_pages, name_address
 
     require_guard()
     require_sign_in()
@@ -68,18 +70,25 @@ else:
     st.session_state["_nav"] = True
     answers = [pages.answer for pages in answer_pages().values()]
     further = [page for pages in all_model_pages().values() for page in pages.further]
+    shown = list_shown_pages(workspace)
+
+    def offer(path: str, title: str, icon: str) -> StreamlitPage:
+        """Return a page for the navigation."""
+        visibility: Literal["visible", "hidden"] = "visible" if shown is None or path in shown else "hidden"
+        return st.Page(path, title=title, icon=icon, default=path == "pages/home.py", visibility=visibility)
+
     keep_page()
     page = st.navigation(
         [
-            st.Page("pages/home.py", title="Home", icon=":material/home:", default=True),
-            st.Page("pages/data.py", title="Data", icon=":material/dataset:"),
-            st.Page("pages/run.py", title="Run", icon=":material/show_chart:"),
-            st.Page("pages/runs.py", title="Runs", icon=":material/list:"),
-            *(st.Page(page.path, title=page.title, icon=page.icon) for page in answers),
-            st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
-            st.Page("pages/experiments.py", title="Experiments", icon=":material/science:"),
-            *(st.Page(page.path, title=page.title, icon=page.icon) for page in further),
-            st.Page("pages/guide.py", title="Guide", icon=":material/menu_book:"),
+            offer("pages/home.py", "Home", ":material/home:"),
+            offer("pages/data.py", "Data", ":material/dataset:"),
+            offer("pages/run.py", "Run", ":material/show_chart:"),
+            offer("pages/runs.py", "Runs", ":material/list:"),
+            *(offer(page.path, page.title, page.icon) for page in answers),
+            offer("pages/compare.py", "Compare", ":material/compare_arrows:"),
+            offer("pages/experiments.py", "Experiments", ":material/science:"),
+            *(offer(page.path, page.title, page.icon) for page in further),
+            offer("pages/guide.py", "Guide", ":material/menu_book:"),
         ]
     )
     st.set_page_config(page_title=f"{page.title} - ACVB")  # a page of answers names what it shows

@@ -12,6 +12,7 @@ from tests.browser.steps import (
     choose,
     choose_methods,
     fill,
+    names_of_pages,
     no_wider_than_its_window,
     rows_that_say,
     settled,
@@ -104,8 +105,8 @@ def test_an_address_opens_the_run_that_its_tab_showed(page: Page, open_page: Ope
     uses(other, "Karate club")
 
     page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
-    expect(page.get_by_test_id("stCode")).to_have_count(2)
-    view, full = page.get_by_test_id("stCode").locator("code").all_inner_texts()
+    expect(page.get_by_test_id("stCode")).to_have_count(3)
+    view, answer, full = page.get_by_test_id("stCode").locator("code").all_inner_texts()
     page.keyboard.press("Escape")
     for link in (view, full):
         with open_page() as mailed:
@@ -114,6 +115,13 @@ def test_an_address_opens_the_run_that_its_tab_showed(page: Page, open_page: Ope
             assert run_shown(mailed) == first
             expect(mailed.get_by_text("can be changed here")).to_have_count(int(link == view))
             uses(mailed, "Southern women")
+    with open_page() as one:
+        one.goto(answer)
+        shows_seed(one, 1)
+        expect(one.get_by_text("You are viewing one shared answer.")).to_be_visible()
+        assert names_of_pages(one) == ["Blocks"]
+        one.get_by_role("combobox", name="Run", exact=True).click()
+        expect(one.get_by_role("option")).to_have_count(1)
     with open_page(390, 844) as strange:
         strange.goto(view.replace(first, "0" * 12))
         missed = strange.get_by_text("The address asks for a run that this page cannot show.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -22,6 +23,7 @@ from acvb_core.store.jobs import JobManager
 from acvb_core.store.studies import StudyStore
 from pages.ui.shared import services
 from pages.ui.shared.workspace import READABLE, ViewedHandle, ViewedStore, ViewOnlyError, Workspace, view_id
+from pages.ui.workspace.dataset import Tab
 from tests.pages.lda.topics import small_corpus
 from tests.pages.lfm.tables import small_table
 from tests.pages.session import (
@@ -29,6 +31,7 @@ from tests.pages.session import (
     WORKSPACE,
     Open,
     bring,
+    drawn,
     jobs_of,
     keys,
     press,
@@ -40,7 +43,7 @@ VIEW = view_id(WORKSPACE)
 #: Buttons that lead elsewhere, draw again or look closer.
 HARMLESS = re.compile(
     r"go_to_run|open_\w+|\w+_refresh|\w+_wait|\w+_step_-?1|runs_open|runs_compare|grid_see|use_page_data|blocks_reset|"
-    r"link_look|combine_runs"
+    r"link_look|combine_runs|level_\w+"
 )
 PRIVATE = "private"
 
@@ -52,9 +55,9 @@ def everything(app: AppTest) -> str:
 
 
 def controls(app: AppTest) -> set[str]:
-    """The buttons that are not known as harmless, and the fields for files."""
+    """The buttons that are not known as harmless, and the fields for files that are kept."""
     pressed = {str(button.key) for button in app.button if not HARMLESS.fullmatch(str(button.key))}
-    return pressed | {str(field.proto.label) for field in app.get("file_uploader")}
+    return pressed | {str(field.proto.label) for field in app.get("file_uploader")} - {"List of links"}
 
 
 @pytest.fixture(scope="module")
@@ -135,11 +138,53 @@ def test_a_viewer_looks_at_other_data_and_the_owner_keeps_those_in_use(
     assert app.query_params["view"] in (VIEW, [VIEW])
 
 
+@pytest.fixture
+def links(open_app: Open, shared: list[str]) -> list[str]:
+    """The links that the page of a run on the relation offers."""
+    app = open_app("blocks", run=f"{PRIVATE}0")
+    app.session_state["share"] = True
+    return [block.value for block in drawn(app, "blocks").sidebar.get("code")]
+
+
+def test_a_link_to_one_answer_shows_nothing_else(open_app: Open, shared: list[str], links: list[str]) -> None:
+    view, answer, full = (dict(parse_qsl(urlsplit(link).query)) for link in links)
+    assert (view["view"], full["ws"], answer["run"]) == (VIEW, WORKSPACE, f"{PRIVATE}0")
+    assert answer.keys() == {"answer", "run"}
+    others = [
+        known for known in (*shared, *(f"{PRIVATE} {k}" for k in range(1, 8))) if known != f"{PRIVATE}0"
+    ]
+    other_data = Workspace(WORKSPACE).dataset.data.fingerprint
+    for page in PAGES:
+        for more in ({}, {"run": f"{PRIVATE}1"}, {"data": other_data}):
+            app = open_app(page, None, **{"answer": answer["answer"], **more})
+            assert "You are viewing one shared answer." in texts(app), page
+            sent = seen(app)
+            assert not [known for known in (*others, WORKSPACE, VIEW, "acvb_ws") if known in sent], page
+            assert controls(app) == set(), page
+    (tab := Tab()).choose(other_data)
+    for one in (tab, Tab(), None):
+        workspace = Workspace(WORKSPACE, True, one, f"{PRIVATE}0")
+        assert [job.id for job in workspace.jobs] == [f"{PRIVATE}0"]
+        assert list(workspace.data_names) == [workspace.jobs[0].outline.fingerprint]
+        assert one is None or workspace.dataset.data.fingerprint == workspace.jobs[0].outline.fingerprint
+        assert workspace.find_report(other_data, stored=True) is None
+        assert not workspace.experiments.jobs(WORKSPACE) + workspace.searches.jobs(WORKSPACE)
+    app = open_app("blocks", None, answer=answer["answer"])
+    assert app.selectbox(key="blocks_run").options[0].startswith(f"{PRIVATE} 0")
+    assert len(app.selectbox(key="blocks_run").options) == 1
+    assert app.query_params["answer"] == answer["answer"]
+    proof = answer["answer"].partition("-")[2]
+    for wrong in (f"{PRIVATE}1-{proof}", proof, f"{PRIVATE}0-{VIEW}", f"{PRIVATE}0", ""):
+        app = open_app("blocks", None, answer=wrong)
+        assert "This view-only link leads to no workspace." in texts(app)
+        assert PRIVATE not in seen(app)
+
+
 def test_what_would_change_a_workspace_refuses_a_viewer(shared: list[str]) -> None:
     viewed = Workspace(WORKSPACE, view_only=True)
     given = {"add": [None], "set_dataset": [None], "remove_data": [""], "check_owner": [], "save_dataset": []}
     methods = {name for name, _ in inspect.getmembers(Workspace, inspect.isfunction) if name[0] != "_"}
-    assert methods == {*given, "use_data", "explain_no_room", "require_room"}
+    assert methods == {*given, "use_data", "find_report", "explain_no_room", "require_room"}
     for name, arguments in given.items():
         with pytest.raises(ViewOnlyError, match="full link"):
             getattr(viewed, name)(*arguments)

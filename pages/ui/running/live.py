@@ -144,8 +144,8 @@ _FIRST = {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height"
 
 def live_plot(figure: Figure, *, key: str, lifted: Sequence[str] = ()) -> None:
     """Show a figure, or bring the one of this key up to date; a constant `uirevision` keeps the zoom."""
-    # Streamlit loads its Plotly when a chart of its own appears: a tiny one, which never changes. As wide as the page, it
-    # would stay so when the window becomes narrow.
+    # Streamlit loads its Plotly when a chart of its own appears: a tiny one, which never changes. If it were as wide as
+    # the page, it would stay so when the window becomes narrow.
     with st.container(height=1, width=20, border=False, key=f"{key}_loader"):
         st.plotly_chart(_FIRST, key=f"{key}_loader_chart", config={"staticPlot": True})
     parts = suit_page(figure.to_dict() | {"narrow": stack_panels(figure)})

@@ -22,7 +22,7 @@ _JS = """
 const AWAY_MS = 1500;
 const NARROW = 640; // pixels
 const PATH_MS = 50;
-const STEPS = ["ws", "view", "data", "run"];
+const STEPS = ["ws", "view", "answer", "data", "run"];
 const stepOf = (url) => STEPS.map((name) => new URL(url, location).searchParams.get(name)).join();
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -34,7 +34,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     history.pushState = (state, title, url) => {
       const path = new URL(url, location).pathname;
       const step = () => {
-        const isNamed = /[?&](ws|view)=/.test(location.search);
+        const isNamed = /[?&](ws|view|answer)=/.test(location.search);
         const isStep = path !== location.pathname || stepOf(url) !== stepOf(location);
         (isNamed && isStep ? push : history.replaceState).call(history, state, title, url);
       };

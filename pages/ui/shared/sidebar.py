@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -14,11 +15,12 @@ from acvb_core.engine.executor import BackgroundTask, Status
 from acvb_core.store.files import explain_error
 from pages.ui.shared import format as say
 from pages.ui.shared import services
+from pages.ui.shared.model_pages import answer_pages
 from pages.ui.shared.picking import PAGE_DATA
 from pages.ui.shared.refresh import refresh
-from pages.ui.shared.workspace import Workspace, view_id
-from pages.ui.workspace.dataset import TAB
-from pages.ui.workspace.entrance import ABSENT, FULL, LOST, VIEW, remember_workspace
+from pages.ui.shared.workspace import Workspace, answer_id, view_id
+from pages.ui.workspace.dataset import DATA, RUN, TAB
+from pages.ui.workspace.entrance import ABSENT, ANSWER, FULL, LOST, VIEW, remember_workspace
 
 if TYPE_CHECKING:
     from acvb_core.shards.dask import DaskWorker
@@ -221,6 +223,11 @@ def _show_links(workspace: Workspace, page: str) -> None:
             "Whoever has it sees this page, the data, the runs and the answers, and can change nothing."
         )
         st.code(_write_link(page, VIEW, view_id(workspace.key)), language=None, wrap_lines=True)
+        run = st.session_state[TAB].address.get(RUN, "")
+        if page in {PurePath(path).stem for path in answer_pages()} and run:
+            st.markdown("**Link to this answer**")
+            st.caption("Whoever has it sees this answer and its data, and nothing else of the workspace.")
+            st.code(_write_link(page, ANSWER, answer_id(workspace.key, run)), language=None, wrap_lines=True)
         st.markdown("**Full link**")
         st.caption("Whoever has it can do all that you can, deleting included. It works like a password.")
         st.code(_write_link(page, FULL, workspace.key), language=None, wrap_lines=True)
@@ -229,7 +236,10 @@ def _show_links(workspace: Workspace, page: str) -> None:
 def _write_link(page: str, name: str, value: str) -> str:
     """Return the address of a page with a workspace, the data in use and the run shown, as this browser reaches it."""
     home = (st.context.url or "").removesuffix(page).rstrip("/")
-    return f"{home}/{page}?{urlencode({name: value} | st.session_state[TAB].address)}"
+    address = dict(st.session_state[TAB].address)
+    if name == ANSWER:
+        address.pop(DATA, None)  # those in use, perhaps others than the answer's
+    return f"{home}/{page}?{urlencode({name: value} | address)}"
 
 
 def show_arrival(workspace: Workspace, page: str) -> None:
@@ -238,8 +248,9 @@ def show_arrival(workspace: Workspace, page: str) -> None:
     if state.get(ABSENT, (page,))[0] != page:
         del state[ABSENT]
     if workspace.view_only:
+        what = "a shared workspace" if workspace.only is None else "one shared answer"
         st.info(
-            f"You are viewing a shared workspace. Nothing can be changed here. {_OWN}",
+            f"You are viewing {what}. Nothing can be changed here. {_OWN}",
             icon=":material/visibility:",
         )
     elif state.get(LOST) in (True, page):

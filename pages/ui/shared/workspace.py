@@ -66,17 +66,24 @@ class ViewedHandle:
 
 
 class ViewedStore(ViewedHandle):
-    """A store of runs, experiments or searches that shows their handles, and nothing that only their owner can mend."""
+    """A store of runs, experiments or searches that shows their handles, and nothing that only their owner can mend.
 
-    __slots__ = ()
+    `only`: id of the one that is shown; None: all of them.
+    """
+
+    __slots__ = ("_only",)
+
+    def __init__(self, handle: Any, only: str | None = None) -> None:
+        super().__init__(handle)
+        object.__setattr__(self, "_only", only)
 
     def jobs(self, workspace: str) -> list[ViewedHandle]:
         """Return the handles of a workspace, which can be looked at."""
-        return [ViewedHandle(job) for job in self._handle.jobs(workspace)]
+        return [ViewedHandle(job) for job in self._handle.jobs(workspace) if self._only in (None, job.id)]
 
     def name(self, job_id: str) -> str:
         """Return the name of the data of an experiment or a search."""
-        return str(self._handle.name(job_id))
+        return str(self._handle.name(job_id)) if self._only in (None, job_id) else ""
 
     def deleted_runs(self, workspace: str) -> list[Any]:
         """Return none."""
@@ -94,8 +101,14 @@ def view_id(key: str) -> str:
     return hmac.new(key.encode(), b"acvb: view only", "sha256").hexdigest()[:32]
 
 
-#: In the session: its workspace, and whether it may only look.
-KEY, VIEW_ONLY = "ws", "view_only"
+def answer_id(key: str, run: str) -> str:
+    """Return the name by which one run of a workspace is shown view only: the run's id, and what proves the right."""
+    proof = hmac.new(key.encode(), f"acvb: one answer {run}".encode(), "sha256").hexdigest()[:32]
+    return f"{run}-{proof}"
+
+
+#: In the session: its workspace, whether it may only look, and the id of the run if it may look at that alone.
+KEY, VIEW_ONLY, ONLY = "ws", "view_only", "only_run"
 StoreT = TypeVar("StoreT")
 
 
@@ -114,16 +127,25 @@ class Workspace:
     view_only: bool = False
     #: The browser's tab that has the handle, which has data of its own. None: the data are those used last.
     tab: Tab | None = field(default=None, repr=False, compare=False)
+    #: Id of the run that is shown, with its data and nothing else; only with `view_only`. None: all is shown.
+    only: str | None = None
 
     @property
     def id(self) -> str:
         """Name by which the session's browser may know the workspace."""
+        if self.only is not None:
+            return answer_id(self.key, self.only)
         return view_id(self.key) if self.view_only else self.key
 
     @property
     def dataset(self) -> Dataset | None:
         """The data set in use in the tab; None before one was chosen, and when it is gone."""
         tab = self.tab
+        if self.only is not None:
+            if tab is None:
+                return None
+            if not any(map(tab.is_wanted, self.data_names)):
+                tab.choose(next(iter(self.data_names), ""))
         found = shelf_of(self.key).last if tab is None or tab.wanted is None else self._find_data(tab)
         return found if tab is None or found is None else tab.view(found)
 
@@ -147,6 +169,8 @@ class Workspace:
     @property
     def data_names(self) -> dict[str, str]:
         """The names of all data sets of the workspace by fingerprint: those of runs, used ones and put aside."""
+        if self.only is not None:
+            return {job.outline.fingerprint: job.outline.data_name for job in self.jobs}
         shelf = shelf_of(self.key)
         last = shelf.last  # once it is read, it is among the used ones
         names = {} if last is None else {last.data.fingerprint: last.name}
@@ -204,6 +228,8 @@ class Workspace:
 
         `stored`: data that are not in memory are read from the disk, which may take a while.
         """
+        if self.only is not None and fingerprint not in self.data_names:
+            return None
         shelf = shelf_of(self.key)
         dataset = shelf.find(fingerprint) if stored else shelf.used.get(fingerprint)
         return None if dataset is None else dataset.report
@@ -241,7 +267,7 @@ class Workspace:
         return self._guard(services.searches())
 
     def _guard(self, store: StoreT) -> StoreT:
-        return cast(StoreT, ViewedStore(store)) if self.view_only else store
+        return cast(StoreT, ViewedStore(store, self.only)) if self.view_only else store
 
     @property
     def jobs(self) -> list[Job]:
@@ -277,4 +303,4 @@ class Workspace:
 def current_workspace() -> Workspace:
     """Return the workspace of this session."""
     state = st.session_state
-    return Workspace(state[KEY], state.get(VIEW_ONLY, False), state.get(TAB))
+    return Workspace(state[KEY], state.get(VIEW_ONLY, False), state.get(TAB), state.get(ONLY))

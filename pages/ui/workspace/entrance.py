@@ -15,12 +15,23 @@ from acvb_core.store.files import StoreError
 from pages.ui.access.serving import REMEMBER
 from pages.ui.access.sign_in import is_signed_in, name_own_workspace
 from pages.ui.shared import services
-from pages.ui.shared.workspace import KEY, VIEW_ONLY, Workspace, current_workspace, view_id
+from pages.ui.shared.model_pages import pages_of_run
+from pages.ui.shared.workspace import (
+    KEY,
+    ONLY,
+    VIEW_ONLY,
+    Workspace,
+    answer_id,
+    current_workspace,
+    view_id,
+)
 from pages.ui.workspace.dataset import DATA, RUN, TAB, Tab
 
 COOKIE = "acvb_ws"
-#: Of the address: the key of a workspace, or the id by which one is shown.
-FULL, VIEW = "ws", "view"
+#: Of the address: the key of a workspace, or the id by which one, or one of its answers, is shown.
+FULL, VIEW, ANSWER = "ws", "view", "answer"
+#: Names in the address that are no choices on a page.
+_FIXED = (FULL, VIEW, ANSWER, DATA, RUN)
 #: Of the address: between the ids of runs.
 _BETWEEN = "."
 #: In the session: True after a view-only link that led nowhere; later the page that says so.
@@ -40,9 +51,9 @@ def enter_workspace() -> Workspace:
     """
     state = st.session_state
     workspace = _find_workspace()
-    if TAB not in state or state.get(KEY) != workspace.key:
+    if TAB not in state or (state.get(KEY), state.get(ONLY)) != (workspace.key, workspace.only):
         state[TAB] = Tab()
-    state[KEY], state[VIEW_ONLY] = workspace.key, workspace.view_only
+    state[KEY], state[VIEW_ONLY], state[ONLY] = workspace.key, workspace.view_only, workspace.only
     workspace = current_workspace()
     _follow_address(workspace, state[TAB])
     return workspace
@@ -62,7 +73,7 @@ def _follow_address(workspace: Workspace, tab: Tab) -> None:
         tab.asked or RUN not in tab.address
     ):  # of the page that is shown already, the session knows the choices
         names = st.query_params.to_dict().items()
-        tab.asked_choices = {name: value for name, value in names if name not in (FULL, VIEW, DATA, RUN)}
+        tab.asked_choices = {name: value for name, value in names if name not in _FIXED}
         tab.missed.clear()
     if not runs:
         tab.address.pop(RUN, None)
@@ -81,8 +92,9 @@ def name_address(*runs: str) -> None:
     chosen = tab.address if tab.address.get(RUN) == named[RUN] else {}
     tab.address = {name: value for name, value in (chosen | named).items() if value}
     tab.is_named = True
-    others = {name: value for name, value in before.items() if name not in (FULL, VIEW, DATA, RUN)}
-    address = others | {VIEW if workspace.view_only else FULL: workspace.id} | tab.address
+    others = {name: value for name, value in before.items() if name not in _FIXED}
+    kind = ANSWER if workspace.only is not None else VIEW if workspace.view_only else FULL
+    address = others | {kind: workspace.id} | tab.address
     if address != before:
         st.query_params.from_dict(address)
 
@@ -124,9 +136,23 @@ def name_choice(name: str, text: str, usual: str) -> None:
             del tab.missed[name]
 
 
+def list_shown_pages(workspace: Workspace) -> set[str] | None:
+    """Return the paths of the pages that the navigation lists for a link to one answer; None for all pages."""
+    if workspace.only is None:
+        return None
+    with suppress(AcvbError):  # the page says what is wrong with the store
+        return {pages_of_run(job).answer.path for job in workspace.jobs}
+    return set()
+
+
 def _find_workspace() -> Workspace:
     address, state = st.query_params, st.session_state
-    if VIEW in address:
+    if ANSWER in address:
+        key = find_viewed(address[ANSWER], address[ANSWER].partition("-")[0])
+        if key is not None:
+            return Workspace(key, view_only=True, only=address[ANSWER].partition("-")[0])
+        state[LOST] = True
+    elif VIEW in address:
         key = find_viewed(address[VIEW])
         if key is not None:
             return Workspace(key, view_only=True)
@@ -144,13 +170,19 @@ def _is_key(name: object) -> TypeGuard[str]:
     return isinstance(name, str) and re.fullmatch("[0-9a-f]{32}", name) is not None
 
 
-def find_viewed(view: str) -> str | None:
-    """Return the key of the workspace that a view-only link leads to; None where there is none."""
+def find_viewed(view: str, run: str | None = None) -> str | None:
+    """Return the key of the workspace that a view-only link leads to; None where there is none.
+
+    `run`: id of the run that the link is for; None if it is for all of the workspace.
+    """
     known = services.views()
     if view not in known:
         with suppress(StoreError):  # the page says what is wrong with the store
             keys = {*services.store().workspaces(), *list(services.data_shelves())}
-            known.update({view_id(key): key for key in keys if _is_key(key)})
+            made = {
+                view_id(key) if run is None else answer_id(key, run): key for key in filter(_is_key, keys)
+            }
+            known.update(made if run is None else {name: key for name, key in made.items() if name == view})
     return known.get(view)
 
 
