@@ -29,7 +29,10 @@ def test_topics_are_compared_by_every_column_under_their_names() -> None:
     found = measure_effects(result.posterior, corpus, "product").table
     own = sheets["Topics by group"].query("column == 'product'")
     np.testing.assert_array_equal(own["p_holm"], found["p_holm"])
+    assert "over_time" in result.plots
+    assert len(result.plot("over_time").layout.annotations) == 8
     text = report_html(result)
+    assert "Topics over time" in text
     assert "between January 2023 and December 2023" in text
     assert "between the groups of channel" in text
     assert list(list_columns(corpus)) == ["created", "product", "channel", "rating"]

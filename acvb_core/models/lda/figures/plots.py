@@ -9,6 +9,8 @@ import pandas as pd
 
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import ranked_words
+from acvb_core.models.lda.answer.effects import list_columns, measure_effects
+from acvb_core.models.lda.figures.effects import MOST_TOPICS, topics_over_time
 from acvb_core.models.lda.figures.topics import (
     quality_figure,
     topic_bars,
@@ -20,7 +22,8 @@ from acvb_core.views.parts import plain_name
 from acvb_core.views.theme import Figure, ReportFigure
 
 _WORDS = 20
-
+#: Name of the figure of all topics over time, which only texts with dates have.
+OVER_TIME = "over_time"
 
 #: Topics whose words a report draws, at most: those of most words.
 _REPORTED = 30
@@ -35,6 +38,9 @@ def list_reported(result: Result) -> list[ReportFigure]:
         ),
         ReportFigure("Shares", "The share of each topic in all words.", plots["shares"]),
     ]
+    if OVER_TIME in plots:
+        about = "The share of each topic in each period, on a scale of its own, with 95 % intervals."
+        found.append(ReportFigure("Topics over time", about, plots[OVER_TIME]))
     for topic in range(1, len(names[:_REPORTED]) + 1):
         title = plain_name(topic, names)
         found.append(ReportFigure(title, "Its most relevant words.", plots[f"topic_{topic}"], half=True))
@@ -66,4 +72,11 @@ def list_plots(result: Result) -> dict[str, Callable[[], Figure]]:
         "shares": lambda: topic_shares_figure(share, names),
         "quality": lambda: quality_figure(answer.quality.npmi, names),
     }
+    columns = list_columns(answer.corpus)
+    dated = next((name for name, column in columns.items() if column.kind == "date"), None)
+    if dated is not None:
+        largest = range(1, min(answer.n_topics, MOST_TOPICS) + 1)
+        plots[OVER_TIME] = lambda: topics_over_time(
+            measure_effects(result.posterior, answer.corpus, dated).table, largest, names
+        )
     return plots | {f"topic_{topic}": draw_words(topic) for topic in range(1, answer.n_topics + 1)}
