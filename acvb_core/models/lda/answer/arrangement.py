@@ -16,7 +16,7 @@ from acvb_core.models.lda.state import TOPICS
 #: The topics of a run that make up each topic that is shown, from 1, in the order shown.
 Groups = tuple[tuple[int, ...], ...]
 #: Arrays whose sums over topics are those of the merged topic.
-_SUMMED = ("documents", "words", "alpha")
+_SUMMED = ("documents", "words", "alpha", "gains")
 
 
 class TopicEdit(NamedTuple):

@@ -22,6 +22,7 @@ from acvb_core.models.lda.answer.arrangement import (
     join_groups,
 )
 from acvb_core.models.lda.answer.tree import TopicTree
+from acvb_core.models.lda.trained import trained_topics
 from tests.loops import for_each
 
 
@@ -131,6 +132,19 @@ def test_few_topics_have_a_tree_without_suggestions(n_topics: int) -> None:
     tree = TopicTree(np.full((n_topics, 4), 0.25))
     assert tree.suggest() == []
     assert tree.cut(1) == (tuple(tree.order),)
+
+
+def test_training_continues_from_arranged_topics(result: Result) -> None:
+    """A stream also keeps how fast its concentrations are learned."""
+    data = result.prepared.data
+    for run in (fit(data, "sdm", k=4, epochs=2.0), result):
+        arranged = arrange_topics(run, ((2,), (1, 3)))
+        again = fit(data, run.prepared.spec.method, start=trained_topics(arranged))
+        assert again.prepared.spec.values["k"] == 2
+        alpha = arranged.posterior["alpha"]
+        assert alpha.tolist() == pytest.approx(
+            [run.posterior["alpha"][1], run.posterior["alpha"][[0, 2]].sum()]
+        )
 
 
 def test_a_result_is_coarsened_along_its_tree(result: Result) -> None:
