@@ -145,13 +145,13 @@ TICKETS = "text,when,year,stars,city,code\n" + "".join(
 def test_kinds_are_recognised_and_can_be_chosen(tmp_path):
     options = {"filename": "tickets.csv", "text": "text", "label_column": False, "name_column": False}
     options |= {"tokeniser": EVERYTHING}
-    chosen = {"stars": "group", "city": "none", "code": "date", "year": "number"}
+    chosen = {"stars": "group", "city": "none", "code": "date", "year": "date"}
     source = TICKETS.replace(",7\n", ",20230405\n").encode()
     for at, (kinds, expected, unread) in enumerate(
         [
-            (None, ["date", "date", "number", "text", "number"], 1),
-            (chosen, ["date", "number", "group", "date"], 1),
-            (["when=text", "city=group"], ["text", "date", "number", "text", "number"], 0),
+            (None, ["date", "number", "number", "text", "number"], 1),
+            (chosen, ["date", "date", "group", "date"], 1),
+            (["when=text", "city=group"], ["text", "number", "number", "text", "number"], 0),
         ]
     ):
         loaded = load_corpus(source, column_kinds=kinds, **options)

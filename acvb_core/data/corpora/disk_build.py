@@ -25,7 +25,6 @@ from acvb_core.data.corpora.metadata import (
     kind_facts,
     kind_of_strings,
     looks_like_dates,
-    looks_like_years,
     read_kinds,
     type_column,
 )
@@ -230,8 +229,7 @@ class ShardWriter:
         for name, column in self._columns.items():
             first, wanted = next(column.batches(), []), self.kinds.get(name)
             if wanted is None and not column.is_typed:
-                recognised = looks_like_years(name, first) or looks_like_dates(first)
-                wanted = "date" if recognised and column.guessed not in ("day", "time") else None
+                wanted = "date" if column.guessed == "string" and looks_like_dates(first) else None
             if wanted in ("group", "text"):
                 column.save_places()
                 found[name] = "string"

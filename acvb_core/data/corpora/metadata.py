@@ -24,7 +24,7 @@ _MOST_ARE = 0.9
 #: Values of a column that are looked at before all of it is.
 _FIRST = 200
 _SHOWN = 5
-#: Columns of whole numbers with one of these names are years.
+#: Whole numbers in a column with one of these names are years.
 _YEAR_NAMES = ("year", "years", "yr", "jahr", "année", "annee", "año", "anno")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _TIME = (
@@ -146,7 +146,7 @@ def type_column(name: str, values: Sequence[str], kind: str | None = None, sourc
     """Return a column of strings as an array of its kind, which is recognised unless it is given."""
     if kind in ("group", "text"):
         return TypedColumn(typed_values(values, "string"), ())
-    if kind in ("number", "date") or (kind is None and looks_like_years(name, values)):
+    if kind in ("number", "date"):
         is_number = kind == "number"
         read = _read_numbers(name, values) if is_number else _read_dates(name, values, (*_FORMS, *_NUMBERS))
         first = next((value for value in values if not _is_missing(value)), None)
@@ -163,12 +163,12 @@ def type_column(name: str, values: Sequence[str], kind: str | None = None, sourc
     return TypedColumn(typed, ())
 
 
-def looks_like_years(name: str, values: Sequence[str]) -> bool:
-    """Return whether a column is called years, and has nothing else."""
-    known = [value.strip() for value in values if not _is_missing(value)]
+def are_years(name: str, numbers: NDArray[np.floating]) -> bool:
+    """Return whether a column of numbers is called years, and has nothing else."""
+    known = numbers[np.isfinite(numbers)]
     is_called = name.strip().lower() in _YEAR_NAMES
-    return (
-        is_called and bool(known) and all(re.fullmatch(r"1\d{3}|20\d{2}|21\d{2}", value) for value in known)
+    return is_called and bool(
+        len(known) and ((known == np.floor(known)) & (known >= 1000) & (known < 2200)).all()
     )
 
 

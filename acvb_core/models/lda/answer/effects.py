@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse, stats
 
 from acvb_core.core.protocols import Posterior
-from acvb_core.data.corpora.metadata import kind_of_column
+from acvb_core.data.corpora.metadata import are_years, kind_of_column
 from acvb_core.data.corpus import Corpus
 from acvb_core.evaluate.heldout import pair_products
 from acvb_core.evaluate.significance import adjust_holm
@@ -111,11 +111,23 @@ def list_columns(corpus: Corpus, mask: Mask | None = None) -> dict[str, Column]:
             continue
         if kind == "group":
             values = np.array([value.strip() for value in values], dtype=object)
-        column = Column(kind, values.astype(np.float64) if kind == "number" else values)
+        if kind == "number":
+            values = values.astype(np.float64)
+            if are_years(name, values):
+                kind, values = "date", _date_years(values)
+        column = Column(kind, values)
         used = column.known if mask is None else column.known & mask
         if len(np.unique(column.values[used])) > 1:
             found[name] = column
     return dict(sorted(found.items(), key=lambda item: item[1].kind))
+
+
+def _date_years(years: Floats) -> NDArray[np.datetime64]:
+    """Return the first days of years; NaT for NaN."""
+    dates = np.full(len(years), "NaT", dtype="datetime64[D]")
+    known = np.isfinite(years)
+    dates[known] = (years[known].astype(np.int64) - 1970).astype("datetime64[Y]").astype("datetime64[D]")
+    return dates
 
 
 def list_groups(corpus: Corpus) -> list[tuple[str, str]]:

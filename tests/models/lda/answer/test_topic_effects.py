@@ -205,12 +205,14 @@ def test_columns_that_can_be_compared_are_listed() -> None:
         "label": np.array(["x ", "x", "", "y"], dtype=object),
         "page": np.arange(4),
         "same": np.ones(4),
+        "Year": np.array([1999.0, np.nan, 2001.0, 2001.0]),
         "note": np.array(list("abcd"), dtype=object),
     }
     corpus = Corpus.build(np.ones((4, 2)), labels=["a", "b", "a", "b"], metadata=metadata)
     columns = list_columns(corpus)
     kinds = [(name, column.kind) for name, column in columns.items()]
-    assert kinds == [("when", "date"), ("label", "group"), ("page", "number")]
+    assert kinds == [("when", "date"), ("Year", "date"), ("label", "group"), ("page", "number")]
+    assert columns["Year"].values.astype(str).tolist() == ["1999-01-01", "NaT", "2001-01-01", "2001-01-01"]
     assert columns["when"].known.tolist() == [True, False, True, True]
     without = Corpus.build(np.ones((4, 2)), metadata={"label": ["x ", "x", "y", "y"]})
     assert list_columns(without)["label"].values.tolist() == ["x", "x", "y", "y"]
