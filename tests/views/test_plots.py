@@ -17,7 +17,7 @@ _WANTED = {
         "column_tree",
     },
     ("karate", "acvb0"): {"matrix", "unsorted", "strengths", "sizes", "tree", "groups", "nodes"},
-    ("bars", "acvb0"): {"map", "shares", "quality"},
+    ("bars", "acvb0"): {"map", "tree", "documents", "shares", "quality"},
     ("fertility", "fab"): {"weights", "objects", "course"},
 }
 

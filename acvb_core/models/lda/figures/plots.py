@@ -9,7 +9,10 @@ import pandas as pd
 
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import ranked_words
+from acvb_core.models.lda.answer.document_map import map_documents
 from acvb_core.models.lda.answer.effects import list_columns, measure_effects
+from acvb_core.models.lda.answer.tree import TopicTree
+from acvb_core.models.lda.figures.documents import document_map_figure
 from acvb_core.models.lda.figures.effects import MOST_TOPICS, topics_over_time
 from acvb_core.models.lda.figures.topics import (
     quality_figure,
@@ -17,6 +20,7 @@ from acvb_core.models.lda.figures.topics import (
     topic_map_figure,
     topic_shares_figure,
 )
+from acvb_core.models.lda.figures.tree import topic_tree_figure
 from acvb_core.models.lda.topics import TopicAnswer
 from acvb_core.views.parts import plain_name
 from acvb_core.views.theme import Figure, ReportFigure
@@ -67,8 +71,18 @@ def list_plots(result: Result) -> dict[str, Callable[[], Figure]]:
         tokens = float(answer.tokens[topic - 1])
         return lambda: topic_bars(rank_words(), topic, tokens=tokens, labels=names, n=_WORDS)
 
+    def draw_tree() -> Figure:
+        tree = TopicTree(topics.word_probability)
+        return topic_tree_figure(tree.steps, tree.order, names)
+
+    def draw_documents() -> Figure:
+        shown = map_documents(topics.document_share, answer.corpus.lengths)
+        return document_map_figure(shown, answer.corpus.documents, topics.document_share, names)
+
     plots: dict[str, Callable[[], Figure]] = {
         "map": draw_map,
+        "tree": draw_tree,
+        "documents": draw_documents,
         "shares": lambda: topic_shares_figure(share, names),
         "quality": lambda: quality_figure(answer.quality.npmi, names),
     }

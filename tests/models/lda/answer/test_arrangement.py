@@ -154,6 +154,8 @@ def test_a_result_is_coarsened_along_its_tree(result: Result) -> None:
         arrange_topics(result, TopicTree.of_result(result).cut(2)).posterior["words"],
     )
     assert result.coarsen(topics=9) is result
+    assert coarse.plot("tree").to_plotly_json()["data"][2]["customdata"] == [1]
+    assert len(coarse.plot("documents").to_plotly_json()["data"][0]["customdata"]) == 60
     for numbers in ({"rows": 2}, {"topics": 0}, {}):
         with pytest.raises(ParameterError, match="coarsen"):
             result.coarsen(**numbers)
