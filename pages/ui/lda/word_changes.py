@@ -238,7 +238,7 @@ def run_again(
     report = ReadReport(source, (fact, *corpus_facts(corpus)), options)
     result = read_answer(job) if continues else None
     start = job.prepared.start if result is None else trained_topics(result)
-    changed = settings.to_dict()
+    changed = settings.to_dict() | {"start": ""}
     if start is not None:
         changed |= {"start": start.label, "values": {**settings.values, **start.implied}, "restarts": 1}
     prepared = rebuild_run(corpus, changed, start)
