@@ -236,9 +236,9 @@ def run_again(
     )
     source = corpus.name if known is None else known.source
     report = ReadReport(source, (fact, *corpus_facts(corpus)), options)
-    result = read_answer(job) if continues else None
-    start = job.prepared.start if result is None else trained_topics(result)
-    changed = settings.to_dict() | {"start": ""}
+    result = read_answer(job) if continues and can_continue(job) else None
+    start = None if result is None else trained_topics(result)
+    changed = settings.to_dict() | {"start": "", "of": ""}
     if start is not None:
         changed |= {"start": start.label, "values": {**settings.values, **start.implied}, "restarts": 1}
     prepared = rebuild_run(corpus, changed, start)
