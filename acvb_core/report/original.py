@@ -82,5 +82,5 @@ def _match(labels: list[str], objects: pd.DataFrame, source: str) -> pd.DataFram
     at = {str(name): i for i, name in enumerate(objects["object"])}
     places = np.array([at.get(ids[label], -1) for label in labels], dtype=np.int64)
     own = objects[["cluster", "name", certain]].rename(columns={certain: "certainty"}).reset_index(drop=True)
-    found = own.reindex(np.where(places >= 0, places, len(own))).reset_index(drop=True)
+    found = own.reindex(places).reset_index(drop=True)  # -1 is no place
     return found.astype({"cluster": "Int64"})

@@ -41,8 +41,7 @@ def workbook_bytes(result: Result) -> bytes:
             'XlsxWriter is not installed, which writes workbooks. Install it: pip install "acvb-core[excel]".'
         ) from None
     out = io.BytesIO()
-    options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-    with xlsxwriter.Workbook(out, options) as book:
+    with xlsxwriter.Workbook(out, {"constant_memory": True}) as book:
         sheets = list_sheets(result)
         _write_first(book, result, sheets)
         writer = _Writer(book)

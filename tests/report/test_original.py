@@ -62,6 +62,16 @@ def test_names_that_the_run_does_not_know_have_no_cluster(result: Result) -> Non
         add_results(result, b"from,to\none,two\n", "more.csv")
 
 
+def test_two_sets_of_objects_have_clusters_of_their_own() -> None:
+    relation = acvb_core.load_sample("southern_women").relation
+    run = acvb_core.fit(relation, "acvb0", k_rows=3, k_cols=3)
+    places = relation.ones.nonzero()
+    lines = [f"{relation.row_labels[i]},{relation.column_labels[j]}" for i, j in zip(*places, strict=True)]
+    table = add_results(run, ("woman,event\n" + "\n".join(lines)).encode(), "visits.csv")
+    assert table["woman_cluster"].tolist() == run.labels("rows")[places[0]].tolist()
+    assert table["event_cluster"].tolist() == run.labels("cols")[places[1]].tolist()
+
+
 def test_other_models_and_files_are_refused(runs: dict[str, Result], result: Result) -> None:
     with pytest.raises(ParameterError, match="is not of links"):
         add_results(runs["topics"], b"from,to\na,b\n")

@@ -7,6 +7,7 @@ import html
 import json
 import re
 from collections import Counter
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from acvb_core.report.contents import list_sheets
 from acvb_core.report.files import write_report
 from acvb_core.report.page import report_html
 from acvb_core.store.export import csv_text
+from acvb_core.views.theme import ReportFigure, make_figure
 from tests.loops import for_each
 
 KINDS = ["relation", "network", "topics", "table"]
@@ -115,6 +117,14 @@ def test_text_of_people_is_text_and_nothing_is_loaded(kind: str, runs: dict[str,
     )
     assert "default-src 'none'" in text
     assert len(text) < 8_000_000
+
+
+def test_a_figure_cannot_end_its_script() -> None:
+    odd = "</script><img src=x onerror=alert(1)>&amp;"
+    draw = partial(make_figure, [{"type": "scatter", "x": [1], "y": [1], "text": [odd]}], 300)
+    shown = Page(page._write_figure(ReportFigure(odd, odd, draw)))
+    assert set(shown.tags) == {"figure", "h3", "script", "figcaption"}
+    assert shown.figures[0]["data"][0]["text"] == [odd]
 
 
 @for_each("kind", KINDS)
