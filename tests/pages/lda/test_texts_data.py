@@ -8,7 +8,19 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.corpora.tokenise import Tokeniser
 from pages.ui.lda import upload_texts
 from pages.ui.shared.workspace import Workspace
-from tests.pages.session import WORKSPACE, Open, box, bring, figures, frame, in_use, keys, press, texts
+from tests.pages.session import (
+    WORKSPACE,
+    Open,
+    box,
+    bring,
+    figures,
+    frame,
+    group,
+    in_use,
+    keys,
+    press,
+    texts,
+)
 
 TEXTS = [
     "The cat and the dog ran to the old house",
@@ -144,6 +156,16 @@ def test_other_columns_show_what_they_are_kept_as_and_change(open_app: Open) -> 
     assert stars.tolist() == [str(i % 3) for i in range(11)] + ["1"]
     assert str(in_use().data.metadata["**when**"][0]) == "2023-01-20"
     assert "2 other columns are kept: **when** (date), stars (group)." in in_use().report.lines()
+
+
+def test_columns_of_texts_on_disk_are_kept_as_chosen(open_app: Open) -> None:
+    rows = "".join(f"t{i},{TEXTS[i % 4]},{i % 9 + 1}/{i % 5 + 20}/2023,{i % 3}\n" for i in range(12))
+    app = upload(open_app, f"title,body,when,stars\n{rows}")
+    group(app, "_where").set_value("disk").run()
+    next(found for found in app.selectbox if found.value == "number").set_value("group").run()
+    press(app, "load")
+    assert in_use().data.columns == {"when": "day", "stars": "string"}
+    assert in_use().data.column("stars").tolist() == [str(i % 3) for i in range(12)]
 
 
 def test_a_column_of_names_is_no_date(open_app: Open) -> None:
