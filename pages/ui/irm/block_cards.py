@@ -23,7 +23,7 @@ from pages.ui.shared.picking import Key, choose_way, show_rename
 CLUSTER = PartChoice("blocks", "cluster")
 SIDES = {"rows": "Rows", "cols": "Columns"}
 #: Cards that are drawn before the user asks for all, members that a card names, and characters of one.
-_CARDS, _TYPICAL, _LONGEST = 12, 8, 40
+_CARDS, _TYPICAL, _LONGEST = 6, 6, 40
 # As many cards side by side as there is room for.
 _STYLE = """
 <style>
@@ -76,7 +76,8 @@ def show_cards(job: Job, key: Key, result: Result) -> None:
         "A block is named if its 95 % interval does not contain the overall rate. Typical members have most links in "
         "what sets their cluster apart."
     )
-    _show_detail(cards)
+    with st.expander("One cluster in detail", icon=":material/table_rows:", key="card_detail"):
+        _show_detail(cards)
 
 
 def _show_card(job: Job, cards: ClusterCards, number: int, known: str) -> None:
@@ -98,7 +99,6 @@ def _show_card(job: Job, cards: ClusterCards, number: int, known: str) -> None:
 
 def _show_detail(cards: ClusterCards) -> None:
     """Draw the blocks and the members of one cluster in tables."""
-    st.subheader("One cluster in detail", anchor=False)
     number = CLUSTER.show(len(cards.names), lambda one: plain_name(one, cards.names, long=True), width=320)
     blocks, members = st.tabs(["Blocks", "Members"])
     with blocks, contain_failure("table"):
@@ -133,7 +133,7 @@ def _show_blocks(cards: ClusterCards, number: int) -> None:
         hide_index=True,
         column_order=order,
         key="card_blocks",
-        height=min(420, 38 + 35 * len(lines)),
+        height=min(248, 38 + 35 * len(lines)),
         column_config={
             "with": st.column_config.TextColumn("With cluster", width=name_width()),
             "direction": st.column_config.TextColumn("Links", help="From this cluster (out) or to it (in)."),
@@ -168,7 +168,7 @@ def _show_members(cards: ClusterCards, number: int) -> None:
             "given_clusters",
         ],
         key="card_members",
-        height=min(420, 38 + 35 * len(members)),
+        height=min(248, 38 + 35 * len(members)),
         column_config={
             "object": st.column_config.TextColumn(cards.count_word(1).capitalize(), width=name_width()),
             "label": st.column_config.TextColumn("Known label", width=name_width()),

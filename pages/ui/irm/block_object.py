@@ -19,6 +19,14 @@ from pages.ui.shared.picking import Key, choose_one, choose_way, offer_table, sh
 from pages.ui.workspace.entrance import name_choice, take_choice
 
 SIDES = {"rows": "Rows", "cols": "Columns"}
+# Two tables side by side if there is room.
+_STYLE = """
+<style>
+.st-key-object_tables { display: grid; gap: 1rem 1.5rem; align-items: start; }
+.st-key-object_tables { grid-template-columns: repeat(auto-fit, minmax(min(27rem, 100%), 1fr)); }
+.st-key-object_tables > div { width: 100% !important; min-width: 0; }
+</style>
+"""
 #: Objects up to which a list has all names; of more, it has those that are searched for.
 _LISTED, _FOUND = 2000, 300
 #: Alternatives that are offered, and pairs of a table.
@@ -37,12 +45,19 @@ def show_object(key: Key, result: Result) -> None:
     with st.container(border=True, key="object_words"):
         st.text(describe_membership(key, domain, at, member))
         _show_facts(member)
-    with contain_failure("table"):
-        other = _show_alternatives(member)
-    if other is not None:
-        with contain_failure("table"):
-            _show_reasons(member, other)
-    with contain_failure("table"):
+    st.html(_STYLE)
+    why, links = st.tabs(["Why this cluster?", "Its links"])
+    with why, contain_failure("table"):
+        others = [int(number) for number in member.alternatives["cluster"][1:]]
+        if not others:
+            st.caption("There is no other cluster.")
+        else:
+            with st.container(key="object_tables"):
+                with st.container(gap="small", key="object_which"):
+                    _show_alternatives(member)
+                with st.container(gap="small", key="object_why"):
+                    _show_reasons(member, others[:_MOST_ALTERNATIVES])
+    with links, contain_failure("table"):
         _show_links(key, member)
 
 
@@ -115,12 +130,10 @@ def _show_facts(member: Membership) -> None:
     st.text(" · ".join(facts))
 
 
-def _show_alternatives(member: Membership) -> int | None:
-    """Draw the clusters that the object may be in; return the one that its own is compared with."""
+def _show_alternatives(member: Membership) -> None:
+    """Draw the clusters that the object may be in."""
     table = member.alternatives
-    if len(table) < 2:
-        return None
-    st.subheader("Which cluster?", anchor=False)
+    st.caption("The clusters that it may be in, the best first.")
     names = member.result.names[member.domain]
     shown = table.assign(shown=[plain_name(int(number), names) for number in table["cluster"]])
     sampled = bool(count_samples(member.result.posterior))
@@ -129,7 +142,7 @@ def _show_alternatives(member: Membership) -> int | None:
         hide_index=True,
         column_order=["shown", *(["together"] if sampled else []), "probability", "log_odds"],
         key="object_alternatives",
-        height=min(255, 38 + 35 * len(shown)),
+        height=min(318, 38 + 35 * len(shown)),
         column_config={
             "shown": st.column_config.TextColumn("Cluster", width=name_width()),
             "together": st.column_config.ProgressColumn(
@@ -149,15 +162,18 @@ def _show_alternatives(member: Membership) -> int | None:
             ),
         },
     )
-    others = [int(number) for number in table["cluster"][1 : _MOST_ALTERNATIVES + 1]]
-    key = f"object_against_{member.domain}"
-    return choose_one(
-        "Compare with", others, lambda number: plain_name(number, names, long=True), key, width=340
-    )
 
 
-def _show_reasons(member: Membership, other: int) -> None:
+def _show_reasons(member: Membership, others: Sequence[int]) -> None:
     """Draw what speaks for the object's cluster and against another one, by the clusters it is linked to."""
+    own = member.result.names[member.domain]
+    other = choose_one(
+        "Compare with",
+        others,
+        lambda number: plain_name(number, own, long=True),
+        f"object_against_{member.domain}",
+        width=340,
+    )
     names = member.result.names[member.other_domain]
     reasons = member.reasons(other)
     total, sizes = reasons["log_odds"].sum(), reasons["log_odds"].iloc[-1]
@@ -171,7 +187,7 @@ def _show_reasons(member: Membership, other: int) -> None:
         hide_index=True,
         column_order=["shown", "log_odds", *links, "expected_here", "expected_there"],
         key="object_reasons",
-        height=min(325, 38 + 35 * len(table)),
+        height=min(248, 38 + 35 * len(table)),
         column_config={
             "shown": st.column_config.TextColumn("Links with", width=name_width()),
             "log_odds": st.column_config.NumberColumn(
@@ -210,7 +226,6 @@ def rank_pairs(key: Key, domain: str, at: int, _member: Membership) -> pd.DataFr
 
 def _show_links(key: Key, member: Membership) -> None:
     """Draw the pairs of the object: links, unlinked pairs and unknown ones."""
-    st.subheader("Its links", anchor=False)
     table = rank_pairs(key, member.domain, member.at, member)
     names = member.result.names[member.other_domain]
     table = table.assign(shown=[plain_name(int(k), names) for k in table["cluster"]])
@@ -240,7 +255,7 @@ def show_pairs(table: pd.DataFrame, key: str) -> None:
         hide_index=True,
         column_order=[name for name in order if name in table],
         key=key,
-        height=min(360, 38 + 35 * len(table)),
+        height=min(283, 38 + 35 * len(table)),
         column_config={
             "object": st.column_config.TextColumn("With", width=name_width()),
             "shown": st.column_config.TextColumn("Its cluster", width=name_width()),
