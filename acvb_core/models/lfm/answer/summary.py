@@ -47,10 +47,10 @@ def summarise_parts(result: Result) -> dict[str, pd.DataFrame]:
       in their units, and description: the same in words.
     """
     answer = _read(result)
-    numbers = np.arange(1, answer.n_features + 1)
+    numbers = range(1, answer.n_features + 1)
     table = pd.DataFrame(
         {
-            "feature": numbers,
+            "feature": list(numbers),
             "name": result.names["features"],
             "share": answer.shares,
             "objects": answer.counts,
