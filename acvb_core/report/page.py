@@ -25,7 +25,7 @@ from acvb_core.report.contents import (
 from acvb_core.store.export import csv_text
 from acvb_core.store.snippet import python_snippet
 from acvb_core.views.conclusion import describe_run
-from acvb_core.views.theme import Figure, ReportFigure, isolate, plotly_source
+from acvb_core.views.theme import ReportFigure, isolate, plotly_source
 
 #: Rows and columns of a table that are shown, lines of a table of parts, and characters of a cell.
 _ROWS, _COLUMNS, _PARTS, _CHARACTERS = 12, 9, 200, 300
@@ -132,21 +132,16 @@ def _write_figure(reported: ReportFigure) -> str:
         figure = reported.draw()
     except AcvbError as error:
         return _paragraph(f"{reported.title}: {error}")
+    # Plotly's JSON writes < > & as codes, so no text in it can end the script.
     if reported.half:
         figure.update_layout(title_text="")  # the heading above it says the same
     look, width = ("half", _HALF) if reported.half else ("wide", _WIDTH)
     return (
         f'<figure class="{look}" data-width="{width}" data-alt="{_text(reported.title)}">'
         f"<h3>{_text(reported.title)}</h3>"
-        f'<script type="application/json">{_embed(figure)}</script>'
+        f'<script type="application/json">{figure.to_json(validate=False)}</script>'
         f"<figcaption>{_text(reported.caption)}</figcaption></figure>"
     )
-
-
-def _embed(figure: Figure) -> str:
-    """Return a figure as JSON that no text in it can end before its time."""
-    parts: str = figure.to_json(validate=False)
-    return parts.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _write_data(result: Result) -> str:
