@@ -22,7 +22,8 @@ Singles = NDArray[np.float32]
 #: A cluster whose bound is so many nats below another's weight gets nothing of the object: e^-40 is lost against 1 in
 #: double precision, and the tables' single precision is far better than the margin.
 OUT_OF_REACH = 40.0
-#: Tables of counts are too high by this share of an object's counts, which covers small changes of a cluster's blocks.
+#: Tables are too high by this many nats for each of an object's ones, and by this share of g(0, M). So they are still
+#: bounds after relative changes of a block up to this.
 _SLACK = 1e-2
 
 
@@ -33,27 +34,36 @@ class Bounds(NamedTuple):
     with a share o of M has at most o g(n / o, M - n / o), of counts o g(n / o, M), and a chord of that is larger still.
     """
 
-    sizes: Floats  #: shape (L,); M, the most that an object can have: ones and zeros, of counts the exposure
-    nodes: Floats  #: shape (L, J); ones at the nodes
+    sizes: Floats  #: shape (L,); M, at least what any object has: ones and zeros, of counts the exposure
+    nodes: Floats  #: shape (L, J); ones at the nodes, at least 1
     empty: Singles  #: shape (L, K); g(0, M)
-    whole: Singles  #: shape (K,); the sum of `empty` over l; of counts 0, as their exposures differ by much
+    whole: Floats  #: shape (K,); the sum of `empty` over l; of counts 0, as their exposures differ by much
     chords: Singles  #: shape (J, L, K); g(n, M - n) - g(0, M) at each node, of counts g(n, M) - g(0, M)
-    slopes: Singles  #: shape (K,); the sum over l of the slopes of the chords before the first node
+    slopes: Floats  #: shape (K,); the sum over l of the slopes of the chords before the first node
     stale: Floats  #: shape (K,); how much of objects came or went since a cluster's tables were made
-    drift: Floats  #: shape (K,); of counts: relative changes of a cluster's blocks that the tables have not followed
+    drift: Floats  #: shape (K, L); relative changes of a block that the tables have not followed
     is_gamma: bool  #: as in `BlockCounts`
 
 
 @nb.njit(**OPTIONS)
-def largest_count(sums: ObjectSums, sizes: Floats) -> float:
-    """Return the largest n / o of any object, for counts; see `Bounds`."""
-    counts, exposures = sums
+def largest_count(sums: ObjectSums, sizes: Floats, is_gamma: bool) -> float:
+    """Return the largest n / o of any object; see `Bounds`."""
+    ones, zeros = sums
     most = np.zeros(sizes.shape[0])
-    for i in range(counts.shape[0]):
+    for i in range(ones.shape[0]):
         for m in range(sizes.shape[0]):
-            scaled = counts[i, m] / max(exposures[i, m] / max(sizes[m], 1e-12), 1e-12)
+            reached = zeros[i, m] if is_gamma else ones[i, m] + zeros[i, m]
+            scaled = ones[i, m] / max(reached / max(sizes[m], 1e-12), 1e-12)
             most[m] = scaled if scaled > most[m] else most[m]
     return most.max()
+
+
+@nb.njit(**INLINE)
+def _log_empty(ones: float, zeros: float, size: float, is_gamma: bool) -> float:
+    """Return g(0, M) of a block, too high by the slack."""
+    if is_gamma:
+        return (_SLACK - 1.0) * ones * log(1.0 + size / zeros)
+    return (1.0 - _SLACK) * (lgamma_two(zeros + size, ones + zeros) - lgamma_two(zeros, ones + zeros + size))
 
 
 @nb.njit(**OPTIONS)
@@ -62,61 +72,64 @@ def tabulate_cluster(k: int, ones: Floats, zeros: Floats, bounds: Bounds) -> Non
     sizes, nodes, empty, whole, chords, slopes, stale, drift, is_gamma = bounds
     n_other = sizes.shape[0]
     before, out = np.empty(n_other), np.empty(n_other)
-    for m in range(n_other):
-        if is_gamma:
-            out[m] = (_SLACK - 1.0) * ones[m] * log(1.0 + sizes[m] / zeros[m])
-            before[m] = lgamma(ones[m])
-        else:
-            both = ones[m] + zeros[m]
-            out[m] = lgamma_two(zeros[m] + sizes[m], both) - lgamma_two(zeros[m], both + sizes[m])
-            before[m] = lgamma_two(ones[m], zeros[m] + sizes[m])
     total = 0.0
     for m in range(n_other):
+        out[m] = _log_empty(ones[m], zeros[m], sizes[m], is_gamma)
         total += out[m]
-        empty[m, k] = out[m]
+        before[m] = lgamma(ones[m]) if is_gamma else lgamma_two(ones[m], zeros[m] + sizes[m])
     whole[k] = 0.0 if is_gamma else total
+    for m in range(n_other):
+        empty[m, k] = out[m]
+        drift[k, m] = 0.0
     for j in range(nodes.shape[1]):
         for m in range(n_other):
             n = nodes[m, j]
             if is_gamma:
                 out[m] = lgamma(ones[m] + n) - before[m] - n * (log(zeros[m] + sizes[m]) - _SLACK)
             else:
-                out[m] = lgamma_two(ones[m] + n, zeros[m] + sizes[m] - n) - before[m]
+                out[m] = lgamma_two(ones[m] + n, zeros[m] + sizes[m] - n) - before[m] + n * _SLACK
         for m in range(n_other):
             chords[j, m, k] = out[m]
     total = 0.0
     for m in range(n_other):
         total += np.float64(chords[0, m, k]) / nodes[m, 0]
     slopes[k] = total
-    stale[k] = drift[k] = 0.0
+    stale[k] = 0.0
 
 
 @nb.njit(**OPTIONS)
 def loosen_cluster(
     k: int, change: float, plus: Floats, minus: Floats, ones: Floats, zeros: Floats, bounds: Bounds
 ) -> None:
-    """Keep the tables of a cluster of counts above g, after a share of an object came or went; new tables take longer.
+    """Keep the tables of a cluster above g, after a share of an object came or went; new tables take longer.
 
-    Each count of an object is likelier by at most the factor by which a block's counts grew or its exposure fell.
+    The slack covers small changes of a block. After a larger one its chords rise by the most that each one can gain: a
+    chord sums log (a + s) - log (b + M - 1 - s) over s < n, and of counts log (a + s) - log (b + M).
     """
-    sizes, nodes, empty, _, chords, slopes, _, drift, _ = bounds
-    n_other = sizes.shape[0]
-    more, out = np.empty(n_other), np.empty(n_other)
-    total = 0.0
+    sizes, nodes, empty, whole, chords, slopes, _, drift, is_gamma = bounds
+    n_other, last = sizes.shape[0], nodes.shape[1] - 1
+    came = max(change, 0.0)
     for m in range(n_other):
-        if change > 0.0:
-            more[m] = drift[k] + log(ones[m] / max(ones[m] - change * plus[m], SMALLEST))
-        else:
-            more[m] = drift[k] + log(1.0 - change * minus[m] / (zeros[m] + sizes[m]))
-        out[m] = (_SLACK - 1.0) * ones[m] * log(1.0 + sizes[m] / zeros[m])
-        total += more[m]
-    drift[k] = 0.0
-    slopes[k] += total
+        share_ones = plus[m] / max(ones[m] - came * plus[m], SMALLEST)
+        share_zeros = minus[m] / max(zeros[m] - came * minus[m], SMALLEST)
+        drift[k, m] += abs(change) * (share_ones if share_ones > share_zeros else share_zeros)
     for m in range(n_other):
-        empty[m, k] = out[m]
-    for j in range(nodes.shape[1]):
-        for m in range(n_other):
-            chords[j, m, k] += nodes[m, j] * more[m]
+        if drift[k, m] <= _SLACK:
+            continue
+        top = 0.0 if change > 0.0 else nodes[m, last]
+        before = max(ones[m] - change * plus[m], SMALLEST) + top
+        least = zeros[m] + sizes[m] - (0.0 if is_gamma else top)
+        share_ones = plus[m] / max(ones[m] - came * plus[m], SMALLEST)
+        share_zeros = minus[m] / max(zeros[m] - came * minus[m], SMALLEST)
+        passed = drift[k, m] - abs(change) * max(share_ones, share_zeros)
+        more = passed + log((ones[m] + top) / before * (1.0 - change * minus[m] / least))
+        slopes[k] += more
+        for j in range(nodes.shape[1]):
+            chords[j, m, k] += nodes[m, j] * more
+        now = _log_empty(ones[m], zeros[m], sizes[m], is_gamma)
+        whole[k] += 0.0 if is_gamma else now - empty[m, k]
+        empty[m, k] = now
+        drift[k, m] = 0.0
 
 
 @nb.njit(**OPTIONS)
@@ -131,9 +144,8 @@ def bound_weights(links: Floats, zeros: Floats, bounds: Bounds, out: Singles) ->
         reached = zeros[m] if is_gamma else links[m] + zeros[m]
         spread = min(spread, links[m], min(reached / max(sizes[m], 1e-12), 1.0) * nodes[m, 0])
     spread = spread if spread > 1e-9 else 0.0
-    shared = np.float32(spread)
     for k in range(n_own):
-        out[k] = whole[k] + shared * slopes[k]
+        out[k] = whole[k] + spread * slopes[k]
     for m in range(sizes.shape[0]):
         n = links[m]
         reached = zeros[m] if is_gamma else n + zeros[m]
@@ -437,14 +449,8 @@ def zeroth_order(
                     bounds.stale[k] += abs(change)
                     if bounds.stale[k] > tolerance * (1.0 + mass[k]):
                         tabulate_cluster(k, beta_ones[k], beta_zeros[k], bounds)
-                    elif is_gamma:
-                        relative = 0.0
-                        for m in range(n_other):
-                            relative += plus[m] / beta_ones[k, m] + minus[m] / beta_zeros[k, m]
-                        if bounds.drift[k] + abs(change) * relative > _SLACK:
-                            loosen_cluster(k, change, plus, minus, beta_ones[k], beta_zeros[k], bounds)
-                        else:
-                            bounds.drift[k] += abs(change) * relative
+                    else:
+                        loosen_cluster(k, change, plus, minus, beta_ones[k], beta_zeros[k], bounds)
     return log_normaliser
 
 

@@ -67,7 +67,8 @@ class CoordinateSweep:
         self.relation = relation
         self.other = np.ascontiguousarray(other)
         self._set_counts(own, *observed_sums(relation, other, poll), a, b, alpha, is_gamma)
-        self.sizes, self.is_large = self.other.sum(axis=0), relation.n_ones >= LARGE
+        # The nodes of bounds are at least 1, and an object cannot have more ones than a size.
+        self.sizes, self.is_large = np.maximum(self.other.sum(axis=0), 1.0), relation.n_ones >= LARGE
         if isinstance(relation, CountRelation):
             self.sizes = relation.row_activity.max() * (relation.column_activity @ self.other)
 
@@ -102,7 +103,7 @@ class CoordinateSweep:
         """Return a sweep over objects whose ones and zeros by cluster of the columns are known (zeroth order only)."""
         sweep = cls.__new__(cls)
         sweep._set_counts(own, links, zeros, a, b, alpha, is_gamma)
-        sweep.sizes, sweep.is_large = (links + zeros).max(axis=0, initial=0.0), False
+        sweep.sizes, sweep.is_large = (links + zeros).max(axis=0, initial=1.0), False
         return sweep
 
     def _set_counts(
@@ -197,13 +198,10 @@ def place_nodes(sums: ObjectSums, sizes: Floats, blocks: BlockCounts, n_objects:
     """
     if n_objects < _FEWEST_OBJECTS or len(blocks.mass) < _FEWEST_CLUSTERS:
         return np.empty((0, 1))
-    if blocks.is_gamma:
-        most, highest = largest_count(sums, sizes), np.full(len(sizes), np.inf)
-    else:
-        most, highest = sums.links.max(initial=0.0), np.maximum(sizes, 1e-6)
-    nodes = [1.0]
+    nodes, most = [1.0], largest_count(sums, sizes, blocks.is_gamma)
     while nodes[-1] < most:
         nodes.append(nodes[-1] * _STEP)
+    highest = np.full(len(sizes), np.inf) if blocks.is_gamma else sizes
     return np.minimum(nodes, highest[:, None])
 
 
@@ -215,11 +213,11 @@ def make_bounds(blocks: BlockCounts, sizes: Floats, nodes: Floats) -> Bounds:
         sizes[:n_other],
         nodes,
         np.empty((n_other, n_own), np.float32),
-        np.empty(n_own, np.float32),
+        np.empty(n_own),
         np.empty((n_nodes, n_other, n_own), np.float32),
-        np.empty(n_own, np.float32),
+        np.empty(n_own),
         np.zeros(n_own),
-        np.zeros(n_own),
+        np.zeros((n_own, n_other)),
         blocks.is_gamma,
     )
     for k in range(n_own):

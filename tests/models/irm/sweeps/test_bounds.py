@@ -10,7 +10,14 @@ from scipy.special import betaln
 
 from acvb_core.core.parallel import use_threads
 from acvb_core.models.irm import sweep as domain
-from acvb_core.models.irm.kernels import Bounds, Limits, bound_weights
+from acvb_core.models.irm.kernels import (
+    Bounds,
+    Floats,
+    Limits,
+    bound_weights,
+    make_scratch,
+    zeroth_order,
+)
 from acvb_core.models.irm.state import block_counts
 from acvb_core.models.irm.sweep import CoordinateSweep, make_bounds, place_nodes
 from tests.loops import for_each
@@ -20,7 +27,7 @@ from tests.oracles.cases import Case, random_case
 
 CASES = {
     "complete": {"seed": 1, "shape": (60, 50), "sizes": (8, 6), "missing": 0.0},
-    "mostly missing": {"seed": 3, "shape": (60, 60), "sizes": (7, 7), "missing": 0.9},
+    "mostly missing": {"seed": 3, "shape": (60, 400), "sizes": (7, 3), "missing": 0.9},
     "hard": {"seed": 4, "shape": (60, 50), "sizes": (8, 6), "missing": 0.2, "hard": True},
     "decided": {"seed": 5, "shape": (80, 90), "sizes": (6, 6), "missing": 0.1, "decided": True},
     "empty": {"seed": 5, "shape": (80, 200), "sizes": (6, 6), "missing": 0.0, "decided": True, "empty": True},
@@ -55,18 +62,58 @@ def tables_of(rows: CoordinateSweep) -> Bounds:
     return make_bounds(rows.blocks, rows.sizes, nodes)
 
 
+def sweep_of(own: Floats, links: Floats, size: float) -> CoordinateSweep:
+    """Return a sweep over objects with these links; their other entries up to `size` are zeros."""
+    prior = np.full((own.shape[1], links.shape[1]), 0.3)
+    return CoordinateSweep.of_sums(own.copy(), links, size - links, prior, prior, 1.0, False)
+
+
+def excess(rows: CoordinateSweep, bounds: Bounds) -> Floats:
+    """Return how far bounds lie above the log probabilities that the clusters give to objects, at most 100 of them."""
+    ones, zeros, mass, _ = rows.blocks
+    out, above = np.empty(len(mass), np.float32), []
+    for plus, minus in zip(*(each[:100] for each in rows.sums), strict=True):
+        bound_weights(plus, minus, bounds, out)
+        above.append(out - (betaln(ones + plus, zeros + minus) - betaln(ones, zeros)).sum(axis=1))
+    return np.array(above)
+
+
 @for_each("options", CASES)
 def test_a_bound_lies_above_the_weight_and_near_it(options: dict[str, Any]) -> None:
     rows = pass_of(case_of(**options))
-    bounds, (ones, zeros, mass, _) = tables_of(rows), rows.blocks
-    out = np.empty(len(mass), np.float32)
-    above = []
-    for plus, minus in zip(*rows.sums, strict=True):
-        bound_weights(plus, minus, bounds, out)
-        above.append(out - (betaln(ones + plus, zeros + minus) - betaln(ones, zeros)).sum(axis=1))
-    assert np.min(above) > -1e-4
-    assert np.median(above) < (3.0 if "spread" in options else 1.0)
-    assert np.max(above) > 1e-3, "a chord touches the curve at its ends only"
+    above = excess(rows, tables_of(rows))
+    assert above.min() > -1e-4
+    assert np.median(above) < 3.0
+
+
+@for_each("n_objects", [60, 1800])
+def test_bounds_stay_above_while_objects_move_and_tables_are_not_made_again(n_objects: int) -> None:
+    """The numbers of links are nodes, and nothing is missing, so the bounds begin near the weights."""
+    rng = np.random.default_rng(0)
+    links = rng.choice([0.0, 1.0, 4.0, 16.0], (n_objects, 3), p=[0.4, 0.2, 0.2, 0.2])
+    own = np.eye(6)[rng.integers(0, 6, n_objects)]
+    rows = sweep_of(own, links, 16.0)
+    bounds = tables_of(rows)
+    assert excess(rows, bounds).min() < 0.2
+    scratch, limits = make_scratch(*rows.blocks.ones.shape), Limits(tolerance=np.inf)
+    for some in np.array_split(np.arange(n_objects), 60):
+        zeroth_order(some, rows.own, rows.sums, rows.blocks, bounds, scratch, 1.0, True, limits)
+        assert excess(rows, bounds).min() > -1e-4
+    assert np.abs(rows.own - own).sum() > n_objects / 5
+
+
+@for_each("seed", range(10))
+def test_a_sweep_in_which_most_objects_move_equals_one_without_bounds(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(seed)
+    links = rng.binomial(1000, rng.beta(0.3, 0.3, (6, 3))[rng.integers(0, 6, 60)]).astype(float)
+    own = np.eye(6)[rng.integers(0, 6, 60)]
+    bounded, every = sweep_of(own, links, 1000.0), sweep_of(own, links, 1000.0)
+    bounded.run("zeroth", np.arange(60))
+    monkeypatch.setattr(domain, "_FEWEST_OBJECTS", 61)
+    every.run("zeroth", np.arange(60))
+    np.testing.assert_allclose(bounded.own, every.own, atol=1e-9)
 
 
 @for_each("options", CASES)
