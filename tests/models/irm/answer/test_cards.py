@@ -96,6 +96,7 @@ def test_nothing_is_said_of_groups_that_are_none() -> None:
     cards = ClusterCards(result, "rows")
     assert len(cards.sizes) == 2
     assert "What stands out" not in describe_found(result)
+    assert not any(each.is_strong.any() for each in cards.contrasts)  # though ratios are above 1
     assert {cards.describe(k).split(": ")[1] for k in (1, 2)} == {
         "no block differs clearly from the overall mean."
     }
