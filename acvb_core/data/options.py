@@ -236,6 +236,14 @@ CUTTING = (
     ),
     Option("extra_stop_words", _CORPUS, "words", "More words to drop", "Words that are dropped, too.", advanced=True),
     Option(
+        "phrases", _CORPUS, "words", "Phrases", "Words that are one word if they follow each other: new york.",
+        advanced=True,
+    ),
+    Option(
+        "same_words", _CORPUS, "words", "Words counted as others", "Each as colour=color: the first is counted as the "
+        "second.", hint="colour=color", advanced=True,
+    ),
+    Option(
         "token_pattern", _CORPUS, "text", "Word pattern (regex)",
         f"A regular expression of a word (default: {Tokeniser.token_pattern}).", hint="REGEX", advanced=True,
     ),

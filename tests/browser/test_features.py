@@ -71,7 +71,8 @@ def run_methods(page: Page, *others: str) -> None:
 
 
 def head(page: Page) -> Locator:
-    return page.locator(".feature-head strong")
+    """The number of the feature that is shown, which stands before its name."""
+    return page.locator(".feature-head span")
 
 
 def test_a_table_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> None:
@@ -93,13 +94,13 @@ def test_a_table_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) ->
     page.get_by_role("link", name="See the features").click()
     choose(page, "Run", "FAB ·")
     expect(page.get_by_role("heading", name="2 features")).to_be_visible()
-    expect(head(page)).to_have_text("Feature 1")
+    expect(head(page)).to_have_text("1")
     listed = cells(table(page, "Strongest columns"))
     assert [line[0] for line in listed] == ["1", "2"]
     table(page, "Strongest columns").click(position={"x": 30, "y": 35 * 2 + 17})
-    expect(head(page)).to_have_text("Feature 2")
+    expect(head(page)).to_have_text("2")
     plot(page, "feature_weights")
-    assert {line[0] for line in cells(table(page, "Have feature 2"))} == {"heavy", "light"}
+    assert {line[0] for line in cells(table(page, "Have this feature"))} == {"heavy", "light"}
     for part, key in (
         ("All features", "feature_map"),
         ("All objects", "feature_matrix"),
@@ -110,7 +111,7 @@ def test_a_table_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) ->
         plot(page, key)
 
     features = pd.read_csv(take(page.get_by_role("button", name="Weights of the features"), tmp_path))
-    found = features.iloc[:, 3:].to_numpy()
+    found = features.iloc[:, 4:].to_numpy()
     np.testing.assert_allclose(features["objects"] / N, features["share"], atol=0.02)
     # A feature may stand for its contrary: weights of the other sign.
     for planted in WEIGHTS:
@@ -152,7 +153,7 @@ def test_pictures_of_features_are_clicked(page: Page) -> None:
     box: Any = tiles.bounding_box()
     x, y = page.evaluate(TILE, 3)
     page.mouse.click(box["x"] + x, box["y"] + y)
-    expect(head(page)).to_have_text("Feature 3")
+    expect(head(page)).to_have_text("3")
     page.get_by_role("heading", level=1).scroll_into_view_if_needed()
     settled(page)
     screenshot(page, "features.png")

@@ -41,13 +41,15 @@ class Rewriting:
           as one that is itself counted as another.
         """
         pairs = list(same_words.items() if isinstance(same_words, Mapping) else same_words)
+        # As they are typed: "colour=color".
+        pairs = [pair.split("=", 1) if isinstance(pair, str) and "=" in pair else pair for pair in pairs]
         given = [pair for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2]
         texts = [phrases] if isinstance(phrases, str) else list(phrases)
         if isinstance(phrases, str) or not all(isinstance(word, str) for word in texts):
             raise ParameterError(f"phrases is {phrases!r}; it must be a list of phrases such as 'new york'.")
         named = all(isinstance(word, str) and word.strip() for pair in given for word in pair)
         if len(given) < len(pairs) or not named:
-            wanted = "it must map words to the words that they are counted as: {'colour': 'color'}"
+            wanted = "it must map words to the words that they are counted as: {'colour': 'color'}, or colour=color"
             raise ParameterError(f"same_words is {same_words!r}; {wanted}.")
 
         def tidy(text: str) -> str:

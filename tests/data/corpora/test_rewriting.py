@@ -32,6 +32,8 @@ def test_words_are_joined_and_merged_as_by_hand() -> None:
     assert +first == Counter({"new york": 1, "new york city": 1, "is": 1, "new": 1})
     assert +second == Counter({"the": 1, "color": 2, "of": 1, "new": 1, "jersey": 1, "new york": 1})
     assert +third == Counter({"york": 1, "new": 1})
+    typed = changes | {"same_words": ["colour=color", "colors=color"]}
+    assert Tokeniser(**EVERY, **typed) == Tokeniser(**EVERY, **changes)
 
 
 def test_a_phrase_is_dropped_as_a_word_that_it_is_counted_as() -> None:
