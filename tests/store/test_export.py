@@ -158,7 +158,9 @@ def test_every_table_of_every_model_is_known_and_removed(tmp_path: Path) -> None
         assert {path.name for path in folder.iterdir()} == {"run.json", "posterior.npz"}
         names |= set(found)
     # The command line alone writes the run with its data.
-    assert {name for name, _ in own_files()} <= {*names, RESULT_FILE}, "a model writes every table that is known"
+    assert {name for name, _ in own_files()} <= {*names, RESULT_FILE}, (
+        "a model writes every table that is known"
+    )
 
 
 def test_files_that_are_not_of_a_run_stay(tmp_path: Path) -> None:

@@ -48,7 +48,12 @@ def test_what_is_searched_for_is_underlined_across_words_and_colours() -> None:
     text = "The big\n<Sea> and a big  <sea>; seal"
     spans = [(8, 13, 0), (20, 23, 1)]
     markup = tint_text(text, spans, {0: [1.0], 1: [1.0]}, marked="big <SEA>")
-    assert re.findall(r"<mark[^>]*>(.*?)</mark>", markup) == ["big<br>", "&lt;Sea&gt;", "big", "  &lt;sea&gt;"]
+    assert re.findall(r"<mark[^>]*>(.*?)</mark>", markup) == [
+        "big<br>",
+        "&lt;Sea&gt;",
+        "big",
+        "  &lt;sea&gt;",
+    ]
     assert Reader(markup).text == text
     assert len(Reader(markup).spans) == 2
 
