@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 import random
 import re
 from pathlib import Path
@@ -55,6 +56,18 @@ def offer(page: Page, end: str) -> Any:
     return page.locator(f"[class*='st-key-file_{end}']").get_by_role("button")
 
 
+def look_at_pdf(content: bytes, width: int) -> None:
+    """See that the table of a PDF finds its five objects, and that its picture has three points for each pixel."""
+    table = content[int(re.findall(rb"startxref\n(\d+)", content)[0]) :]
+    places = [int(place) for place in re.findall(rb"(\d{10}) 00000 n", table)]
+    assert len(places) == 5
+    assert all(content[at:].startswith(b"%d 0 obj" % number) for number, at in enumerate(places, start=1))
+    assert f"MediaBox[0 0 {0.75 * width:g} ".encode() in content
+    data = content[places[4] :].partition(b"stream\n")[2]
+    with Image.open(io.BytesIO(data)) as image:
+        assert image.width == 3 * width
+
+
 def test_a_report_a_workbook_and_a_graph_are_opened_elsewhere(
     page: Page, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +104,9 @@ def test_a_report_a_workbook_and_a_graph_are_opened_elsewhere(
     pixels = take(page.get_by_role("button", name="Save as PNG"), tmp_path)
     with Image.open(pixels) as image:
         assert (pixels.name, image.width) == ("trade-Strength_of_the_blocks.png", 2 * 640)
+    press(page, "PDF")
+    settled(page)
+    look_at_pdf(take(page.get_by_role("button", name="Save as PDF"), tmp_path).read_bytes(), 640)
 
     troubles: list[str] = []
 

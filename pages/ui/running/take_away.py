@@ -33,6 +33,29 @@ _CSS = """
 """
 # Streamlit's own Plotly makes the picture in the browser, so the server needs no browser of its own.
 _JS = r"""
+// A page of a PDF (points of 1/72 inch, 96 pixels an inch) with one picture on it, as a data address.
+const makePdf = (jpeg, width, height, scale) => {
+  const image = atob(jpeg.split(",")[1]);
+  const [w, h] = [0.75 * width, 0.75 * height];
+  const drawn = `q ${w} 0 0 ${h} 0 0 cm /I Do Q`;
+  const look = `/Width ${width * scale}/Height ${height * scale}/ColorSpace/DeviceRGB/BitsPerComponent 8`;
+  const bodies = [
+    "<</Type/Catalog/Pages 2 0 R>>",
+    "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+    `<</Type/Page/Parent 2 0 R/MediaBox[0 0 ${w} ${h}]/Contents 4 0 R/Resources<</XObject<</I 5 0 R>>>>>>`,
+    `<</Length ${drawn.length}>>stream\n${drawn}\nendstream`,
+    `<</Type/XObject/Subtype/Image${look}/Filter/DCTDecode/Length ${image.length}>>stream\n${image}\nendstream`,
+  ];
+  let text = "%PDF-1.4\n";
+  const places = bodies.map((body, i) => {
+    const place = `${text.length}`.padStart(10, "0");
+    text += `${i + 1} 0 obj\n${body}\nendobj\n`;
+    return `${place} 00000 n \n`;
+  });
+  const table = `xref\n0 ${bodies.length + 1}\n0000000000 65535 f \n${places.join("")}`;
+  const end = `trailer\n<</Size ${bodies.length + 1}/Root 1 0 R>>\nstartxref\n${text.length}\n%%EOF\n`;
+  return `data:application/pdf;base64,${btoa(text + table + end)}`;
+};
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export default function ({ data, parentElement }) {
@@ -47,7 +70,9 @@ export default function ({ data, parentElement }) {
       const figure = JSON.parse(data.figure);
       const layout = { ...figure.layout, width, height, autosize: false, paper_bgcolor: "#FFFFFF" };
       const link = document.createElement("a");
-      link.href = await window.Plotly.toImage({ data: figure.data, layout }, { format, width, height, scale });
+      const picture = { format: format === "pdf" ? "jpeg" : format, width, height, scale };
+      const made = await window.Plotly.toImage({ data: figure.data, layout }, picture);
+      link.href = format === "pdf" ? makePdf(made, width, height, scale) : made;
       link.download = name;
       link.click();
     } catch (error) {
@@ -57,9 +82,10 @@ export default function ({ data, parentElement }) {
 }
 """
 _component = st.components.v2.component("acvb_save_figure", html=_HTML, css=_CSS, js=_JS)
-_FORMATS = {"svg": "SVG", "png": "PNG"}
-#: Smallest and largest side of a picture in pixels, its usual width and height, and pixels of a PNG for each of them.
-_SMALLEST, _LARGEST, _USUAL, _SCALE = 200, 4_000, (900, 420), 2
+_FORMATS = {"svg": "SVG", "png": "PNG", "pdf": "PDF"}
+#: Smallest and largest side of a picture in pixels, its usual width and height, and its points for each pixel.
+_SMALLEST, _LARGEST, _USUAL = 200, 4_000, (900, 420)
+_SCALES = {"svg": 1, "png": 2, "pdf": 3}
 _WORKBOOK = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
@@ -103,10 +129,12 @@ def show_figures(result: Result) -> None:
             )
         name = f"{say.file_name(result.prepared.data.name)[:40]}-{say.file_name(title)[:40]}.{form}"
         drawn = json.dumps(figure.to_dict(), default=lambda values: values.tolist())
-        size = {"width": width, "height": height, "scale": _SCALE if form == "png" else 1}
+        size = {"width": width, "height": height, "scale": _SCALES[form]}
         _component(data={"figure": drawn, "format": form, "name": name, **size}, key="figure_saver")
         st.caption(
-            f"A PNG has {_SCALE} × {_SCALE} points for each pixel. For a PDF, print the report in your browser."
+            f"For each pixel a PNG has {_SCALES['png']} × {_SCALES['png']} points, and the picture in a PDF "
+            f"{_SCALES['pdf']} × {_SCALES['pdf']}. An SVG stays sharp at any size, and so does a "
+            "printed report."
         )
 
 
