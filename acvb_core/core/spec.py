@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
@@ -53,6 +54,7 @@ def references_to(module: str) -> Callable[[str], Reference]:
 
 
 _REGISTRY = references_to("registry")
+_MODELS = Path(__file__).parents[1] / "models"
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,7 @@ class ModelSpec:
     score_type: (
         Reference  #: to the named tuple of the held-out scores; the first field is the mean log likelihood
     )
+    built_on: str = ""  #: folder of the model whose parts it takes where it has none of its own
     #: Whether data of that type are of the kind the model is for.
     accepts: Callable[[Any], bool] = lambda data: True
     wanted: str = ""  #: what that kind is, in words
@@ -242,7 +245,9 @@ class ModelSpec:
 
     def part(self, name: str) -> ModuleType:
         """Return a module of the model's folder, imported now: "export", say, which the store asks for."""
-        return import_module(f"acvb_core.models.{self.folder}.{name}")
+        file = _MODELS / self.folder / f"{name.replace('.', '/')}.py"
+        folder = self.folder if file.is_file() or not self.built_on else self.built_on
+        return import_module(f"acvb_core.models.{folder}.{name}")
 
     def fits(self, data: Any) -> bool:
         """Return whether the model is for such data."""

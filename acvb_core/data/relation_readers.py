@@ -350,7 +350,7 @@ def read_lines(
     """Return how a list of links is read, and all fields of each of its lines as they are.
 
     `options`: those of `load_relation`; the ones that say nothing of lines are passed over.
-    Raises DataError: it cannot be read, or is no list of links.
+    Raises DataError: it cannot be read, or is not a list of links.
     """
     known = {field.name for field in fields(ReadOptions)} - {"row_nodes", "column_nodes"}
     asked = ReadOptions(**{name: options[name] for name in known & options.keys()})

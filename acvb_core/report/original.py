@@ -38,7 +38,7 @@ def add_results(result: Result, data: FileLike | Any, filename: str | None = Non
     Raises
     ------
     DataError
-        It is no list of links, or it names no object of the relation.
+        It is not a list of links, or it names no object of the relation.
     ParameterError
         The model of the run is not of a relation.
     """

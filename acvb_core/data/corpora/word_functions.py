@@ -60,7 +60,7 @@ def list_word_functions(language: str) -> dict[str, str]:
 def find_word_function(
     name: str, find_words: Callable[[str], Iterable[tuple[int, int]]]
 ) -> Callable[[str], Iterable[str]] | None:
-    """Return a function by its name; None if it is none of these, or its package is not installed.
+    """Return a function by its name; None for another name, or if its package is not installed.
 
     `find_words`: gives where the words of a text begin and end, for base forms.
     Raises ParameterError: simplemma does not have the language.

@@ -13,6 +13,7 @@ _MODEL, _METHODS = references_to("models.poisson.model"), references_to("models.
 
 _SHARED: dict[str, Any] = {
     "folder": "poisson",
+    "built_on": "irm",
     "memory": _MODEL("memory_bytes"),
     "score_type": references_to("models.poisson.scores")("CountScore"),
     "scoring_bytes": irm.IRM.scoring_bytes + 16,  # the probability of the count too

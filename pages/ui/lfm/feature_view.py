@@ -11,8 +11,9 @@ import streamlit as st
 from acvb_core.data.table import Table
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
+from acvb_core.models.lfm.answer.describe import signed_text
 from acvb_core.models.lfm.features import FeatureAnswer, ObjectSteps
-from acvb_core.models.lfm.figures.pictures import image_uri, signed_text, tone_range, tones
+from acvb_core.models.lfm.figures.pictures import image_uri, tone_range, tones
 from acvb_core.views.parts import plain_name
 from acvb_core.views.theme import isolate
 from pages.ui.shared.charts import PartChoice

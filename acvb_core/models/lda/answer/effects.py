@@ -550,14 +550,19 @@ def describe_trends(trend: pd.DataFrame, names: Sequence[str], first: str, last:
     clear = trend[trend["p_holm"] < 1 - LEVEL].sort_values("change", key=abs, ascending=False, kind="stable")
     if not len(clear):
         return f"No topic clearly grew or fell between {first} and {last}."
+    share = f"{len(clear)} of {len(trend)} topics clearly changed"
+    return f"{share} between {first} and {last}: {_list_changes(clear, names, 'grew', 'fell')}."
+
+
+def _list_changes(clear: pd.DataFrame, names: Sequence[str], rise: str, fall: str) -> str:
+    """Return how the first topics of a table changed, and how many more did."""
     told = [
-        f"{names[line.topic - 1]} {'grew' if line.change > 0 else 'fell'} from {_percent(line.at_lowest)} to "
+        f"{names[line.topic - 1]} {rise if line.change > 0 else fall} from {_percent(line.at_lowest)} to "
         f"{_percent(line.at_highest)} of the words"
         for line in clear.head(_NAMED).itertuples()
     ]
-    more = f", and {len(clear) - _NAMED} more changed" if len(clear) > _NAMED else ""
-    share = f"{len(clear)} of {len(trend)} topics clearly changed"
-    return f"{share} between {first} and {last}: {'; '.join(told)}{more}."
+    more = f"; and {len(clear) - _NAMED} more" if len(clear) > _NAMED else ""
+    return f"{'; '.join(told)}{more}"
 
 
 def describe_trend(line: Any, name: str, first: str, last: str) -> str:
@@ -599,15 +604,9 @@ def describe_slopes(slope: pd.DataFrame, names: Sequence[str], column: str, lowe
     clear = slope[slope["p_holm"] < 1 - LEVEL].sort_values("change", key=abs, ascending=False, kind="stable")
     if not len(clear):
         return f"No topic clearly rises or falls with {column}."
-    told = [
-        f"{names[line.topic - 1]} {'rises' if line.change > 0 else 'falls'} from {_percent(line.at_lowest)} to "
-        f"{_percent(line.at_highest)} of the words"
-        for line in clear.head(_NAMED).itertuples()
-    ]
-    more = f"; and {len(clear) - _NAMED} more" if len(clear) > _NAMED else ""
     verb = "changes" if len(clear) == 1 else "change"
     which = f"{len(clear)} of {len(slope)} topics clearly {verb} with {column}, from {lowest} to {highest}"
-    return f"{which}: {'; '.join(told)}{more}."
+    return f"{which}: {_list_changes(clear, names, 'rises', 'falls')}."
 
 
 def describe_groups(table: pd.DataFrame, name: str, column: str) -> str:

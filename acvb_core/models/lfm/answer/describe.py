@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,7 +59,7 @@ def describe_weights(answer: FeatureAnswer, feature: int) -> str:
         ranges = [_describe_range(answer, own, first, last) for first, last in find_ranges(weights)]
         return f"It changes them by {', '.join(ranges)}."
     chosen = [j for j in answer.strongest_columns(feature, _NAMED) if weights[j]]
-    parts = [f"{cut_label(table.columns[j], _LONGEST)} by {_sign(own[j])}" for j in chosen]
+    parts = [f"{cut_label(table.columns[j], _LONGEST)} by {signed_text(own[j])}" for j in chosen]
     rest = int((weights != 0.0).sum()) - len(parts)
     more = f", and {rest:,} more columns less" if rest > 0 else ""
     return f"It changes {', '.join(parts)}{more}."
@@ -78,12 +80,17 @@ def find_ranges(weights: NDArray[np.float64]) -> list[tuple[int, int]]:
 def _describe_range(answer: FeatureAnswer, own: NDArray[np.float64], first: int, last: int) -> str:
     names = answer.data.columns
     if first == last:
-        return f"{_sign(own[first])} in {names[first]}"
-    return f"{_sign(float(own[first : last + 1].mean()))} on average from {names[first]} to {names[last]}"
+        return f"{signed_text(own[first])} in {names[first]}"
+    return (
+        f"{signed_text(float(own[first : last + 1].mean()))} on average from {names[first]} to {names[last]}"
+    )
 
 
-def _sign(value: float) -> str:
-    return f"{value:+,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:+.3g}"
+def signed_text(value: float) -> str:
+    """Return a value with three significant digits and its sign; empty for NaN."""
+    if not math.isfinite(value):
+        return ""
+    return f"{value:+,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:+.3g}" if value else "0"
 
 
 def find_regions(answer: FeatureAnswer, feature: int) -> list[str | None]:

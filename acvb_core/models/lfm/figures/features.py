@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from acvb_core.models.lfm.answer.describe import signed_text
 from acvb_core.models.lfm.figures.pictures import (
     DIVERGING,
     EMPTY,
@@ -25,7 +26,6 @@ from acvb_core.models.lfm.figures.pictures import (
     image_uri,
     largest,
     picture_aspect,
-    signed_text,
     tiles_figure,
     tones,
     value_text,

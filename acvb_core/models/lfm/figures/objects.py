@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.models.lfm.answer.describe import signed_text
 from acvb_core.models.lfm.features import ObjectSteps, Step
 from acvb_core.models.lfm.figures.pictures import (
     ABOVE,
@@ -22,7 +23,6 @@ from acvb_core.models.lfm.figures.pictures import (
     largest,
     object_heading,
     picture_aspect,
-    signed_text,
     tiles_figure,
     tones,
     value_text,

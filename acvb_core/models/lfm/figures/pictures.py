@@ -59,13 +59,6 @@ def value_text(value: float) -> str:
     return f"{value:z,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:z,.4g}"
 
 
-def signed_text(value: float) -> str:
-    """Return a value with three significant digits and its sign; empty for NaN."""
-    if not math.isfinite(value):
-        return ""
-    return f"{value:+,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:+.3g}" if value else "0"
-
-
 def axis_names(names: Sequence[str], limit: int = MOST_CHARACTERS) -> list[str]:
     """Return names for an axis, escaped; those of more than `limit` characters lose their end, or their middle.
 
