@@ -16,12 +16,12 @@ from pages.ui.lfm.words_table import TABLES
 from tests.loops import for_each
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text()
 PAGES = {
     path: path.read_text()
     for path in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))
     if path.name != "CHANGELOG.md"  # it describes the past
 }
+MEASURED = PAGES[ROOT / "docs" / "measured.md"]
 TEXT = "\n".join(PAGES.values())
 
 
@@ -38,21 +38,15 @@ def test_tables_of_the_papers_are_the_registrys() -> None:
 
 
 def test_tables_of_which_method_predicts_best_are_the_measured_one() -> None:
-    """In the README and in the app, which shows it on the Guide and on Compare."""
-    ((_, advice),) = RELATION.advice
-    tables = [_read_skills(text) for text in (PAGES[ROOT / "docs" / "measured.md"], README, advice)]
-    assert len(tables[0]) == 6
-    assert tables[1] == tables[0]
-    assert tables[2] == tables[0]
-
-
-def test_tables_of_what_predicts_cells_best_are_the_measured_one() -> None:
-    ((_, advice),) = TABLES.advice
-    measured, *short = [_read_cells(text) for text in (PAGES[ROOT / "docs" / "measured.md"], README, advice)]
+    """In the app, which shows them on the Guide and on Compare."""
+    ((_, links),), ((_, cells),) = RELATION.advice, TABLES.advice
+    measured = _read_skills(MEASURED)
+    assert len(measured) == 6
+    assert _read_skills(links) == measured
+    shown, measured = _read_cells(cells), _read_cells(MEASURED)
     assert len(measured) == 11
-    for found in short:
-        assert list(found) == ["FAB", "IBP", "Factor analysis", "Column means"]
-        assert found == {method: measured[method] for method in found}
+    assert list(shown) == ["FAB", "IBP", "Factor analysis", "Column means"]
+    assert shown == {method: measured[method] for method in shown}
 
 
 def _read_cells(text: str) -> dict[str, list[str]]:
