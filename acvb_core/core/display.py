@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -88,6 +88,18 @@ class ModelDisplay:
     titles: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     #: Colour and dash of the curves of the model's own methods, by the method's name.
     styles: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+class ArrangedNames(tuple[str, ...]):
+    """Names of parts that a reader has arranged; they carry what each part is made of, which gives it its colour."""
+
+    parts: tuple[tuple[int, ...], ...]  #: the run's own parts (from 1) in each
+
+    def __new__(cls, names: Iterable[str], parts: Iterable[Sequence[int]] = ()) -> ArrangedNames:
+        """Return the names with the run's own parts of each."""
+        self = super().__new__(cls, names)
+        self.parts = tuple(map(tuple, parts))
+        return self
 
 
 def cut_label(label: object, most: int) -> str:

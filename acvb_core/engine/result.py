@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from acvb_core.core.clusters import order_by_size, rearrange
+from acvb_core.core.display import ArrangedNames
 from acvb_core.core.errors import ParameterError, shorten
 from acvb_core.core.protocols import Posterior
 from acvb_core.core.spec import ModelSpec, references_to
@@ -257,7 +258,8 @@ class Result:
         for domain, given in self.given_names.items():
             known = zip(given, found.get(domain, ()), strict=True)
             found[domain] = tuple(own or default for own, default in known)
-        return found
+        arranged = {domain: ArrangedNames(found[domain], parts) for domain, parts in self.arranged.items()}
+        return found | arranged
 
     @cached_property
     def marks(self) -> dict[str, list[list[int]]]:

@@ -6,13 +6,15 @@ import html
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from plotly.graph_objects import Figure as Figure
 from plotly.offline import get_plotlyjs
 
+from acvb_core.core.display import ArrangedNames
 from acvb_core.registry import MODELS
 
 #: A trace, an axis or another part of a figure, as Plotly's JSON has it.
@@ -94,9 +96,30 @@ def run_styles(methods: Iterable[str]) -> list[Style]:
     return styles
 
 
-def cluster_colour(cluster: int) -> str:
-    """Return the colour of cluster number `cluster` (from 1), the same in every figure."""
+def cluster_colour(cluster: int, names: Sequence[str | None] | None = None) -> str:
+    """Return the colour of cluster number `cluster` (from 1), the same in every figure.
+
+    `names`: of the clusters; if a reader has arranged them (`ArrangedNames`), they keep their colours (`part_colours`).
+    """
+    if isinstance(names, ArrangedNames):
+        return part_colours(names.parts)[cluster - 1]
     return _CLUSTERS[(cluster - 1) % len(_CLUSTERS)]
+
+
+@lru_cache(maxsize=64)
+def part_colours(parts: tuple[tuple[int, ...], ...]) -> tuple[str, ...]:
+    """Return the colour of each part that is made of a run's own parts (from 1): that of the first of these.
+
+    If another part has it, the colour is that of the next own part that is free, or any that is free: the last one, as
+    merges free those before it less often. More parts than there are colours share them.
+    """
+    n, chosen = len(_CLUSTERS), dict[int, int]()
+    for at in sorted(range(len(parts)), key=lambda at: parts[at][0]):
+        wanted = [(own - 1) % n for own in (*parts[at], *range(n, 0, -1))]
+        # If some must share a colour, none gives way: the next step of a tree would change it back.
+        free = wanted if len(parts) > n else [colour for colour in wanted if colour not in chosen.values()]
+        chosen[at] = free[0]
+    return tuple(_CLUSTERS[chosen[at]] for at in range(len(parts)))
 
 
 def rgba(colour: str, opacity: float) -> str:

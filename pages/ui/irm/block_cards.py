@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import Any
 
 import pandas as pd
@@ -83,7 +82,7 @@ def show_cards(job: Job, key: Key, result: Result) -> None:
 def _show_card(job: Job, cards: ClusterCards, number: int, known: str) -> None:
     """Draw one cluster."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.html(CLUSTER.head_html(number, html.escape(cards.names[number - 1])), width="stretch")
+        st.html(CLUSTER.head_html(number, cards.names), width="stretch")
         show_rename(job, cards.result, cards.domain, number, f"Name of cluster {number}")
     st.text(cards.describe(number))
     members = cards.list_members(number)

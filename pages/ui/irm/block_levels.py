@@ -177,5 +177,6 @@ def show_tree(job: Job, result: Result) -> None:
         alt = "A tree: the run's clusters on the left are joined step by step; further right, a step costs more."
         show_clickable_figure(figure, chart, alt, choose, most)
     st.caption(
-        "A click on a joint shows the clusters after this merge. Colours are those of the clusters shown."
+        "A click on a joint shows the clusters after this merge. Colours are those of the clusters shown; a merged one "
+        "has the colour of the largest in it."
     )

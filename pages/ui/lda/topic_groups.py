@@ -60,8 +60,9 @@ def arrange_answer(job: Job, result: Result) -> Result:
 
 
 _ABOUT = (
-    "A merged topic has the words and documents of its parts. Hidden topics are left out, and shares are of the words "
-    "of the topics shown. All of this page and its files follow; the run itself stays as it is."
+    "A merged topic has the words and documents of its parts, and the colour of the first. Hidden topics are left out, "
+    "and shares are of the words of the topics shown. All of this page and its files follow; the run itself stays as it "
+    "is."
 )
 
 

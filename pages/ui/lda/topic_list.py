@@ -100,6 +100,7 @@ class Card(NamedTuple):
     """One topic."""
 
     topic: int  #: from 1
+    colour: str
     name: str  #: given by the user; empty for none
     share: str  #: of all words
     words: list[str]
@@ -116,9 +117,7 @@ def show_topic_cards(
     marked: str | None = None,
 ) -> None:
     """Draw cards; `selected` (from 1) and `marked` are highlighted, `choose` is called with the clicked topic."""
-    colours = [cluster_colour(card.topic) for card in cards]
-    looks = zip(cards, colours, strict=True)
-    shown = [{**card._asdict(), "colour": colour, "ink": ink_on(colour)} for card, colour in looks]
+    shown = [{**card._asdict(), "ink": ink_on(card.colour)} for card in cards]
 
     def keep_click() -> None:
         topic = st.session_state[key]["topic"]
@@ -212,6 +211,7 @@ def _make_cards(
     return [
         Card(
             topic,
+            cluster_colour(topic, names),
             user_name(topic, names),
             say.percent(float(view.topics.share[topic - 1])),
             words[at * each : (at + 1) * each],

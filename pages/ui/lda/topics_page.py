@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import tempfile
 from pathlib import Path
@@ -19,7 +18,7 @@ from acvb_core.models.lda.export import name_columns, pyldavis_json, write_docum
 from acvb_core.models.lda.figures.topics import topic_bars, topic_map_figure
 from acvb_core.models.lda.topics import count_repeats
 from acvb_core.store.topics import MODEL, save_model
-from acvb_core.views.parts import plain_name, user_name
+from acvb_core.views.parts import plain_name
 from pages.ui.lda.topic_documents import show_documents, show_try_text
 from pages.ui.lda.topic_effects import show_effects
 from pages.ui.lda.topic_groups import arrange_answer, show_arrange, show_tree
@@ -127,9 +126,8 @@ def _show_map(view: TopicView, names: Names, topic: int, order: WordOrder, heigh
 @contain_failure("part of the page")
 def _show_heading(job: Job, view: TopicView, names: Names, topic: int) -> None:
     """Draw the topic's number, name and measures, and the field that renames it."""
-    name = user_name(topic, names) or f"Topic {topic}"
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.html(TOPIC.head_html(topic, html.escape(name)), width="content")
+        st.html(TOPIC.head_html(topic, names), width="content")
         with st.container(horizontal=True, gap="xsmall", width="content", key="topic_actions"):
             show_arrange(job, view, names, topic)
             show_rename(job, view.result, "topics", topic, f"Name of topic {topic}")

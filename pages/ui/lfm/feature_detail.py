@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import Any
 
 import pandas as pd
@@ -116,7 +115,7 @@ def _progress(label: str, form: str, width: Any, help: str | None = None) -> Any
 def _show_heading(job: Job, view: FeatureView, feature: int) -> None:
     """Draw the feature's number and name, the button that renames it, and what it is in a sentence."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.html(FEATURE.head_html(feature, html.escape(view.names[feature - 1])), width="content")
+        st.html(FEATURE.head_html(feature, view.names), width="content")
         show_rename(job, view.result, "features", feature, f"Name of feature {feature}")
     st.text(describe_feature(view, feature))
 

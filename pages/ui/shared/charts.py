@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import html
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
+from acvb_core.views.parts import user_name
 from acvb_core.views.theme import (
     CHART_CONFIG,
     STILL_CONFIG,
@@ -150,9 +152,10 @@ class PartChoice(NamedTuple):
         name_choice(self.part, str(chosen), "1")
         return int(chosen)
 
-    def head_html(self, number: int, name: str) -> str:
-        """Return the heading of a part: its number on its colour, and its name, which is escaped already."""
-        colour = cluster_colour(number)
+    def head_html(self, number: int, names: Sequence[str]) -> str:
+        """Return the heading of a part: its number on its colour, and its name, of those of all parts."""
+        colour = cluster_colour(number, names)
+        name = html.escape(user_name(number, names) or f"{self.part.capitalize()} {number}")
         return (
             f"<div class='{self.part}-head'><span style='background:{colour};color:{ink_on(colour)}'>{number}</span>"
             f"<strong>{name}</strong></div>"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
 from acvb_core.samples.planted_relations import planted_relation
+from acvb_core.views.theme import cluster_colour
 from tests.pages.session import Open, opened, show_part, texts
 
 
@@ -26,6 +29,9 @@ def test_fewer_clusters_are_shown_and_all_of_the_page_follows(open_app: Open, ka
     assert f"2 clusters in place of the run's {own}" in texts(app)
     table = next(frame.value for frame in app.dataframe if "inside" in frame.value)
     assert len(table) == 2
+    app.slider[0].set_value(3).run()
+    swatches = re.findall(r"cluster-head'><span style='background:(#\w+)", texts(app))
+    assert swatches == [cluster_colour(k) for k in (1, 2, 4)], "clusters 1 with 5, 2 with 3 and 6, and 4"
     app.button(key=f"level_rows_{own}").click().run()
     assert "in place of" not in texts(app)
 

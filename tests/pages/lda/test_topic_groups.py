@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
+from acvb_core.views.theme import cluster_colour
 from pages.ui.lda.topic_groups import read_edits
 from pages.ui.lda.topics_page import list_words
 from pages.ui.shared.picking import open_part_names, read_answer
@@ -44,10 +45,10 @@ def found() -> Result:
     return fit(data, "cvb0", k=4, alpha=0.1, hyper="fixed", heldout=0.1, seed=5)
 
 
-def shown(app: AppTest) -> list[str]:
-    """The names on the cards of the topics."""
+def shown(app: AppTest, what: str = "name") -> list[str]:
+    """The names on the cards of the topics, or their colours."""
     (cards,) = (one.proto.json for one in app.get("bidi_component") if "cards" in one.proto.json)
-    return [card["name"] for card in json.loads(cards)["cards"]]
+    return [card[what] for card in json.loads(cards)["cards"]]
 
 
 def test_merge_hide_move_and_undo(open_app: Open, found: Result) -> None:
@@ -58,6 +59,7 @@ def test_merge_hide_move_and_undo(open_app: Open, found: Result) -> None:
     app.selectbox(key=f"topics_merge_{job.id}_1").set_value(3).run()
     press(app, "topics_do_merge")
     assert len(shown(app)) == 3
+    assert shown(app, "colour") == [cluster_colour(topic) for topic in (1, 2, 4)]
     assert "The run's 4 topics are shown as 3, 1 change by hand." in texts(app)
     assert "Held-out perplexity" in texts(app)
     own = read_answer(job)
@@ -65,6 +67,7 @@ def test_merge_hide_move_and_undo(open_app: Open, found: Result) -> None:
     words = set(own.topics.query("topic in (1, 3) and rank <= 3")["word"])
     assert set(shown(app)[0].split()) <= words
     app.selectbox(key="topics_topic").set_value(3).run()
+    assert f"topic-head'><span style='background:{cluster_colour(4)}" in texts(app)
     press(app, "topics_do_earlier")
     assert app.session_state["topics_topic"] == 2
     assert shown(app)[1] == before[3]

@@ -139,6 +139,13 @@ class ClusterTree:
             cluster = level.parents[cluster]
         return cluster
 
+    def parts(self, at: int) -> tuple[tuple[int, ...], ...]:
+        """Return for each cluster of a level the run's own clusters (from 1) that belong to it."""
+        parts: list[list[int]] = [[] for _ in range(self.levels[at].n_clusters)]
+        for number, cluster in enumerate(self.follow(at).tolist(), start=1):
+            parts[cluster].append(number)
+        return tuple(map(tuple, parts))
+
     def describe(self, at: int) -> str:
         """Return in words how many clusters a level has, what they cost, and how many objects have moved."""
         level, lost = self.levels[at], self.losses[at]
@@ -459,11 +466,10 @@ def take_levels(result: Result, trees: Mapping[str, ClusterTree], numbers: Mappi
     model: Any = prepared.model
     changed: dict[str, Array] = {}
     axes: dict[str, tuple[str | None, ...]] = {}
-    parts: dict[str, list[list[int]]] = {}
+    parts = {domain: trees[domain].parts(level) for domain, level in at.items()}
     for domain, level in at.items():
         labels, belongs = trees[domain].levels[level].labels, trees[domain].follow(level)
         changed[domain] = _add_up(posterior[domain], belongs, labels)
-        parts[domain] = [(np.flatnonzero(belongs == k) + 1).tolist() for k in range(changed[domain].shape[1])]
         if count_samples(posterior):
             changed[GROUPS.format(domain)] = _group_samples(posterior[LABELS.format(domain)], labels)
             axes[GROUPS.format(domain)] = (None, None)

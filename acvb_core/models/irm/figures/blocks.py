@@ -294,7 +294,7 @@ def _strip(side: Side, low: int, high: int, axis: str) -> list[Part]:
                 f"{axis}0": start,
                 f"{axis}1": stop,
                 f"{axis}ref": axis,
-                "fillcolor": cluster_colour(k + 1),
+                "fillcolor": cluster_colour(k + 1, side.names),
             }
             shapes.append({"type": "rect", "line": {"width": 0}, **along, **across})
     return shapes

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from acvb_core.core.display import ArrangedNames
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.answer.tree import ClusterTree, grow_trees, write_nats
 from acvb_core.views.parts import name_ticks, plain_axis, plain_name, scatter, text_room
-from acvb_core.views.theme import LINE, MUTED, PAPER, Figure, Part, cluster_colour, escape, make_figure
+from acvb_core.views.theme import LINE, MUTED, PAPER, Figure, Part, escape, make_figure, part_colours
 
 #: Pixels of a leaf, at least and at most; leaves up to which they are named, and characters of a name.
 _ROW, _TALLEST, _NAMED, _LONGEST = 22, 900, 40, 34
@@ -27,7 +28,7 @@ class _Join(NamedTuple):
     """A cluster of a level that is made of several of the level before."""
 
     level: int
-    cluster: int
+    own: int  #: the first of the run's own clusters (from 0) in it
     ends: list[tuple[float, float]]  #: height and place of each of them
     place: float
 
@@ -46,11 +47,17 @@ def dendrogram_figure(tree: ClusterTree, shown: int, names: Sequence[str], *, na
     order = _order_leaves(tree)
     across = _spread_heights(tree.heights)
     joins = _list_joins(tree, order, across)
+    parts = tree.parts(shown)
+    if isinstance(names, ArrangedNames):  # what the tree joins are coarser clusters themselves
+        parts = tuple(tuple(own for k in part for own in names.parts[k - 1]) for part in parts)
+    shown_colours = part_colours(parts)
+    leaves = [shown_colours[k] for k in tree.follow(shown)]
+    # Beyond the level shown, merges have no colour.
+    colours = [LINE if join.level > shown else leaves[join.own] for join in joins]
     lines: dict[str, tuple[list[float | None], list[float | None]]] = {}
-    for join in joins:
+    for join, colour in zip(joins, colours, strict=True):
         x = across[join.level]
         for height, place in join.ends:
-            colour = _colour_of(tree, join, shown)
             xs, ys = lines.setdefault(colour, ([], []))
             xs += [height, x, x, None]
             ys += [place, place, join.place, None]
@@ -58,7 +65,7 @@ def dendrogram_figure(tree: ClusterTree, shown: int, names: Sequence[str], *, na
         scatter(f"lines-{colour}", xs, ys, "lines", line={"color": colour, "width": 2})
         for colour, (xs, ys) in lines.items()
     ]
-    traces += [_draw_leaves(tree, shown, names, order), _draw_points(tree, joins, across, shown)]
+    traces += [_draw_leaves(tree, leaves, names, order), _draw_points(tree, joins, across, colours)]
     longest = _LONGEST_NARROW if narrow else _LONGEST
     texts = [plain_name(k + 1, names) if len(order) <= _NAMED else str(k + 1) for k in order]
     ticks = name_ticks(range(len(order)), [escape(text, longest) for text in texts])
@@ -109,49 +116,41 @@ def _list_joins(tree: ClusterTree, order: NDArray[np.int64], across: Sequence[fl
         above: dict[int, list[tuple[float, float]]] = {}
         for k, parent in enumerate(tree.levels[level].parents.tolist()):
             above.setdefault(parent, []).append(ends[k])
-        ends = {}
+        ends, parts = {}, tree.parts(level)
         for cluster, below in above.items():
             place = float(np.mean([at for _, at in below]))
             if len(below) > 1:
-                joins.append(_Join(level, cluster, below, place))
+                joins.append(_Join(level, parts[cluster][0] - 1, below, place))
             ends[cluster] = (across[level], place) if len(below) > 1 else below[0]
     return joins
 
 
-def _colour_of(tree: ClusterTree, join: _Join, shown: int) -> str:
-    """Return the colour of the cluster shown that a merge is part of, a neutral one beyond the level shown."""
-    if join.level > shown:
-        return LINE
-    cluster = join.cluster
-    for level in tree.levels[join.level + 1 : shown + 1]:
-        cluster = int(level.parents[cluster])
-    return cluster_colour(cluster + 1)
-
-
-def _draw_leaves(tree: ClusterTree, shown: int, names: Sequence[str], order: NDArray[np.int64]) -> Part:
-    """Return the run's own clusters as squares in the colours of the clusters shown."""
-    belongs = tree.follow(shown)
+def _draw_leaves(
+    tree: ClusterTree, colours: Sequence[str], names: Sequence[str], order: NDArray[np.int64]
+) -> Part:
+    """Return the run's own clusters as squares in their colours."""
     sizes = np.bincount(tree.levels[0].labels, minlength=len(order))
     texts = [f"cluster {escape(plain_name(k + 1, names))}<br>{sizes[k]:,} objects" for k in order]
-    marker = {"symbol": "square", "size": 9, "color": [cluster_colour(int(belongs[k]) + 1) for k in order]}
+    marker = {"symbol": "square", "size": 9, "color": [colours[k] for k in order]}
     numbers = [tree.numbers[0]] * len(order)
     places = list(range(len(order)))
     return scatter("leaves", [0.0] * len(order), places, hovertext=texts, marker=marker, customdata=numbers)
 
 
-def _draw_points(tree: ClusterTree, joins: Sequence[_Join], across: Sequence[float], shown: int) -> Part:
+def _draw_points(
+    tree: ClusterTree, joins: Sequence[_Join], across: Sequence[float], colours: Sequence[str]
+) -> Part:
     """Return the merges as points to click."""
     texts = []
     for join in joins:
         level, lost = tree.levels[join.level], tree.losses[join.level]
         text = f"{level.n_clusters} clusters<br>{write_nats(lost)} nats below the best level"
         texts.append(f"{text}<br>{level.moved:,} objects moved" if level.moved else text)
-    colours = [_colour_of(tree, join, shown) for join in joins]
     return scatter(
         "merges",
         [across[join.level] for join in joins],
         [join.place for join in joins],
         hovertext=texts,
         customdata=[tree.numbers[join.level] for join in joins],
-        marker={"size": 10, "color": colours, "line": {"width": 1, "color": PAPER}},
+        marker={"size": 10, "color": list(colours), "line": {"width": 1, "color": PAPER}},
     )

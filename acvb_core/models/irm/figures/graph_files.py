@@ -107,7 +107,7 @@ def _describe_nodes(result: Result) -> pd.DataFrame:
         own = pd.DataFrame({"label": [_clean(label) for label in objects["object"]]})
         own["cluster"], own["cluster_name"] = objects["cluster"], [_clean(name) for name in objects["name"]]
         own["certainty"] = round_digits(certainty(objects).to_numpy(dtype=np.float64))
-        own["colour"] = [cluster_colour(cluster) for cluster in objects["cluster"]]
+        own["colour"] = [cluster_colour(cluster, result.names[domain]) for cluster in objects["cluster"]]
         if len(domains) > 1:
             own["side"] = _clean(relation.row_kind if domain == "rows" else relation.column_kind)
         if domain == "rows":

@@ -118,7 +118,7 @@ def _draw_line(
     """Return the line between two discs; with directions, an arrow touches the disc that it goes to."""
     clear = _is_clear(item, selected)
     width = round(_width(item, top, *_LINE), 2)
-    colour = cluster_colour(item.source + 1) if graph.directed else MUTED
+    colour = cluster_colour(item.source + 1, graph.names) if graph.directed else MUTED
     line = {"width": width, "color": rgba(colour, 0.6 if clear else 0.12)}
     x, y = np.round(path, 2).T
     uid = f"edge-{item.source + 1}-{item.target + 1}"
@@ -142,7 +142,7 @@ def _draw_discs(
     used = graph.clusters.tolist()
     beside = {k for item in graph.edges if _is_clear(item, selected) for k in item[:2]}
     clear = [selected is None or k == selected - 1 or k in beside for k in used]
-    colours = [cluster_colour(k + 1) for k in used]
+    colours = [cluster_colour(k + 1, graph.names) for k in used]
     inner = [graph.inner[k] for k in used]
     ring = {
         "width": [round(_width(item, top, *_RING), 2) for item in inner],

@@ -75,7 +75,9 @@ def node_link_figure(
     if graph.directed and 0 < len(rows) <= _DIRECTED_LINKS:
         data.append(_draw_heads(place, rows, columns))
     texts = _describe_nodes(relation, clusters, probability, graph.names)
-    data += _draw_dots(texts, place, clusters, probability, size, selected, names)
+    colours = [cluster_colour(k + 1, graph.names) for k in range(len(graph.members))]
+    shades = [rgba(colours[k], 1.0 if selected in (None, k + 1) else 0.2) for k in clusters.tolist()]
+    data += _draw_dots(texts, place, probability, size, shades, names)
     low, high = place.min(axis=0) - _EDGE, place.max(axis=0) + np.array([_EDGE, 2 * _EDGE])
     return make_figure(
         data,
@@ -83,7 +85,7 @@ def node_link_figure(
         **plan_layout(low, high, 34),
         showlegend=True,
         legend={"itemclick": False, "itemdoubleclick": False, "font": {"size": 12, "color": MUTED}},
-        annotations=_number_clusters(place, clusters, size, names),
+        annotations=_number_clusters(place, clusters, colours, size, names),
         images=[_draw_haze(place, rows, columns)] if many else [],
     )
 
@@ -139,13 +141,12 @@ def _draw_heads(place: Floats, rows: NDArray[np.int64], columns: NDArray[np.int6
 def _draw_dots(
     texts: list[str],
     place: Floats,
-    clusters: NDArray[np.int64],
     probability: Floats,
     size: float,
-    selected: int | None,
+    shades: list[str],
     names: list[str] | None,
 ) -> list[Part]:
-    shades = [rgba(cluster_colour(k), 1.0 if selected in (None, k) else 0.2) for k in (clusters + 1).tolist()]
+    """Return the objects as dots; `shades` has the colour of each."""
     traces: list[Part] = []
     for uid, group in (
         ("certain", np.flatnonzero(probability >= SURE)),
@@ -205,7 +206,7 @@ def _describe_nodes(
 
 
 def _number_clusters(
-    place: Floats, clusters: NDArray[np.int64], size: float, names: list[str] | None
+    place: Floats, clusters: NDArray[np.int64], colours: list[str], size: float, names: list[str] | None
 ) -> list[Part]:
     """Return the numbers of the clusters, each on its colour above the highest dot of its cluster."""
     used = np.unique(clusters)
@@ -215,8 +216,7 @@ def _number_clusters(
         own = np.flatnonzero(clusters == k)
         top = own[place[own, 1].argmax()]
         above = size / 2 + (_NAME_SIZE + 4 if names and names[top] else 0) + 2
-        colour = cluster_colour(k + 1)
-        look = {"bgcolor": colour, "font": {"size": font, "color": ink_on(colour)}, "borderpad": pad}
+        look = {"bgcolor": colours[k], "font": {"size": font, "color": ink_on(colours[k])}, "borderpad": pad}
         x, y = place[top].tolist()
         note = {"text": f"<b>{k + 1}</b>", "x": x, "y": y, "yanchor": "bottom", "yshift": above}
         notes.append(note | look | {"captureevents": False})

@@ -183,7 +183,7 @@ def size_figure(result: Result, domain: str, *, height: int = 230) -> Figure:
         f"<b>cluster {name_cluster(k, result.names[domain])}</b><br>{n:,} objects<br>expected size {mass:,.1f}"
         for k, (n, mass) in enumerate(zip(sizes.tolist(), expected.tolist(), strict=True), start=1)
     ]
-    colours = [cluster_colour(k + 1) for k in range(len(sizes))]
+    colours = [cluster_colour(k + 1, result.names[domain]) for k in range(len(sizes))]
     text = [f"{n:,}" for n in sizes] if len(sizes) <= 24 else None
     return make_figure(
         [bars(f"sizes-{domain}", numbers, sizes.tolist(), hover, colours, text=text)],

@@ -82,7 +82,8 @@ def arrange_topics(result: Result, groups: Groups) -> Result:
         result.snapshot, posterior=arranged, effective_k={TOPICS: len(groups)}, heldout=heldout,
         lower_bound=None, pseudo_loo=None, extras={}, state=None, memory=None,
     )  # fmt: skip
-    return replace(result.with_state(snapshot=last), given_names={}, arranged={TOPICS: groups})
+    own = join_groups(result.arranged[TOPICS], groups) if result.arranged else groups
+    return replace(result.with_state(snapshot=last), given_names={}, arranged={TOPICS: own})
 
 
 def _add_up(posterior: Posterior, groups: Groups) -> Posterior:
@@ -98,6 +99,6 @@ def _add_up(posterior: Posterior, groups: Groups) -> Posterior:
     return posterior.with_arrays(summed, drop=tuple(of_topics - set(summed)))
 
 
-def join_groups(groups: Groups, tree_groups: Sequence[Sequence[int]]) -> Groups:
+def join_groups(groups: Sequence[Sequence[int]], tree_groups: Sequence[Sequence[int]]) -> Groups:
     """Return groups of the run's topics, joined as a tree of these groups (numbered from 1) says."""
     return tuple(tuple(topic for number in joined for topic in groups[number - 1]) for joined in tree_groups)

@@ -44,7 +44,7 @@ def document_map_figure(
     elif topic is not None:
         faint = shown.topics != topic
     colours = [
-        rgba(cluster_colour(number), 0.18 if dim else 0.8)
+        rgba(cluster_colour(number, labels), 0.18 if dim else 0.8)
         for number, dim in zip(shown.topics.tolist(), faint.tolist(), strict=True)
     ]
     hover = [

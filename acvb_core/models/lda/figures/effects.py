@@ -38,12 +38,12 @@ def _stretches(known: np.ndarray[Any, Any]) -> list[slice]:
     return [slice(int(begin), int(end)) for begin, end in edges.reshape(-1, 2)]
 
 
-def _period_traces(table: pd.DataFrame, topic: int, suffix: str, size: int) -> list[Part]:
+def _period_traces(table: pd.DataFrame, topic: int, labels: Labels, suffix: str, size: int) -> list[Part]:
     """Return the band and the line of one topic over time; its points, of so many pixels, carry its number."""
     shown = table[table["topic"] == topic]
     x = shown["begin"].dt.strftime("%Y-%m-%d").to_numpy()
     share, low, high = (shown[name].to_numpy(dtype=np.float64) for name in ("share", "low", "high"))
-    colour, axes = cluster_colour(topic), {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+    colour, axes = cluster_colour(topic, labels), {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
     traces = []
     for number, part in enumerate(_stretches(np.isfinite(low))):
         around = np.concatenate([x[part], x[part][::-1]]).tolist()
@@ -87,7 +87,7 @@ def topic_over_time(table: pd.DataFrame, topic: int, labels: Labels = None, *, h
     `topic`: from 1.
     """
     return make_figure(
-        _period_traces(table, topic, "", 6),
+        _period_traces(table, topic, labels, "", 6),
         height,
         margin={"l": 56, "r": 12, "t": 36, "b": 36},
         title=heading(topic_name(topic, labels, long=True, limit=60)),
@@ -117,7 +117,7 @@ def topics_over_time(
         last = at + across >= len(topics)
         layout[f"xaxis{suffix}"] = x | {"nticks": 3, "showticklabels": last}
         layout[f"yaxis{suffix}"] = y | {"nticks": 3, "tickformat": ".2~%", "rangemode": "tozero"}
-        data += _period_traces(table, topic, suffix, 4)
+        data += _period_traces(table, topic, labels, suffix, 4)
         notes.append(panel_title(topic_name(topic, labels, limit=_LETTERS), "", left, top))
     margin = {"l": 44, "r": 8, "t": 4, "b": _BOTTOM}
     return make_figure(data, plot + 4 + _BOTTOM, margin=margin, annotations=notes, **layout)
@@ -142,7 +142,7 @@ def topic_by_group(table: pd.DataFrame, topic: int, labels: Labels = None, *, ax
         if "others" in shown:
             text += f"<br>{percent(line.others)} in the others"
         hover.append(text)
-    colour, places = cluster_colour(topic), list(range(len(shown)))
+    colour, places = cluster_colour(topic, labels), list(range(len(shown)))
     bars = {"type": "data", "symmetric": False, "color": colour, "thickness": 1.6, "width": 5}
     bars |= {"array": np.nan_to_num(high - share), "arrayminus": np.nan_to_num(share - low)}
     points = scatter(

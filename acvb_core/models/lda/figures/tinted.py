@@ -89,10 +89,10 @@ def tint_text(
     )
 
 
-def tint(topic: int, probability: float) -> str:
+def tint(topic: int, probability: float, labels: Labels = None) -> str:
     """Return the colour behind a word that is of a topic (from 1) with some probability, as rgba()."""
     share = min(max(probability, 0.0), 1.0)
-    return rgba(cluster_colour(topic), round(FAINTEST + (STRONGEST - FAINTEST) * share, 3))
+    return rgba(cluster_colour(topic, labels), round(FAINTEST + (STRONGEST - FAINTEST) * share, 3))
 
 
 def _mark(text: str, begin: int, end: int, hits: Sequence[tuple[int, int]]) -> str:
@@ -116,7 +116,7 @@ def _tint_word(word: str, given: ArrayLike, labels: Labels, topic: int | None) -
     name = user_name(number, labels)
     title = f"topic {number}{f' · {name}' if name else ''} ({chance:.2f})"
     return (
-        f'<span style="background:{tint(number, chance)};border-radius:3px;padding:0 1px" '
+        f'<span style="background:{tint(number, chance, labels)};border-radius:3px;padding:0 1px" '
         f'title="{html.escape(title)}">{word}</span>'
     )
 

@@ -133,7 +133,7 @@ def topic_bars(
         inside = np.minimum(inside * float(tokens or 0.0), whole)
         values = [f"{number(a)} of {number(b)}" for a, b in zip(inside, whole, strict=True)]
     hover = _describe_words(shown, topic, labels, values if counted else None)
-    colour, keys = cluster_colour(topic), shown["word"].tolist()
+    colour, keys = cluster_colour(topic, labels), shown["word"].tolist()
     traces = [row_bars("topic", inside, hover, colour, keys, "in the topic")]
     if counted:
         traces.insert(0, row_bars("corpus", whole, hover, rgba(colour, 0.28), keys, "in the corpus"))
@@ -189,7 +189,7 @@ def document_topics_figure(
     shown = order if len(order) <= n + 1 else order[:n]
     topics, size = (shown + 1).tolist(), values[shown]
     names = [plain_name(topic, labels, long=True) for topic in topics]
-    colours = [cluster_colour(topic) for topic in topics]
+    colours = [cluster_colour(topic, labels) for topic in topics]
     if len(shown) < len(order):
         topics.append(0)
         names.append(f"{len(order) - len(shown)} others")
@@ -233,7 +233,7 @@ def _bars_of_topics(
         for topic, text in zip(topics, hover, strict=True)
     ]
     text = texts if len(topics) <= _FEW else None
-    colours = [cluster_colour(topic) for topic in topics]
+    colours = [cluster_colour(topic, labels) for topic in topics]
     # A phone has room for about 16 numbers below the bars, and for none above narrow ones.
     ticks: Part = {"tickvals": topics[:: -(-len(topics) // 16) or 1], "range": [0.4, len(topics) + 0.6]}
     return make_figure(
@@ -287,7 +287,7 @@ def pair_distance_figure(
     ticks = name_ticks(range(n), list(map(str, topics))) | {"range": [-0.6, max(n, 1) - 0.4]}
     hover = _describe_pairs(shown, labels, other_labels)
     text = [f"{d:.2f}" for d in shown["distance"]] if n <= _FEW else None
-    colours = [cluster_colour(topic) for topic in topics]
+    colours = [cluster_colour(topic, labels) for topic in topics]
     distances = shown["distance"].tolist()
     return make_figure(
         [bars("moved", list(range(n)), distances, hover, colours, customdata=topics, text=text)],
@@ -464,7 +464,7 @@ def topic_map_figure(
     place, across = _place_discs(given, shares, _SIDE * height)
     topics = list(range(1, len(shares) + 1))
     faded = [selected is not None and topic != selected for topic in topics]
-    colours = [cluster_colour(topic) for topic in topics]
+    colours = [cluster_colour(topic, labels) for topic in topics]
     texts, sizes = _write_in_discs(topics, across, labels, words)
     names = [topic_name(k, labels, long=True, limit=60) for k in topics]
     hover = [f"<b>{name}</b><br>{percent(x)} of all words" for name, x in zip(names, shares, strict=True)]
@@ -484,7 +484,8 @@ def topic_map_figure(
     )
     # Plotly fades what a click did not hit, words too unless one that is hit has a colour of its own.
     unseen = {"marker": {"opacity": 0}}
-    trace |= {"selected": unseen | {"textfont": {"color": ink_on(cluster_colour(selected or 3))}}}
+    ink = ink_on(colours[selected - 1] if selected else cluster_colour(3))
+    trace |= {"selected": unseen | {"textfont": {"color": ink}}}
     trace |= {"unselected": unseen}
     radius = across[:, None] / 2 + 6
     low = (place - radius).min(axis=0) if len(place) else np.full(2, -1.0)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from acvb_core.core.errors import ParameterError
@@ -21,8 +22,13 @@ from acvb_core.models.lda.answer.arrangement import (
     group_topics,
     join_groups,
 )
+from acvb_core.models.lda.answer.document_map import map_documents
 from acvb_core.models.lda.answer.tree import TopicTree
+from acvb_core.models.lda.figures.effects import topic_by_group, topic_over_time, topics_over_time
+from acvb_core.models.lda.figures.tinted import tint_text
+from acvb_core.models.lda.figures.topics import document_topics_figure
 from acvb_core.models.lda.trained import trained_topics
+from acvb_core.views.theme import cluster_colour, rgba
 from tests.loops import for_each
 
 
@@ -81,6 +87,32 @@ def test_the_order_of_a_reader_is_kept(result: Result) -> None:
     own = result.prepared.model.spread([result.posterior])["words"]["word"].to_numpy().reshape(5, -1)
     new = turned.prepared.model.spread([turned.posterior])["words"]["word"].to_numpy().reshape(5, -1)
     np.testing.assert_array_equal(new, own[::-1])
+
+
+def test_topics_keep_their_colours(result: Result) -> None:
+    """Topic 1 was moved, topic 2 leads a merged one, and topic 4 is hidden."""
+    shown = arrange_topics(result, ((5,), (2, 3), (1,)))
+    wanted, names = [cluster_colour(k) for k in (5, 2, 1)], shown.names["topics"]
+    for name in ("shares", "quality"):
+        assert list(shown.plot(name).data[0].marker.color) == wanted
+    assert [disc.fillcolor for disc in shown.plot("map").layout.shapes] == [rgba(one, 1.0) for one in wanted]
+    assert [shown.plot(f"topic_{k}").data[1].marker.color for k in (1, 2, 3)] == wanted
+    largest = map_documents(shown.prepared.model.topics(shown.posterior).document_share, np.ones(60)).topics
+    dots = shown.plot("documents").data[0].marker.color
+    assert list(dots) == [rgba(wanted[k - 1], 0.8) for k in largest]
+    document = document_topics_figure([0.2, 0.3, 0.5], names).data[0]
+    assert list(document.marker.color) == wanted[::-1]
+    share = pd.DataFrame(
+        {"topic": 2, "begin": pd.Timestamp("2020-01-01"), "period": "2020", "documents": 3}, [0]
+    )
+    share = share.assign(share=0.2, low=0.1, high=0.3)
+    assert topic_over_time(share, 2, names).data[1].marker.color == wanted[1]
+    assert topics_over_time(share, [2], names).data[1].marker.color == wanted[1]
+    by_group = share.assign(group="a", share_low=0.1, share_high=0.3, words=5)
+    assert topic_by_group(by_group, 2, names).data[0].marker.color == wanted[1]
+    assert rgba(wanted[1], 0.5) in tint_text("sea", [(0, 3, 0)], {0: [0.0, 1.0, 0.0]}, labels=names)
+    again = arrange_topics(shown, ((1, 3), (2,)))
+    assert again.arranged["topics"] == ((5, 1), (2, 3)), "in numbers of the run's own topics"
 
 
 def test_scores_are_those_of_the_arranged_topics(result: Result) -> None:
