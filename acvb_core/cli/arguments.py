@@ -60,6 +60,9 @@ _LABELS = Option(
     help="Known labels of the objects (of the row objects, if there are two sets): names in the first column, labels "
     "in the others. The clusters are compared with them, and never see them.",
 )  # fmt: skip
+_COLUMN_LABELS = Option(
+    "column_labels", ("relation",), "file", help="The same of the column objects, if there are two sets.",
+)  # fmt: skip
 _ON_DISK = Option(
     "on_disk", ("corpus",), "text", hint="FOLDER",
     help="Methods that stream: FILE is read to this folder and kept there, and used again as long as it is the same "
@@ -67,7 +70,8 @@ _ON_DISK = Option(
 )  # fmt: skip
 #: Arguments that do not say how FILE is read, and the kind of data that has them.
 _FURTHER = {
-    "labels": "relation", "links": "relation", "on_disk": "corpus", "start": "corpus", "heldout_documents": "corpus",
+    "labels": "relation", "column_labels": "relation", "links": "relation",
+    "on_disk": "corpus", "start": "corpus", "heldout_documents": "corpus",
 }  # fmt: skip
 _TYPES = {"column": parse_column, "columns": parse_columns, "words": parse_words, "number": parse_threshold}
 _METAVARS = {"column": "COLUMN", "columns": "A,B,…", "words": "A,B,…", "file": "FILE"}
@@ -104,7 +108,7 @@ def _add_options(to: argparse.ArgumentParser, kinds: Sequence[str], *, texts: bo
             if name not in listed and (texts or name != "broken"):
                 _add_option(add, row, kinds)
         listed |= _OPTIONS[kind].keys()
-        for row in (_LABELS, _ON_DISK):
+        for row in (_LABELS, _COLUMN_LABELS, _ON_DISK):
             if len(kinds) > 1 and kind in row.kinds:
                 _add_option(add, row, kinds)
     if texts:

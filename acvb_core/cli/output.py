@@ -14,7 +14,7 @@ from acvb_core.engine.fitting import Comparison
 from acvb_core.engine.history import ELSEWHERE, MOTION, Verdict
 from acvb_core.engine.prepared import depends_on_seed
 from acvb_core.engine.result import Result
-from acvb_core.store.export import compare_known_labels, run_dict, to_plain
+from acvb_core.store.export import compare_known_labels, index_attributes, run_dict, to_plain
 
 _ENDED = {
     Verdict.CONVERGED: "converged",
@@ -158,7 +158,7 @@ def _describe_agreement(comparison: Comparison) -> str:
     """Return a table of how well each run's clusters agree with what is known of the objects; "" without any."""
     import pandas as pd
 
-    tables = [compare_known_labels(result).set_index("attribute") for result in comparison.results]
+    tables = [index_attributes(compare_known_labels(result)) for result in comparison.results]
     if tables[0].empty:
         return ""
     columns = {

@@ -405,11 +405,15 @@ def _add_labels(
     arguments: argparse.Namespace, relation: Relation, models: Sequence[ModelSpec], lines: list[str]
 ) -> Source:
     """Return a relation with the labels that were typed, and the model for as many domains as it has."""
-    if arguments.labels is not None:
-        from acvb_core.data.relation_readers import load_labels
+    if arguments.column_labels is not None and relation.network is not None:
+        told = "A network has one set of objects: give their labels as --labels, or use --domains two."
+        raise ParameterError(told)
+    for domain, given in (("rows", arguments.labels), ("cols", arguments.column_labels)):
+        if given is not None:
+            from acvb_core.data.relation_readers import load_labels
 
-        labels = load_labels(arguments.labels, relation)
-        relation, lines = with_attributes(relation, labels), [*lines, *labels.report.lines()]
+            labels = load_labels(given, relation, domain=domain)
+            relation, lines = with_attributes(relation, labels, domain), [*lines, *labels.report.lines()]
     one_domain = relation.network is not None
     model = next((row for row in models if row.one_domain == one_domain), _USUAL[one_domain])
     return Source(relation, model, lines)

@@ -345,7 +345,7 @@ class FurtherColumns:
             codes = np.flatnonzero(said >= 0)
             different = len(np.unique(said[codes]))
             repeated = self._n_lines - len(codes) >= _LEAST_REPEATED * len(codes)
-            if repeated and 1 < different < len(codes):
+            if repeated and different > 1:
                 texts = self._tables[i].labels()
                 of = {str(names[axis][code]): texts[said[code]].strip() for code in codes.tolist()}
                 found.append(EndLabels(self._names[i], axis, of))
@@ -364,15 +364,31 @@ def _agree(
 
 
 def name_ends(
-    names: Sequence[str], found: Sequence[EndLabels], network: bool
-) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Return labels of objects, by their `names`, from columns of a list of links, and the attribute each column gave.
+    sides: Sequence[NDArray[Any]], found: Sequence[EndLabels]
+) -> tuple[list[dict[str, list[str]]], dict[str, str]]:
+    """Return labels of the objects of each side from columns of a list of links, and the attribute each column gave.
 
     In a network columns of both ends are one attribute if they agree about all objects that are at both:
-    "importer_package" and "imported_package" become "package". Columns about the second of two sides give nothing.
+    "importer_package" and "imported_package" become "package".
+
+    `sides`: the names of the objects of each side; of a network, whose two sides are the same, once.
     """
-    first = [one for one in found if one.axis == 0]
-    second = [one for one in found if one.axis == 1] if network else []
+    ends = [[one for one in found if one.axis == axis] for axis in (0, 1)]
+    labels = [{one.column: one.of for one in own} for own in ends]
+    given = {one.column: one.column for one in found}
+    if len(sides) == 1:
+        known, given = _merge_ends(*ends)
+        labels = [known]
+    return [
+        {name: [of.get(label, "") for label in own] for name, of in known.items()}
+        for own, known in zip(sides, labels, strict=True)
+    ], given
+
+
+def _merge_ends(
+    first: Sequence[EndLabels], second: Sequence[EndLabels]
+) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    """Return what columns about either end of links say of the nodes, and the attribute that each column gave."""
     labels: dict[str, dict[str, str]] = {}
     given: dict[str, str] = {}
     for one in first:
@@ -384,7 +400,7 @@ def name_ends(
     for other in second:
         labels.setdefault(other.column, other.of)
         given.setdefault(other.column, other.column)
-    return {name: [of.get(label, "") for label in names] for name, of in labels.items()}, given
+    return labels, given
 
 
 def _say_the_same(one: EndLabels, other: EndLabels) -> bool:

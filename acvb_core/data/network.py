@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from acvb_core.core.errors import DataError
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.names import EndLabels, name_ends
 from acvb_core.data.relation import (
     Network,
     Relation,
@@ -85,7 +86,11 @@ def as_network(
         links = canonical(sparse.triu(links, 1) + sparse.tril(links, -1))
         who = "{link of an object to itself was|links of objects to themselves were}"
         facts += tell_count("self_links_left_out", own, f"{who} left out: self-links do not count.")
-    nothing = np.full(len(labels) - relation.shape[0], "", dtype=object)  # is known of the other objects
+    known = [
+        EndLabels(name, axis, {one: value for one, value in zip(objects, values, strict=True) if value})
+        for axis, objects in enumerate((relation.row_labels, relation.column_labels))
+        for name, values in relation.attributes_of(("rows", "cols")[axis]).items()
+    ]
     network = Relation.build(
         links,
         missing,
@@ -94,7 +99,7 @@ def as_network(
         name=relation.name,
         row_kind="node" if relation.row_kind.lower() in _NO_KIND else relation.row_kind,
         network=Network(directed, self_links),
-        attributes={name: np.append(known, nothing) for name, known in relation.attributes.items()},
+        attributes=name_ends([labels], known)[0][0],
     )
     network = replace(network, numbered=(all(relation.numbered),) * 2, negative=relation.negative)
     return LoadedData(network, ReadReport(network.name, tuple(facts)))
@@ -106,20 +111,39 @@ def as_two_sided(relation: Relation) -> Relation:
     Missing entries stay missing: the diagonal of a network without self-links.
     """
     relation = take_apart(relation)[0]
-    return relation if relation.network is None else replace(relation, network=None)
+    if relation.network is None:
+        return relation
+    return replace(relation, network=None, column_attributes=relation.attributes)
 
 
-def with_attributes(relation: Relation, attributes: Mapping[str, ArrayLike]) -> Relation:
-    """Return the relation with more known labels of its row objects; one of the same name is replaced.
+def with_attributes(
+    relation: Relation, attributes: Mapping[str, ArrayLike], domain: str = "rows"
+) -> Relation:
+    """Return the relation with more known labels of its objects; one of the same name is replaced.
+
+    Parameters
+    ----------
+    relation : Relation, shape (n_rows, n_cols)
+    attributes : mapping of str to sequence of str
+        One label for each object of the domain.
+    domain : "rows" or "cols"
+        Whose labels these are; the nodes of a network are its rows and its columns.
 
     Raises
     ------
     DataError
-        An attribute does not have one label for each row object.
+        An attribute does not have one label for each object.
+    ParameterError
+        There is no such domain.
     """
+    if domain not in ("rows", "cols"):
+        raise ParameterError(f"there is no domain {domain!r}; there are rows and cols.")
     relation = take_apart(relation)[0]
-    added = check_attributes(attributes, relation.shape[0], relation.name)
-    return replace(relation, attributes={**relation.attributes, **added})
+    added = check_attributes(attributes, relation.shape[domain == "cols"], relation.name)
+    known = {**relation.attributes_of(domain), **added}
+    if domain == "cols" and relation.network is None:
+        return replace(relation, column_attributes=known)
+    return replace(relation, attributes=known)
 
 
 def _count_ways(ones: Pattern) -> tuple[int, int]:

@@ -199,6 +199,8 @@ class Relation:
     attributes : mapping of str to ndarray of str (object dtype), shape (n_rows,)
         Known labels of the row objects, by name ("department"): to compare clusters with, never used
         by the inference. "" if nothing is known of an object.
+    column_attributes : mapping of str to ndarray of str (object dtype), shape (n_cols,)
+        The same of the column objects; of a network empty (`attributes_of`).
     numbered : (bool, bool)
         Whether an object in memory gave the ids of rows, and of columns, as whole numbers: results then do, too.
     weights : ndarray of float, shape (n_ones,), or None
@@ -219,6 +221,7 @@ class Relation:
     numbered: tuple[bool, bool] = (False, False)
     weights: NDArray[np.float64] | None = None
     negative: int = 0
+    column_attributes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def build(
@@ -308,6 +311,11 @@ class Relation:
             for names, whole in zip(labels, self.numbered, strict=True)
         )
         return rows, columns
+
+    def attributes_of(self, domain: str) -> Mapping[str, NDArray[Any]]:
+        """Return the known labels of the objects of a domain, "rows" or "cols"; of a network those of its nodes."""
+        is_column = domain == "cols" and self.network is None
+        return self.column_attributes if is_column else self.attributes
 
     @property
     def links(self) -> sparse.csr_array:
@@ -560,12 +568,12 @@ def _same_labels(rows: ArrayLike | None, columns: ArrayLike | None, name: str) -
 
 
 def check_attributes(given: Mapping[str, ArrayLike], n_objects: int, name: str) -> dict[str, NDArray[Any]]:
-    """Return the attributes as arrays of text; each must have one value for each row object."""
+    """Return the attributes as arrays of text; each must have one value for each object of a side."""
     checked = {}
     for attribute, values in given.items():
         labels = text_array(values)
         if len(labels) != n_objects:
-            what = f"the attribute {attribute!r} has {len(labels):,} values for {n_objects:,} row objects"
+            what = f"the attribute {attribute!r} has {len(labels):,} values for {n_objects:,} objects"
             raise DataError(what, source=name, remedy="Give one value for each.")
         checked[mend_text(str(attribute))] = labels
     return checked

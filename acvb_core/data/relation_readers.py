@@ -109,7 +109,7 @@ def _number_lines(reader: Iterable[RecordBatch]) -> Iterator[tuple[int, list[str
 
 
 class ObjectLabels(dict[str, NDArray[Any]]):
-    """Labels of the row objects by what they tell ("club"): object arrays of str, "" if nothing is known."""
+    """Labels of the objects of a side by what they tell ("club"): object arrays of str, "" if nothing is known."""
 
     report: ReadReport  # what reading them found
 
@@ -118,19 +118,22 @@ def load_labels(
     source: FileLike,
     relation: Relation,
     *,
+    domain: str = "rows",
     filename: str | None = None,
     name_column: str | int = 0,
     encoding: str | None = None,
     delimiter: str | None = None,
     header: Literal["auto"] | bool = "auto",
 ) -> ObjectLabels:
-    r"""Read known labels of a relation's row objects; `with_attributes` adds them to it.
+    r"""Read known labels of a relation's objects; `with_attributes` adds them to it.
 
     Parameters
     ----------
     source : path, bytes or binary file object
         A delimited text, gzipped or not: in each line an object's name and one label or more.
     relation : Relation, shape (n_rows, n_cols)
+    domain : "rows" or "cols"
+        Whose labels these are.
     name_column : str or int
         The column with the objects' names, by header name or by 0-based position.
     filename, encoding, delimiter
@@ -141,12 +144,12 @@ def load_labels(
     Returns
     -------
     ObjectLabels
-        A dict from each further column's name to labels of shape (n_rows,), in the order of the relation's rows.
+        A dict from each further column's name to labels of shape (n,), in the order of the relation's objects.
 
     Raises
     ------
     DataError
-        No line names an object of the relation, or an object has two different labels.
+        No line names an object of the domain, or an object has two different labels.
 
     Examples
     --------
@@ -154,7 +157,11 @@ def load_labels(
     >>> load_labels(b"name,club\nBob,chess\nAnn,go\n", relation)["club"].tolist()
     ['go', 'chess']
     """
-    objects = dict.fromkeys(take_apart(relation)[0].row_labels)
+    relation = take_apart(relation)[0]
+    sides = {"rows": relation.row_labels, "cols": relation.column_labels}
+    if domain not in sides:
+        raise ParameterError(f"there is no domain {domain!r}; there are rows and cols.")
+    objects = dict.fromkeys(sides[domain])
     named = header is True or (isinstance(name_column, str) and header == "auto")
     looking = ReadOptions(format="edges", encoding=encoding, delimiter=delimiter, header=named)
     with ByteSource(source, filename) as opened:
@@ -165,6 +172,8 @@ def load_labels(
         named = named or (header == "auto" and schema.rows[0][at] not in objects)
         reader = open_list(opened, replace(schema, header=named), looking)
         known, unknown = _match_names(_number_lines(reader), objects, at, opened)
+        if not known:
+            raise _unknown_fault(unknown, relation, domain, at, opened)
     labels = ObjectLabels()
     for i, heading in enumerate(reader.header or [""] * schema.n_fields):
         if i == at:
@@ -199,17 +208,29 @@ def _match_names(
             raise DataError(what, source=source.name, line=line, column=at + 1, value=name, remedy=remedy)
     if not known and not unknown:
         raise source.fault("the file holds no labels", "Load a file with data in it.")
-    if not known:
-        own = ", ".join(map(repr, islice(objects, _FEW)))
-        raise DataError(
-            f"none of the {plural(len(unknown), 'name')} is an object of the relation, whose first are {own}",
-            source=source.name,
-            line=next(iter(unknown.values())),
-            column=at + 1,
-            value=", ".join(islice(unknown, _FEW)),
-            remedy="Put the objects' names into the first column (or choose it), spelt as in the relation.",
-        )
     return known, unknown
+
+
+def _unknown_fault(
+    unknown: Mapping[str, int], relation: Relation, domain: str, at: int, source: ByteSource
+) -> DataError:
+    """Return the error for a table that names no object of its domain."""
+    objects, others = relation.row_labels, relation.column_labels
+    called = "an object" if relation.network is not None else "a row object"
+    if domain == "cols" and relation.network is None:
+        objects, others, called = others, objects, "a column object"
+    own = ", ".join(map(repr, objects[:_FEW]))
+    remedy = "Put the objects' names into the first column (or choose it), spelt as in the relation."
+    if not unknown.keys().isdisjoint(others):
+        remedy = "They are objects of the other side: give the table as labels of that side."
+    return DataError(
+        f"none of the {plural(len(unknown), 'name')} is {called} of the relation, whose first are {own}",
+        source=source.name,
+        line=next(iter(unknown.values())),
+        column=at + 1,
+        value=", ".join(islice(unknown, _FEW)),
+        remedy=remedy,
+    )
 
 
 def _label_facts(labels: list[str], n: int, n_objects: int, unknown: dict[str, int]) -> Iterator[Fact]:
@@ -332,12 +353,15 @@ def load_relation(
                 raise ParameterError(f"{option} is for files; leave it out for an object in memory.")
         schema, (relation, entries) = _read_object(data, kind, replace(asked, name=name or filename or ""))
     relation, facts, sides = resolve_domains(relation, entries, schema, asked)
-    labels, given = name_ends(relation.row_labels.tolist(), entries.end_labels, relation.network is not None)
-    new = {name: values for name, values in labels.items() if name not in relation.attributes}
-    relation = with_attributes(relation, new)
+    objects = [relation.row_labels, relation.column_labels][: 1 if relation.network else 2]
+    labels, given = name_ends(objects, entries.end_labels)
+    for domain, known in zip(("rows", "cols"), labels, strict=False):
+        own = relation.attributes_of(domain)
+        new = {name: values for name, values in known.items() if name not in own}
+        relation = with_attributes(relation, new, domain)
     facts = [
         *list_facts,
-        *_tell_labels(facts, schema, given),
+        *_tell_labels(facts, schema, given, _name_sides(relation, entries)),
         *object_facts(relation, same_objects=asked.same_nodes),
     ]
     facts.sort(key=lambda fact: fact.name != "values")  # first of all, what is given up
@@ -363,7 +387,19 @@ def read_lines(
         return schema, [list(line) for _, line in _number_lines(reader)]
 
 
-def _tell_labels(facts: Sequence[Fact], schema: Schema, given: Mapping[str, str]) -> list[Fact]:
+def _name_sides(relation: Relation, entries: Entries) -> dict[str, str]:
+    """Return whose labels each further column of a list gave, in words, if there are two sides."""
+    if relation.network is not None:
+        return {}
+    of: dict[str, list[str]] = {}
+    for one in entries.end_labels:
+        of.setdefault(one.column, []).append((relation.row_kind, relation.column_kind)[one.axis])
+    return {column: f" of {' and of '.join(kinds)}" for column, kinds in of.items()}
+
+
+def _tell_labels(
+    facts: Sequence[Fact], schema: Schema, given: Mapping[str, str], whose: Mapping[str, str]
+) -> list[Fact]:
     """Return the facts with the columns of a list that became labels of objects, which are then not left out."""
     if not given:
         return list(facts)
@@ -371,7 +407,7 @@ def _tell_labels(facts: Sequence[Fact], schema: Schema, given: Mapping[str, str]
     for column, name in given.items():
         of.setdefault(name, []).append(column)
     parts = [
-        name if columns == [name] else f"{name} (from {' and '.join(columns)})"
+        name + whose.get(name, "") if columns == [name] else f"{name} (from {' and '.join(columns)})"
         for name, columns in of.items()
     ]
     told = f"{plural(len(given), 'column')} kept as known labels of objects: {list_first(parts)}. Runs never see them."

@@ -14,6 +14,9 @@ from acvb_core.core.errors import ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Labels are names if so many of them, for each object with one, are different.
+_OWN = 0.9
+
 
 def agreement(one: Any, other: Any) -> dict[str, float]:
     """Return the adjusted Rand index ("ari") and the normalised mutual information ("nmi") of two labellings."""
@@ -97,17 +100,31 @@ def _by_number(name: str) -> tuple[int, float, str]:
         return (1, 0.0, name)
 
 
+def are_names(labels: ArrayLike) -> bool:
+    """Return whether labels are names: nearly each object has its own, and some are no numbers."""
+    known = [label for label in np.asarray(labels, dtype=object) if label != ""]
+    return len(set(known)) > _OWN * len(known) and not all(map(_is_number, known))
+
+
+def _is_number(label: str) -> bool:
+    return _by_number(label)[0] == 0
+
+
 def attribute_agreement(
     clusters: ArrayLike, attributes: Mapping[str, ArrayLike], n_clusters: int | None = None
 ) -> tuple[pd.DataFrame, dict[str, LabelAgreement]]:
-    """Hold clusters against every attribute of a relation.
+    """Hold clusters against every attribute of a relation; those that give each object its own name are left out.
 
     Returns: one line an attribute, as given: attribute, labels (how many), known, unknown (objects), ari, nmi.
     Returns: the same with the tables.
     """
     import pandas as pd
 
-    agreements = {name: label_agreement(clusters, labels, n_clusters) for name, labels in attributes.items()}
+    agreements = {
+        name: label_agreement(clusters, labels, n_clusters)
+        for name, labels in attributes.items()
+        if not are_names(labels)
+    }
     lines = [
         (name, item.table.shape[1], item.known, item.unknown, item.ari, item.nmi)
         for name, item in agreements.items()

@@ -17,6 +17,7 @@ from acvb_core.core.protocols import Posterior
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.names import kind_of, string_values, typed_values
+from acvb_core.data.network import with_attributes
 from acvb_core.data.relation import Network, Relation, canonical
 from acvb_core.data.table import Image, Table
 from acvb_core.store.files import (
@@ -120,14 +121,16 @@ def _encode_relation(relation: Relation) -> dict[str, Any]:
         "column_labels": labels_bytes(relation.column_labels),
     }
     # Left out where there is nothing to say: such relations have the key and the file they always had.
-    bare = network is None and not (relation.attributes or any(relation.numbered) or relation.negative)
+    known = relation.attributes or relation.column_attributes
+    bare = network is None and not (known or any(relation.numbered) or relation.negative)
     arrays["version"] = 3 if relation.weights is not None else 1 if bare else 2
     if not bare:
-        attributes = {name: list(values) for name, values in relation.attributes.items()}
-        about: dict[str, Any] = {
-            "network": None if network is None else asdict(network),
-            "attributes": attributes,
-        }
+        rows, columns = (
+            {name: list(values) for name, values in own.items()}
+            for own in (relation.attributes, relation.column_attributes)
+        )
+        about: dict[str, Any] = {"network": None if network is None else asdict(network), "attributes": rows}
+        about |= {"column_attributes": columns} if columns else {}
         about |= {"numbered": list(relation.numbered)} if any(relation.numbered) else {}
         about |= {"negative": relation.negative} if relation.negative else {}
         arrays["about"] = text_bytes(about)
@@ -142,7 +145,7 @@ def _encode_relation(relation: Relation) -> dict[str, Any]:
 
 def _decode_relation(arrays: Arrays) -> Relation:
     name, row_kind, column_kind = from_text_bytes(arrays["names"])
-    network, attributes = _decode_network(arrays)
+    about = from_text_bytes(arrays["about"]) if "about" in arrays else {"network": None, "attributes": {}}
     links = _decode_pattern("ones", arrays)
     if "weights" in arrays:
         weights = arrays["weights"]
@@ -159,10 +162,13 @@ def _decode_relation(arrays: Arrays) -> Relation:
         name=name,
         row_kind=row_kind,
         column_kind=column_kind,
-        network=network,
-        attributes=attributes,
+        network=_decode_network(about["network"]),
+        attributes=_decode_labels(about["attributes"]),
     )
-    about = from_text_bytes(arrays["about"]) if "about" in arrays else {}
+    if about.get("column_attributes"):
+        if relation.network is not None:
+            raise ValueError("columns of a network have labels of their own")
+        relation = with_attributes(relation, _decode_labels(about["column_attributes"]), "cols")
     rows, columns = (bool(whole) for whole in about.get("numbered", (False, False)))
     negative = about.get("negative", 0)
     if type(negative) is not int or negative < 0:
@@ -172,21 +178,22 @@ def _decode_relation(arrays: Arrays) -> Relation:
     return relation
 
 
-def _decode_network(arrays: Arrays) -> tuple[Network | None, dict[str, NDArray[Any]]]:
-    """Return the kind of network, None of two sets of objects, and the known labels of the objects."""
-    if "about" not in arrays:
-        return None, {}
-    about = from_text_bytes(arrays["about"])
-    kind, network, attributes = about["network"], None, {}
-    if kind is not None:
-        network = Network(**kind)
-        if asdict(network) != kind or not all(isinstance(value, bool) for value in kind.values()):
-            raise ValueError(f"no kind of network: {kind}")
-    for name, values in dict(about["attributes"]).items():
+def _decode_network(kind: Any) -> Network | None:
+    if kind is None:
+        return None
+    network = Network(**kind)
+    if asdict(network) != kind or not all(isinstance(value, bool) for value in kind.values()):
+        raise ValueError(f"no kind of network: {kind}")
+    return network
+
+
+def _decode_labels(given: Any) -> dict[str, NDArray[Any]]:
+    attributes = {}
+    for name, values in dict(given).items():
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
             raise ValueError(f"no labels: {name}")
         attributes[name] = np.array(values, dtype=object)
-    return network, attributes
+    return attributes
 
 
 def _decode_shape(arrays: Arrays) -> tuple[int, int]:

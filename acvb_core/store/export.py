@@ -154,7 +154,7 @@ def run_json(result: Result) -> str:
 
 def run_dict(result: Result) -> dict[str, Any]:
     """Return what run.json holds; `known_labels` is the agreement with them, where the data have any."""
-    known = compare_known_labels(result).set_index("attribute").to_dict("index")
+    known = index_attributes(compare_known_labels(result)).to_dict("index")
     facts = result.prepared.model_row.part("export").facts(result)
     return {"name": result.label} | result.to_dict() | facts | ({"known_labels": known} if known else {})
 
@@ -172,13 +172,14 @@ def write_run(result: Result, folder: Path) -> list[Path]:
         Where restarts raced: seed, sweeps, cpu_seconds, lower_bound, pseudo_loo, heldout, out_after (`Result.race`).
     rows.csv, columns.csv
         IRM: object, cluster, name, probability of that cluster, entropy (nats); of a network rows.csv alone. Where
-        labels of the row objects are known, a column known_ATTRIBUTE for each attribute.
+        labels of the objects are known, a column known_ATTRIBUTE for each attribute.
     blocks.csv
         IRM: row_cluster, row_name, column_cluster, column_name, ones, entries, mean, low, high; of an undirected
         network each block once.
         Where links are counted: count, expected in place of ones, entries, and the ratio of the two as mean.
     agreement.csv
-        IRM, where labels are known: attribute, labels, known, unknown, ari, nmi (see `known_labels`).
+        IRM, where labels are known: attribute, labels, known, unknown, ari, nmi (see `known_labels`), and side if
+        columns have some.
     topics.csv
         LDA: topic, name, rank, word, probability of the most probable words.
     documents.csv
@@ -233,8 +234,11 @@ def list_tables(result: Result) -> dict[str, pd.DataFrame]:
     tables = {
         name: name_headings(table, part, names.get(f"{part}s", ())) for name, table in result.tables.items()
     }
+    if isinstance(result.prepared.data, Relation):
+        domains = {"rows": "rows", "columns": "cols"}
+        tables |= {name: add_known_labels(result, domains[name]) for name in domains if name in tables}
     known = compare_known_labels(result)
-    return tables | ({"rows": add_known_labels(result), "agreement": known} if len(known) else {})
+    return tables | ({"agreement": known} if len(known) else {})
 
 
 def name_headings(table: pd.DataFrame, part: str, names: Sequence[str | None]) -> pd.DataFrame:
@@ -311,19 +315,34 @@ def remove_leftovers(folder: Path, own: Collection[Path]) -> list[Path]:
 
 
 def compare_known_labels(result: Result) -> pd.DataFrame:
-    """Return the agreement of the row objects' clusters with each attribute of the data.
+    """Return the agreement of the clusters with each attribute of their objects.
 
     Returns: attribute; labels: how many different ones; known, unknown: objects with and without a label, the latter
-      being left out; ari, nmi: adjusted Rand index and normalised mutual information, NaN where no label is known.
+      being left out; ari, nmi: adjusted Rand index and normalised mutual information, NaN where no label is known; if
+      columns have known labels, also side: rows or columns.
     """
+    import pandas as pd
+
     data = result.prepared.data
-    attributes = data.attributes if isinstance(data, Relation) else {}
-    table, _ = attribute_agreement(result.posterior.labels("rows") if attributes else [], attributes)
-    return table
+    if not isinstance(data, Relation):
+        return attribute_agreement([], {})[0]
+    table = attribute_agreement(result.posterior.labels("rows"), data.attributes)[0]
+    if not data.column_attributes:
+        return table
+    columns = attribute_agreement(result.posterior.labels("cols"), data.column_attributes)[0]
+    sides = {"rows": table, "columns": columns}
+    return pd.concat([own.assign(side=side) for side, own in sides.items() if len(own)], ignore_index=True)
 
 
-def add_known_labels(result: Result) -> pd.DataFrame:
-    """Return the table of the row objects with a column `known_ATTRIBUTE` for each attribute, "" where unknown."""
-    return result.rows.assign(
-        **{f"known_{name}": values for name, values in result.prepared.data.attributes.items()}
-    )
+def index_attributes(table: pd.DataFrame) -> pd.DataFrame:
+    """Return an agreement (`compare_known_labels`) by the attributes; one that rows have too is "NAME (columns)"."""
+    again = table["attribute"].duplicated()
+    names = table["attribute"].where(~again, table["attribute"] + " (columns)")
+    return table.assign(attribute=names).set_index("attribute")
+
+
+def add_known_labels(result: Result, domain: str = "rows") -> pd.DataFrame:
+    """Return the table of the objects of a domain with a column `known_ATTRIBUTE` for each attribute, "" if unknown."""
+    objects = result.rows if domain == "rows" else result.columns
+    known = result.prepared.data.attributes_of(domain)
+    return objects.assign(**{f"known_{name}": values for name, values in known.items()})

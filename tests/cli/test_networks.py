@@ -126,6 +126,25 @@ def test_known_labels(run: Run, karate: Path, clubs: Path, tmp_path: Path) -> No
     assert set(saved["known_labels"]) == {"club", "odd"}
 
 
+def test_labels_of_both_sides(run: Run, tmp_path: Path) -> None:
+    out, links, kinds = tmp_path / "out", tmp_path / "links.csv", tmp_path / "kinds.csv"
+    lines = [
+        f"c{i},p{j},{'east' if i % 2 else 'west'}" for i in range(12) for j in range(8) if i % 2 == j % 2
+    ]
+    links.write_text("\n".join(["customer,product,kind", *lines]))
+    kinds.write_text("\n".join(["product,kind", *(f"p{j},{'toy' if j % 2 else 'tool'}" for j in range(8))]))
+    told = run("fit", links, "--column-labels", kinds, "--out", out, "--json", *FEW).json
+    assert {name: known["ari"] for name, known in told["known_labels"].items()} == {
+        "kind": 1.0,
+        "kind (columns)": 1.0,
+    }
+    assert pd.read_csv(out / "agreement.csv")["side"].tolist() == ["rows", "columns"]
+    columns = pd.read_csv(out / "columns.csv")
+    assert adjusted_rand_score(columns["known_kind"], columns["cluster"]) == 1.0
+    refused = run("fit", links, "--domains", "one", "--undirected", "--column-labels", kinds)
+    assert "give their labels as --labels" in refused.err
+
+
 @for_each("ending, write", [("graphml", networkx.write_graphml), ("gml", networkx.write_gml)])
 def test_attributes_of_a_graph_file_are_known_labels(
     run: Run, tmp_path: Path, clubs: Path, ending: str, write: Callable[[Any, Path], None]

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
-from acvb_core.data.relation_readers import load_relation
+from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.network import as_network, as_two_sided, with_attributes
+from acvb_core.data.relation_readers import load_labels, load_relation
 from acvb_core.data.report import LoadedData
 
 PEOPLE = {f"p{i}": ("red", "blue", "green")[i % 3] for i in range(12)}
@@ -56,11 +59,34 @@ def test_a_column_that_contradicts_itself_is_not_used() -> None:
     assert "team" in facts_of(loaded)["unused_columns"]
 
 
-def test_of_two_sides_only_rows_get_labels() -> None:
-    table = lines(team=lambda one, other, i: PEOPLE[one], theirs=lambda one, other, i: PEOPLE[other])
+def test_each_of_two_sides_gets_its_own_labels() -> None:
+    table = lines(
+        team=lambda one, other, i: PEOPLE[one],
+        theirs=lambda one, other, i: PEOPLE[other],
+        name=lambda one, other, i: f"Mr. {other}",
+    )
     loaded = load_relation(table, domains="two")
-    assert list(loaded.data.attributes) == ["team"]
-    assert "theirs" in facts_of(loaded)["unused_columns"]
+    relation = loaded.data
+    assert list(relation.attributes) == ["team"]
+    assert dict(zip(relation.column_labels, relation.column_attributes["theirs"], strict=True)) == PEOPLE
+    assert relation.column_attributes["name"].tolist() == [f"Mr. {one}" for one in relation.column_labels]
+    assert "team of from, theirs of to, name of to" in facts_of(loaded)["end_labels"]
+    # Both sides as one set of objects, and back: every object keeps what was known of it.
+    network = as_network(relation, directed=True).data
+    assert dict(zip(network.row_labels, network.attributes["team"], strict=True)) == PEOPLE
+    assert set(network.attributes) == {"team", "name"}
+    assert as_two_sided(network).attributes_of("cols") == network.attributes
+
+
+def test_a_table_gives_labels_to_the_side_it_is_for(tmp_path: Path) -> None:
+    relation = load_relation(pd.DataFrame({"a": ["x", "y", "y"], "b": ["1", "2", "1"]}), domains="two").data
+    kinds = b"item,kind\n2,toy\n1,tool\n"
+    labels = load_labels(kinds, relation, domain="cols")
+    assert with_attributes(relation, labels, "cols").column_attributes["kind"].tolist() == ["tool", "toy"]
+    with pytest.raises(DataError, match=r"is a row object .* objects of the other side"):
+        load_labels(kinds, relation)
+    with pytest.raises(ParameterError, match="no domain 'columns'"):
+        load_labels(kinds, relation, domain="columns")
 
 
 def test_blank_cells_say_nothing_and_columns_without_repeats_are_left_out(tmp_path: Path) -> None:

@@ -54,7 +54,8 @@ def weighted(directed: bool, self_links: bool) -> Relation:
 def with_odd_labels(relation: Relation) -> Relation:
     values = [mend_text(ODD_LABELS[i % len(ODD_LABELS)]) for i in range(relation.shape[0])]
     labels = {"日 =a": np.array(values, dtype=object), "": np.array(values[::-1], dtype=object)}
-    return replace(relation, attributes=labels)
+    columns = {} if relation.network else {"日": np.array(["a"] * relation.shape[1], dtype=object)}
+    return replace(relation, attributes=labels, column_attributes=columns)
 
 
 def assert_same(one: Any, other: Any) -> None:
@@ -143,6 +144,7 @@ def test_each_kind_of_network_and_each_label_has_its_own_key() -> None:
     for attributes in ({"a": "wxyz"}, {"b": "wxyz"}, {"a": "wxy "}, {"a": "wxyz", "b": "wxyz"}):
         given = {name: np.array(list(values), dtype=object) for name, values in attributes.items()}
         found += [replace(plain, attributes=given), replace(found[1], attributes=given)]
+        found.append(replace(plain, column_attributes=given))
     keys = [dataset_key(relation) for relation in found]
     assert len(set(keys)) == len(keys)
 
@@ -178,6 +180,8 @@ FAULTS: list[tuple[Any, Any, dict[str, Any]]] = [
     *((RELATIONS, network(True, False), about_network(attributes=value)) for value in (
         ..., {"group": ["too", "few"]}, {"group": list(range(24))}, {"group": "n" * 24}, [["group"] * 24],
     )),
+    (RELATIONS, network(True, False), about_network(column_attributes={"group": ["g"] * 24})),
+    (RELATIONS, WOMEN, about_network(network=None, column_attributes={"group": ["g"] * 18})),
     *((CORPORA, plain_corpus(), change) for change in (
         {"counts": np.array([-1, 1, 1], dtype=np.int32)},
         {"counts": np.array([0.5, 1, 1])},

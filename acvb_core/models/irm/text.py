@@ -10,14 +10,16 @@ from typing import Any
 from acvb_core.core.errors import printable
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.export import write_links
-from acvb_core.store.export import compare_known_labels
+from acvb_core.store.export import compare_known_labels, index_attributes
 
 
 def facts(result: Result) -> list[tuple[str, str]]:
     """Return (name, text) of the agreement with known labels, and of the held-out scores."""
     rows = []
-    if result.prepared.data.attributes:  # an empty table would take the time to import pandas
-        rows = [("known labels", _agreement_text(line)) for line in compare_known_labels(result).itertuples()]
+    data = result.prepared.data
+    if data.attributes or data.column_attributes:  # an empty table would take the time to import pandas
+        table = index_attributes(compare_known_labels(result)).reset_index()
+        rows = [("known labels", _agreement_text(line)) for line in table.itertuples()]
     score = result.snapshot.heldout
     if score is not None:
         name, number = held_out(result)

@@ -200,8 +200,9 @@ def show_members(result: Result) -> None:
         table = add_degrees(result, domain)
         known = {}
         if has_labels(result, domain):
-            known = {f"known_{place}": name for place, name in enumerate(result.prepared.data.attributes)}
-            table = table.assign(**dict(zip(known, result.prepared.data.attributes.values(), strict=True)))
+            attributes = result.prepared.data.attributes_of(domain)
+            known = {f"known_{place}": name for place, name in enumerate(attributes)}
+            table = table.assign(**dict(zip(known, attributes.values(), strict=True)))
         sampled = table["probability"].notna().any()
         loose = sampled and st.toggle("Only those without a firm place", key="member_loose")
     shown = table[table["probability"] < FIRM] if loose else table

@@ -122,11 +122,8 @@ def _show_facts(member: Membership) -> None:
     words = {"links": "links", "links_out": "links out", "links_in": "links in", "weight": "sum of weights"}
     words |= {"weight_out": "weight out", "weight_in": "weight in"}
     facts = [f"{text}: {line[name]:,.6g}" for name, text in words.items() if name in line.index]
-    data = member.result.prepared.data
-    if member.domain == "rows" or data.network is not None:
-        facts += [
-            f"{name}: {values[member.at]}" for name, values in data.attributes.items() if values[member.at]
-        ]
+    known = member.result.prepared.data.attributes_of(member.domain)
+    facts += [f"{name}: {values[member.at]}" for name, values in known.items() if values[member.at]]
     st.text(" · ".join(facts))
 
 

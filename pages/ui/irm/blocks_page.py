@@ -34,6 +34,7 @@ from pages.ui.irm.block_members import show_certainty, show_clusters, show_membe
 from pages.ui.irm.block_network import draw_groups, draw_nodes, show_network
 from pages.ui.irm.block_object import show_object
 from pages.ui.irm.known_labels import join_known_labels, show_agreement
+from pages.ui.irm.label_effects import has_labels
 from pages.ui.running.take_away import show_files
 from pages.ui.shared.answer_page import open_answer, show_heading, show_parts
 from pages.ui.shared.charts import show_figure
@@ -185,14 +186,14 @@ def list_files(key: Key, result: Result, arrangement: Arrangement, window: Windo
     else:
         found = [
             offer_table("Row clusters", "rows.csv", lambda: add_known_labels(result)),
-            offer_table("Column clusters", "columns.csv", lambda: result.columns),
+            offer_table("Column clusters", "columns.csv", lambda: add_known_labels(result, "cols")),
             offer_table("Cluster probabilities of the rows", "responsibilities-rows.csv", soft("rows")),
             offer_table("Cluster probabilities of the columns", "responsibilities-columns.csv", soft("cols")),
         ]
     found.append(
         offer_table(f"{_name_strengths(result)[1]} of the blocks", "blocks.csv", lambda: result.blocks)
     )
-    if result.prepared.data.attributes:
+    if any(has_labels(result, domain) for domain in SIDES):
         agreement = "Agreement with known labels"
         found.append(offer_table(agreement, "agreement.csv", lambda: compare_known_labels(result)))
     found += [

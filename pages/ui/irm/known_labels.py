@@ -33,31 +33,50 @@ _KEPT = "labels_kept"
 
 def show_known_labels(relation: Relation) -> None:
     """Draw the known labels of the data in use, and the upload of more."""
-    if relation.attributes:
-        st.dataframe(list_attributes(relation), hide_index=True, key="attributes")
+    if len(table := list_attributes(relation)):
+        st.dataframe(table, hide_index=True, key="attributes")
         st.caption("Runs never see them. The Blocks page compares the clusters with them.")
     else:
         st.caption(
             "Do you know which objects belong together, by department, party or species, say? Runs never see such "
             "labels. The Blocks page shows how well the clusters agree with them."
         )
-    upload_labels(current_workspace(), relation, "data")
+    workspace = current_workspace()
+    if not workspace.view_only:
+        domain = "rows"
+        if relation.network is None:
+            domain = str(choose_way("Labels of", name_sides(relation), "data_label_side"))
+        upload_labels(workspace, relation, domain, "data")
+
+
+def name_sides(relation: Relation) -> dict[str, str]:
+    """Return what the two sides of a relation are called, by domain."""
+    kinds = {"rows": ("Rows", relation.row_kind), "cols": ("Columns", relation.column_kind)}
+    return {
+        domain: side if kind.lower() in side.lower() else f"{side} ({kind})"
+        for domain, (side, kind) in kinds.items()
+    }
 
 
 def list_attributes(relation: Relation) -> pd.DataFrame:
     """Return one line for each attribute: how many objects have a label, and how many labels there are."""
     lines = []
-    for name, values in relation.attributes.items():
-        known = values[values != ""]
-        examples = ", ".join(str(value) for value in pd.unique(known)[:3])
-        lines.append((name, len(known), len(pd.unique(known)), examples))
-    return pd.DataFrame(lines, columns=["Attribute", "Objects with a label", "Labels", "First labels"])
+    sides = {"rows": ""} if relation.network is not None else name_sides(relation)
+    for domain, side in sides.items():
+        for name, values in relation.attributes_of(domain).items():
+            known = values[values != ""]
+            examples = ", ".join(str(value) for value in pd.unique(known)[:3])
+            lines.append((name, side, len(known), len(pd.unique(known)), examples))
+    columns = ["Attribute", "Of", "Objects with a label", "Labels", "First labels"]
+    table = pd.DataFrame(lines, columns=columns)
+    return table.drop(columns="Of") if relation.network is not None else table
 
 
-def upload_labels(workspace: Workspace, relation: Relation, key: str) -> None:
-    """Draw the upload of a table of labels, and add them to the relation at once; nothing for a viewer."""
+def upload_labels(workspace: Workspace, relation: Relation, domain: str, key: str) -> None:
+    """Draw the upload of a table of labels of a domain, and add them to the relation at once; nothing for a viewer."""
     if workspace.view_only:
         return
+    key = f"{key}_{domain}"
     file = st.file_uploader(
         "Upload known labels",
         key=f"{key}_labels",
@@ -75,55 +94,65 @@ def upload_labels(workspace: Workspace, relation: Relation, key: str) -> None:
         return
     try:
         file.seek(0)
-        labels = load_labels(file, relation, filename=file.name)
+        labels = load_labels(file, relation, domain=domain, filename=file.name)
     except AcvbError as error:
         show_error(error, key=f"{key}_labels_problem")
         return
-    keep_labels(workspace, relation, labels)
+    keep_labels(workspace, relation, domain, labels)
     st.session_state[done] = (mark, labels.report)
     st.rerun()
 
 
-def keep_labels(workspace: Workspace, relation: Relation, labels: Mapping[str, Any]) -> None:
+def keep_labels(workspace: Workspace, relation: Relation, domain: str, labels: Mapping[str, Any]) -> None:
     """Add labels to the data in use if they are of these data; otherwise keep them in the session."""
     dataset = _find_dataset(workspace, relation)
     if dataset is not None:
-        workspace.set_dataset(replace(dataset, data=with_attributes(dataset.data, labels)))
+        workspace.set_dataset(replace(dataset, data=with_attributes(dataset.data, labels, domain)))
         return
     kept = st.session_state.setdefault(_KEPT, {})
-    kept[relation.fingerprint] = kept.get(relation.fingerprint, {}) | dict(labels)
+    key = relation.fingerprint, domain
+    kept[key] = kept.get(key, {}) | dict(labels)
 
 
 def carry_attributes(before: Relation, after: Relation) -> Relation:
     """Return the second relation with the attributes of the first one's objects, by their names."""
-    place = {name: i for i, name in enumerate(before.row_labels)}
-    at = [place.get(name) for name in after.row_labels]
-    more = {
-        name: [values[i] if i is not None else "" for i in at]
-        for name, values in before.attributes.items()
-        if name not in after.attributes
-    }
-    return with_attributes(after, more) if more else after
+    for domain, side in (("rows", "row_labels"), ("cols", "column_labels")):
+        place = {name: i for i, name in enumerate(getattr(before, side))}
+        at = [place.get(name) for name in getattr(after, side)]
+        own = after.attributes_of(domain)
+        more = {
+            name: [values[i] if i is not None else "" for i in at]
+            for name, values in before.attributes_of(domain).items()
+            if name not in own
+        }
+        after = with_attributes(after, more, domain) if more else after
+    return after
 
 
 def join_known_labels(workspace: Workspace, key: tuple[Any, ...], result: Result) -> Result:
     """Return a run's result with all known labels of its objects, also those uploaded since; `key` identifies it."""
     relation = result.prepared.data
-    more: dict[str, Any] = dict(st.session_state.get(_KEPT, {}).get(relation.fingerprint, {}))
+    found: dict[str, dict[str, Any]] = {}
     dataset = _find_dataset(workspace, relation)
-    if dataset is not None:
-        more = dict(dataset.data.attributes) | more
-    own = relation.attributes
-    new = {name: values for name, values in more.items() if not _equal(own.get(name), values)}
-    if not new:
+    for domain in ("rows", "cols") if relation.network is None else ("rows",):
+        more: dict[str, Any] = {} if dataset is None else dict(dataset.data.attributes_of(domain))
+        more |= st.session_state.get(_KEPT, {}).get((relation.fingerprint, domain), {})
+        own = relation.attributes_of(domain)
+        new = {name: values for name, values in more.items() if not _equal(own.get(name), values)}
+        found |= {domain: new} if new else {}
+    if not found:
         return result
-    shown = tuple((name, hash(tuple(values))) for name, values in new.items())
-    return _extend_result((key, shown), result, new)
+    shown = tuple(
+        (domain, name, hash(tuple(values))) for domain, new in found.items() for name, values in new.items()
+    )
+    return _extend_result((key, shown), result, found)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _extend_result(key: Any, _result: Result, _labels: Mapping[str, Any]) -> Result:
-    data = with_attributes(_result.prepared.data, _labels)
+def _extend_result(key: Any, _result: Result, _labels: Mapping[str, Mapping[str, Any]]) -> Result:
+    data = _result.prepared.data
+    for domain, labels in _labels.items():
+        data = with_attributes(data, labels, domain)
     return _result.with_state(prepared=replace(_result.prepared, data=data))
 
 
@@ -143,20 +172,20 @@ def _equal(one: Any, other: Any) -> bool:
 
 @contain_failure("part of the page")
 def show_agreement(workspace: Workspace, key: Key, result: Result) -> None:
-    """Draw how well the clusters of the row objects agree with their known labels, and the upload of more."""
+    """Draw how well clusters agree with the known labels of their objects, and the upload of more."""
     relation = result.prepared.data
     st.subheader("Known labels", anchor=False)
-    if not relation.attributes:
-        of = "nodes" if relation.network is not None else "row objects"
+    domain = choose_clustering(result)
+    table, details = score_agreements(result, domain)
+    if not details:
+        of = "nodes" if relation.network is not None else f"{domain.removesuffix('s')} objects"
         st.caption(
             f"The {of} have no known labels. Upload a table of labels (department, party, species) to see how well the "
             "clusters match them. Runs never use labels."
         )
-        upload_labels(workspace, relation, "blocks")
+        upload_labels(workspace, relation, domain, "blocks")
         return
     objects = "nodes" if relation.network is not None else "objects"
-    domain = choose_clustering(result)
-    table, details = score_agreements(result, domain)
     st.dataframe(
         table,
         hide_index=True,
@@ -197,7 +226,7 @@ def show_agreement(workspace: Workspace, key: Key, result: Result) -> None:
     show_effects(key, domain, attribute, result)
     if not workspace.view_only:
         with st.expander("More labels from a file", icon=":material/upload:", key="more_labels"):
-            upload_labels(workspace, relation, "blocks")
+            upload_labels(workspace, relation, domain, "blocks")
 
 
 def _explain_numbers(shown: LabelAgreement, objects: str, most: int) -> str:
@@ -215,8 +244,8 @@ def _explain_numbers(shown: LabelAgreement, objects: str, most: int) -> str:
 
 
 def choose_clustering(result: Result) -> str:
-    """Draw the choice of a clustering if the labelled objects have two, and return it."""
-    if result.prepared.data.network is None or "cols" not in result.posterior.n_clusters():
+    """Draw the choice of a clustering if there are two, and return it."""
+    if "cols" not in result.posterior.n_clusters():
         return "rows"
     sides = {"rows": "Row clusters", "cols": "Column clusters"}
     return str(choose_way("Clusters", sides, "label_domain", label_visibility="collapsed"))
@@ -225,4 +254,6 @@ def choose_clustering(result: Result) -> str:
 def score_agreements(result: Result, domain: str = "rows") -> tuple[Any, dict[str, LabelAgreement]]:
     """Return the scores of every attribute, and the tables behind them."""
     n_clusters = result.posterior.n_clusters()[domain]
-    return attribute_agreement(result.posterior.labels(domain), result.prepared.data.attributes, n_clusters)
+    return attribute_agreement(
+        result.posterior.labels(domain), result.prepared.data.attributes_of(domain), n_clusters
+    )

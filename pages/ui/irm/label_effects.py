@@ -41,8 +41,7 @@ _NUMBERS = ["shown", "median", "others", "p_holm", "clear", "count"]
 
 def has_labels(result: Result, domain: str) -> bool:
     """Return whether the objects of a domain may have known labels."""
-    data = result.prepared.data
-    return bool(data.attributes) and (domain == "rows" or data.network is not None)
+    return bool(result.prepared.data.attributes_of(domain))
 
 
 def compare_known(key: Key, domain: str, result: Result) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -50,7 +49,8 @@ def compare_known(key: Key, domain: str, result: Result) -> tuple[pd.DataFrame, 
     if not has_labels(result, domain):
         return pd.DataFrame(), pd.DataFrame()
     # More labels may be uploaded.
-    known = tuple((name, hash(tuple(values))) for name, values in result.prepared.data.attributes.items())
+    attributes = result.prepared.data.attributes_of(domain)
+    known = tuple((name, hash(tuple(values))) for name, values in attributes.items())
     return _compare(key, known, domain, result)
 
 

@@ -96,7 +96,7 @@ def test_labels_can_be_brought_for_the_data_in_use(open_app: Open, found: Result
     in_use(friends())
     app = show_part(opened(open_app, "blocks", found), "Known labels")
     assert "The nodes have no known labels" in texts(app)
-    app.file_uploader(key="blocks_labels").upload("houses.csv", HOUSES).run()
+    app.file_uploader(key="blocks_rows_labels").upload("houses.csv", HOUSES).run()
     assert frame(app, "ari")["ari"].tolist() == pytest.approx([1.0])
     dataset = Workspace(WORKSPACE).dataset
     assert dataset is not None

@@ -111,7 +111,7 @@ def test_attributes_of_a_graph_file_are_known_labels(open_app: Open) -> None:
 
 def test_labels_can_be_brought_and_outlive_another_reading(open_app: Open) -> None:
     app = upload(open_app("data"), "friends.csv", FRIENDS)
-    app.file_uploader(key="data_labels").upload("houses.csv", HOUSES).run()
+    app.file_uploader(key="data_rows_labels").upload("houses.csv", HOUSES).run()
     assert data().attributes["house"][data().row_labels.tolist().index("Hal")] == "east"
     assert "8 of 8 objects have labels: house" in texts(app)
     app.switch_page("pages/guide.py").run()
@@ -123,7 +123,7 @@ def test_labels_can_be_brought_and_outlive_another_reading(open_app: Open) -> No
 
 def test_labels_of_nobody_are_refused_in_words(open_app: Open) -> None:
     app = upload(open_app("data"), "friends.csv", FRIENDS)
-    app.file_uploader(key="data_labels").upload("no.csv", b"name,house\nZoe,west\n").run()
+    app.file_uploader(key="data_rows_labels").upload("no.csv", b"name,house\nZoe,west\n").run()
     assert "We couldn't read this file with these settings" in texts(app)
     assert "Found: Zoe" in texts(app)
     assert not data().attributes

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.answer.contrasts import Contrasts, compare_clusters, count_strong_links
+from acvb_core.models.irm.answer.contrasts import Contrasts, compare_clusters, count_strong_links, write_ratio
+from acvb_core.models.irm.answer.known import describe_partners
 from acvb_core.models.irm.answer.naming import choose_labels
 from acvb_core.models.irm.scores import sides
 
@@ -21,19 +22,6 @@ if TYPE_CHECKING:
 _MORE, _FEWER = 2, 2
 #: Below this share of the usual rate there is hardly any link.
 _HARDLY = 0.1
-#: Ratios are not written beyond this.
-_LARGEST = 100.0
-_PARTS = (
-    "half",
-    "a third",
-    "a quarter",
-    "a fifth",
-    "a sixth",
-    "a seventh",
-    "an eighth",
-    "a ninth",
-    "a tenth",
-)
 #: Share of the samples that an object with a firm place is with the others of its cluster.
 FIRM = 0.5
 #: Clusters that the sentence about a run names.
@@ -65,6 +53,11 @@ class ClusterCards:
     def contrasts(self) -> tuple[Contrasts, ...]:
         """The clusters compared with each other."""
         return compare_clusters(self.result, self.domain)
+
+    @cached_property
+    def partners(self) -> list[str]:
+        """The known label of the other side that each cluster is linked to most clearly, in a sentence, or ""."""
+        return describe_partners(self.result, self.domain)
 
     @property
     def names(self) -> Sequence[str]:
@@ -136,16 +129,14 @@ class ClusterCards:
         return sorted(found, key=lambda block: -block.weight)
 
     def describe(self, cluster: int) -> str:
-        """Return the size of a cluster (from 1) and what sets it apart, in a sentence.
+        """Return the size of a cluster (from 1) and what sets it apart, in a sentence or two.
 
-        It names blocks whose 95 % interval does not contain the overall rate, at most two with more links than others
-        have, and two with fewer.
+        They name blocks whose 95 % interval does not contain the overall rate, at most two with more links than others
+        have, and two with fewer; and the known label that it is linked to most clearly (`describe_partners`).
         """
         size = self.sizes[cluster - 1]
-        found = self.write_blocks(cluster)
-        return (
-            f"{size:,} {self.count_word(size)}: {found or 'no block differs clearly from the overall mean'}."
-        )
+        found = self.write_blocks(cluster) or "no block differs clearly from the overall mean"
+        return f"{size:,} {self.count_word(size)}: {found}. {self.partners[cluster - 1]}".rstrip()
 
     def write_blocks(self, cluster: int, more: int = _MORE, fewer: int = _FEWER) -> str:
         """Return what sets a cluster (from 1) apart, in words; "" if no block does so clearly."""
@@ -229,16 +220,6 @@ def _describe_firmness(cards: Sequence[ClusterCards]) -> str:
     everyone = "All" if firm == total else f"{firm:,} of"
     objects = f"{everyone} {total:,} {cards[0].count_word(2)}"
     return f"{objects} have a firm place: in at least half of the samples they are with the others of their cluster."
-
-
-def write_ratio(ratio: float) -> str:
-    """Return a ratio in words, for "as many": "3.1 times", "a third"."""
-    if ratio >= _LARGEST:
-        return f"over {_LARGEST:.0f} times"
-    part = round(1.0 / ratio)
-    if 2 <= part <= len(_PARTS) + 1:
-        return _PARTS[part - 2]
-    return f"{ratio:.0f} times" if ratio >= 9.95 else f"{ratio:.2g} times"
 
 
 def join_words(parts: Sequence[str]) -> str:

@@ -18,6 +18,20 @@ from acvb_core.models.irm.scores import (
     sides,
 )
 
+#: Ratios are not written beyond this.
+_LARGEST = 100.0
+_PARTS = (
+    "half",
+    "a third",
+    "a quarter",
+    "a fifth",
+    "a sixth",
+    "a seventh",
+    "an eighth",
+    "a ninth",
+    "a tenth",
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
@@ -109,3 +123,13 @@ def count_strong_links(result: Result, domain: str) -> Floats:
         counted = (each.is_strong | none[:, None])[own[object_], partners[partner]]
         found += np.bincount(object_, links.data * counted, minlength=len(own))
     return found
+
+
+def write_ratio(ratio: float) -> str:
+    """Return a ratio in words, for "as many": "3.1 times", "a third"."""
+    if ratio >= _LARGEST:
+        return f"over {_LARGEST:.0f} times"
+    part = round(1.0 / ratio)
+    if 2 <= part <= len(_PARTS) + 1:
+        return _PARTS[part - 2]
+    return f"{ratio:.0f} times" if ratio >= 9.95 else f"{ratio:.2g} times"

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from acvb_core.core.protocols import Posterior
 from acvb_core.engine.result import Result
-from acvb_core.evaluate.agreement import label_agreement
 from acvb_core.evaluate.effects import compare_numbers, over_representation
 from acvb_core.evaluate.significance import adjust_holm
+from acvb_core.models.irm.answer.contrasts import write_ratio
 from acvb_core.models.irm.gibbs import LABELS
 from acvb_core.models.irm.scores import count_samples
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 #: Adjusted p-values below this are marked, and labels that a sentence names.
 LEVEL, _TOLD = 0.05, 3
 #: Labels of one attribute that are tested, the most frequent ones, and objects that a label must have.
 MOST_LABELS, _LEAST = 30, 3
 #: Samples that are compared with the labels, at most.
 _MOST_SAMPLES = 100
+#: A label of the other side is told if the rate of links is so many times that of the others.
+_CLEARLY = 2.0
 #: Different numbers from which an attribute of numbers is compared by its medians.
 _NUMBERS = 10
 
@@ -59,7 +65,7 @@ def read_numbers(values: NDArray[np.object_]) -> NDArray[np.float64] | None:
 
 
 def compare_labels(result: Result, domain: str = "rows") -> pd.DataFrame:
-    """Test for each cluster and known label of the row objects whether the cluster has more or less of it than others.
+    """Test for each cluster and known label of its objects whether the cluster has more or less of it than others.
 
     Attributes that are names (nearly each object has its own) or numbers are left out, and so are labels of fewer than
     three objects and all but the 30 most frequent of an attribute. Of two labels the rarer one is tested, as the other
@@ -71,26 +77,28 @@ def compare_labels(result: Result, domain: str = "rows") -> pd.DataFrame:
     import pandas as pd
 
     clusters, tables = align_samples(result.posterior, domain), []
-    for attribute, values in result.prepared.data.attributes.items():
-        labels, counts = np.unique(values[values != ""].astype(str), return_counts=True)
-        if (
-            read_numbers(values) is not None
-            or not label_agreement(clusters[0], values).groups
-            or len(labels) < 2
-        ):
-            continue
-        table = over_representation(values, clusters)
-        order = np.lexsort((np.arange(len(labels)), -counts))[:MOST_LABELS]
-        order = order[1:] if len(labels) == 2 else order
-        tested = set(labels[[at for at in order if counts[at] >= _LEAST]])
-        tables.append(table[table["label"].isin(tested)].assign(attribute=attribute))
+    for attribute, values in result.prepared.data.attributes_of(domain).items():
+        tested = _choose_tested(values)
+        if tested:
+            table = over_representation(values, clusters)
+            tables.append(table[table["label"].isin(tested)].assign(attribute=attribute))
     if not tables:
         return pd.DataFrame()
     return _finish(pd.concat(tables, ignore_index=True), result, domain)
 
 
+def _choose_tested(values: NDArray[np.object_]) -> list[str]:
+    """Return the labels of an attribute that are tested, the most frequent first, as `compare_labels` says."""
+    labels, counts = np.unique(values[values != ""].astype(str), return_counts=True)
+    if read_numbers(values) is not None or not 2 <= len(labels) <= counts.sum() / 2:
+        return []
+    order = np.lexsort((np.arange(len(labels)), -counts))[:MOST_LABELS]
+    order = order[1:] if len(labels) == 2 else order
+    return [str(labels[at]) for at in order if counts[at] >= _LEAST]
+
+
 def compare_medians(result: Result, domain: str = "rows") -> pd.DataFrame:
-    """Test for each cluster and known number of the row objects whether it is larger or smaller than in the others.
+    """Test for each cluster and known number of its objects whether it is larger or smaller than in the others.
 
     Returns: attribute, then the columns of `effects.compare_numbers`, and name (of the cluster) after cluster; empty
       without such attributes. p_holm is adjusted for all lines.
@@ -98,7 +106,7 @@ def compare_medians(result: Result, domain: str = "rows") -> pd.DataFrame:
     import pandas as pd
 
     clusters, tables = align_samples(result.posterior, domain), []
-    for attribute, values in result.prepared.data.attributes.items():
+    for attribute, values in result.prepared.data.attributes_of(domain).items():
         numbers = read_numbers(values)
         if numbers is not None:
             tables.append(compare_numbers(numbers, clusters).assign(attribute=attribute))
@@ -121,6 +129,68 @@ def describe_labels(labels: pd.DataFrame, medians: pd.DataFrame, cluster: int) -
         told.append(f"{larger} {line.attribute} (median {line.median:.4g} against {line.others:.4g})")
     text = ", ".join(told[:_TOLD]).replace("%", " %")
     return f"{text[0].upper()}{text[1:]} than the others." if text else ""
+
+
+def describe_partners(result: Result, domain: str) -> list[str]:
+    """Return for each cluster the known label of the other side that it is linked to most clearly, in a sentence.
+
+    The rates are links of the cluster among its known pairs with the objects of a label, and with those of the other
+    labels. A label is told if its rate is at least twice the other, and its objects are linked more often to the
+    cluster (rank-sum test of `compare_numbers`, p below 0.05 after multiplication by all clusters and labels). "" if
+    there is none, and of networks, whose clusters have their own labels.
+    """
+    relation, clusters = result.prepared.data, result.posterior.labels(domain)
+    n_clusters = result.posterior.n_clusters()[domain]
+    other = "cols" if domain == "rows" else "rows"
+    attributes = {} if relation.network is not None else relation.attributes_of(other)
+    tested = [
+        (f"{name} “{label}”", values == label, values != "")
+        for name, values in attributes.items()
+        for label in _choose_tested(values)
+    ]
+    if not tested:
+        return [""] * n_clusters
+    own = sparse.csr_array(
+        (np.ones(len(clusters)), (clusters, np.arange(len(clusters)))), (n_clusters, len(clusters))
+    )
+    linked, missing = (
+        (own @ (one if domain == "rows" else one.T)).toarray() for one in (relation.ones, relation.missing)
+    )
+    known = own.sum(axis=1)[:, None] - missing
+    return [
+        _describe_partner(*pairs, tested, n_clusters * len(tested))
+        for pairs in zip(linked, known, strict=True)
+    ]
+
+
+def _describe_partner(
+    linked: Floats, known: Floats, tested: Sequence[tuple[str, Mask, Mask]], n_tests: int
+) -> str:
+    """Return the sentence of `describe_partners` about one cluster.
+
+    `linked`, `known`: links and known pairs of its objects with each object of the other side. `tested`: each label,
+    which objects have it, and which have any of its attribute.
+    """
+    best: tuple[float, str] = 0.0, ""
+    for label, labelled, has_any in tested:
+        counted = has_any & (known > 0)
+        inside, outside = counted & labelled, counted & ~labelled
+        if not linked[inside].sum() or not outside.any():
+            continue
+        rate, others, mean = (linked[at].sum() / known[at].sum() for at in (inside, outside, counted))
+        weight = linked[inside].sum() * np.log(rate / mean)
+        if rate < _CLEARLY * others or weight <= best[0]:
+            continue
+        p = compare_numbers(linked[counted] / known[counted], inside[counted])["p"].iloc[-1]
+        if n_tests * p < LEVEL:
+            than = f"{_percent(others)} of the others: {write_ratio(rate / others)} as many" if others else ""
+            rest = than or "none of the others"
+            best = weight, f"A member is linked to {_percent(rate)} of {label} on average, and to {rest}."
+    return best[1]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
 
 
 def _list_clear(table: pd.DataFrame, cluster: int, by: str) -> list[Any]:

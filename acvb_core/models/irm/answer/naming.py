@@ -49,13 +49,12 @@ def name_parts(result: Result) -> dict[str, tuple[str, ...]]:
 
 def choose_labels(relation: Relation, domain: str) -> NDArray[Any]:
     """Return the labels of a domain's objects, or a known attribute in their place if only that is readable."""
-    if domain == "cols" and relation.network is None:
-        return relation.column_labels
-    if not are_readable(relation.row_labels):
-        for values in relation.attributes.values():
+    labels = relation.column_labels if domain == "cols" else relation.row_labels
+    if not are_readable(labels):
+        for values in relation.attributes_of(domain).values():
             if 2 * len(set(values)) > len(values) and are_readable(values):
                 return values
-    return relation.row_labels
+    return labels
 
 
 def are_readable(labels: NDArray[Any]) -> bool:

@@ -41,17 +41,18 @@ def describe_parts(result: Result) -> str:
 
 
 def compare_parts(result: Result) -> dict[str, tuple[str, pd.DataFrame]]:
-    """Return known labels and numbers of the row objects by cluster: what a table has, and the table, by its title."""
-    found = {
-        "Labels by cluster": (
-            "Known labels that each cluster has more or less of than the others, with tests.",
-            compare_labels(result),
-        ),
-        "Numbers by cluster": (
-            "Known numbers in each cluster compared with the others, with tests.",
-            compare_medians(result),
-        ),
-    }
+    """Return known labels and numbers of the objects by cluster: what a table has, and the table, by its title."""
+    found = {}
+    domains = (
+        {"rows": "cluster"}
+        if one_clustering(result.posterior)
+        else {"rows": "cluster", "cols": "column cluster"}
+    )
+    for domain, one in domains.items():
+        about = f"Known labels that each {one} has more or less of than the others, with tests."
+        found[f"Labels by {one}"] = about, compare_labels(result, domain)
+        about = f"Known numbers in each {one} compared with the others, with tests."
+        found[f"Numbers by {one}"] = about, compare_medians(result, domain)
     return {title: (about, table) for title, (about, table) in found.items() if len(table)}
 
 

@@ -110,9 +110,8 @@ def _describe_nodes(result: Result) -> pd.DataFrame:
         own["colour"] = [cluster_colour(cluster, result.names[domain]) for cluster in objects["cluster"]]
         if len(domains) > 1:
             own["side"] = _clean(relation.row_kind if domain == "rows" else relation.column_kind)
-        if domain == "rows":
-            for name, values in relation.attributes.items():
-                own[f"known_{_clean(name)}"] = [_clean(value) for value in values]
+        for name, values in relation.attributes_of(domain).items():
+            own[f"known_{_clean(name)}"] = [_clean(value) for value in values]
         own["size"] = round_digits(_SIZE * np.sqrt(1.0 + degree / max(float(degree.mean()), 1.0)))
         parts.append(own)
     nodes = pd.concat(parts, ignore_index=True)

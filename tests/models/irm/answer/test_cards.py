@@ -11,8 +11,8 @@ import pytest
 from acvb_core.data.relation import Network, Relation
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
-from acvb_core.models.irm.answer.cards import ClusterCards, describe_found, write_ratio
-from acvb_core.models.irm.answer.contrasts import compare_clusters, count_strong_links
+from acvb_core.models.irm.answer.cards import ClusterCards, describe_found
+from acvb_core.models.irm.answer.contrasts import compare_clusters, count_strong_links, write_ratio
 from acvb_core.models.irm.answer.naming import are_readable, name_parts
 from tests.loops import for_each
 

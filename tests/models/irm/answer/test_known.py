@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from acvb_core.core.protocols import Posterior
+from acvb_core.data.network import with_attributes
+from acvb_core.data.relation import Relation
+from acvb_core.engine.fitting import fit
+from acvb_core.engine.result import Result
 from acvb_core.evaluate.significance import adjust_holm
-from acvb_core.models.irm.answer.known import align_samples, compare_labels, compare_medians, describe_labels
+from acvb_core.models.irm.answer.cards import ClusterCards
+from acvb_core.models.irm.answer.contrasts import write_ratio
+from acvb_core.models.irm.answer.known import (
+    align_samples,
+    compare_labels,
+    compare_medians,
+    describe_labels,
+    describe_partners,
+)
+from acvb_core.models.irm.answer.summary import compare_parts
 from acvb_core.models.irm.gibbs import LABELS
 from acvb_core.models.irm.scores import STRENGTHS
 from benchmarks.effects import PLANTED_SHARES, label_nodes
@@ -40,3 +56,57 @@ def test_a_planted_difference_is_found_and_no_other() -> None:
     said = describe_labels(labels, medians, cluster)
     assert f"with contract “part time” ({line['share']:.0%}".replace("%", " %") in said
     assert "site" not in said
+
+
+def purchases(seed: int = 0) -> tuple[Result, np.ndarray, np.ndarray]:
+    """Three segments of customers who buy three categories of products, with labels that say nothing of either."""
+    rng = np.random.default_rng(seed)
+    rows, columns = np.arange(60) % 3, np.arange(45) % 3
+    bought = rng.random((60, 45)) < np.where(rows[:, None] == columns, 0.6, 0.05)
+    relation = Relation.build(bought, attributes={"segment": np.array(["a", "b", "c"])[rows]})
+    known: dict[str, Any] = {
+        "category": np.array(["Kids", "Sport", "Food"])[columns],
+        "colour": rng.choice(["red", "blue"], 45),
+        "price": 10.0 * columns + rng.random(45),
+        "weight": rng.random(45),
+        "product": [f"Thing {i}" for i in range(45)],
+    }
+    return fit(with_attributes(relation, known, "cols"), "cvb0", seed=1), rows, columns
+
+
+@pytest.mark.whole_chain
+def test_labels_of_columns_are_compared_with_column_clusters() -> None:
+    result, _, columns = purchases()
+    labels, medians = compare_labels(result, "cols"), compare_medians(result, "cols")
+    assert set(labels["attribute"]) == {"category", "colour"}  # names are no labels, and numbers have medians
+    assert set(labels[labels["p_holm"] < 0.05]["attribute"]) == {"category"}
+    assert set(medians[medians["p_holm"] < 0.05]["attribute"]) == {"price"}
+    for cluster in (1, 2, 3):
+        true = ("Kids", "Sport", "Food")[columns[result.labels("cols") == cluster][0]]
+        line = labels[(labels["cluster"] == cluster) & (labels["label"] == true)].iloc[0]
+        assert line["difference"] > 0.9
+        assert line["p_holm"] < 0.05
+    assert len(compare_parts(result)["Labels by column cluster"][1]) == len(labels)
+
+
+@pytest.mark.whole_chain
+def test_a_row_cluster_says_which_label_of_columns_it_is_linked_to() -> None:
+    result, rows, columns = purchases()
+    ones = result.prepared.data.ones.toarray()
+    for cluster, said in enumerate(describe_partners(result, "rows"), start=1):
+        own = result.labels("rows") == cluster
+        k = rows[own][0]
+        rate, others = 100 * ones[own][:, columns == k].mean(), 100 * ones[own][:, columns != k].mean()
+        label = ("Kids", "Sport", "Food")[k]
+        assert said.startswith(
+            f"A member is linked to {rate:.0f} % of category “{label}” on average, and to {others:.2g} %"
+        )
+        assert said.endswith(f"of the others: {write_ratio(rate / others)} as many.")
+        assert ClusterCards(result, "rows").describe(cluster).endswith(said)
+    assert all("segment “" in said for said in describe_partners(result, "cols"))
+    # Labels that say nothing are told of no cluster.
+    data = with_attributes(
+        result.prepared.data, {"category": np.roll(np.repeat(["x", "y", "z"], 15), 7)}, "cols"
+    )
+    other = result.with_state(prepared=replace(result.prepared, data=data))
+    assert describe_partners(other, "rows") == ["", "", ""]
