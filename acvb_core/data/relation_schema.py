@@ -178,9 +178,13 @@ _COLUMN_NAMES |= {"tag", "word", "term", "artist", "movie", "paper", "feature", 
 _COLUMN_NAMES |= {"question", "group", "target_id", "node2", "followee", "product", "disease", "gene"}
 _COLUMN_NAMES |= {"protein2"}
 _VALUE_NAMES = {"value", "values", "weight", "count", "counts", "freq", "frequency", "rating", "score"}
-_VALUE_NAMES |= {"link", "linked", "number", "amount", "strength", "entry"}
+_VALUE_NAMES |= {"link", "linked", "number", "quantity", "qty", "amount", "strength", "entry"}
 _OTHER_NAMES = {"time", "timestamp", "date", "year", "id", "name", "label", "node", "key", "type", "comment"}
 _KNOWN = _ROW_NAMES | _COLUMN_NAMES | _VALUE_NAMES | _OTHER_NAMES
+# Columns of a list of links that may lie between its ends, and them.
+_MOST_COLUMNS = 20
+# Lines that must repeat what a column says of an object before it is taken to belong to the object.
+_REPEATED = 3
 #: Usual headings of a list of objects.
 LIST_NAMES = {"node", "nodes", "label", "labels", "name", "names", "object", "objects", "id", "row"}
 LIST_NAMES |= {"column"}
@@ -393,12 +397,12 @@ def _has_edge_header(records: Records) -> bool:
 
 
 def _heads_network(names: Sequence[str], body: Records) -> bool:
-    """Return whether two columns in a row are named as those of a network, and not as the objects below them."""
-    at = _network_columns(names)
-    if at is None:
+    """Return whether two columns are named as those of a network, and not as the objects below them."""
+    ends = _network_columns(names)
+    if ends is None:
         return False
-    first, second = names[at].strip(), names[at + 1].strip()
-    below = [field.strip() for record in body for field in record[at : at + 2]]
+    first, second = (names[at].strip() for at in ends)
+    below = [record[at].strip() for record in body for at in ends]
     if first in below or second in below:
         return False
     stem = first[:-1]  # of node1, which may as well be an object's name
@@ -410,15 +414,23 @@ def _heads_network(names: Sequence[str], body: Records) -> bool:
     return not any(field[len(stem) :][:1].isdigit() for field in alike) and (long or _named_in_one_way(below))
 
 
-def _network_columns(names: Sequence[str]) -> int | None:
-    """Return the position of the first of two neighbouring columns that are named as those of a network."""
-    for at, pair in enumerate(itertools.pairwise(names)):
-        if not heading(*pair):
-            continue
-        stems = [re.sub(r"[\W_]*\d+$", "", name) for name in lower_names(names)]
+def _network_columns(names: Sequence[str]) -> tuple[int, int] | None:
+    """Return the positions of two columns that are named as those of a network: two ids, two names, or neighbours.
+
+    >>> _network_columns(["from_id", "from_name", "to_id", "to_name"])
+    (0, 2)
+    """
+    lowered = lower_names(names)
+    stems = [re.sub(r"[\W_]*\d+$", "", name) for name in lowered]
+    pairs = list(itertools.pairwise(range(len(names))))
+    for word in ("label", "name", "id"):
+        ends = [at for at, name in enumerate(lowered[:_MOST_COLUMNS]) if name.endswith(word)]
+        pairs = [*itertools.combinations(ends, 2), *pairs]
+    for at, to in pairs:
         # More columns than two may be numbered alike: indicator 1, indicator 2, indicator 3.
-        if not names[at].strip()[-1:].isdigit() or stems.count(stems[at]) < 3:
-            return at
+        numbered = names[at].strip()[-1:].isdigit() and stems.count(stems[at]) > 2
+        if not numbered and heading(names[at], names[to]):
+            return at, to
     return None
 
 
@@ -448,14 +460,17 @@ def _guess_edge_roles(names: Sequence[str], body: Records, skip: int) -> dict[st
     column = find(_COLUMN_NAMES, row)
     value = find(_VALUE_NAMES, row, column)
     pair = _network_columns(names)
-    if row is None and column is None and pair is not None and value not in (pair, pair + 1):
-        row, column = pair, pair + 1
+    if row is None and column is None and pair is not None and value not in pair:
+        row, column = pair
     free = [i for i in range(skip, len(lowered)) if i not in (row, column, value, direction)]
     sides = (row is None) + (column is None)
     if sides and free and numbers_lines(columns[free[0]]):
         others = [value_kind(columns[i]) for i in free[1:]]
         if others.count("text") >= sides:
             free.pop(0)
+    if row is None and column is None and (two := _choose_ends(free, lowered, columns)):
+        row, column = two
+        free = [i for i in free if i not in two]
     if row is None and free:
         row = free.pop(0)
     if column is None and free:
@@ -467,6 +482,39 @@ def _guess_edge_roles(names: Sequence[str], body: Records, skip: int) -> dict[st
         value = next((i for i in values if value_kind(columns[i]) not in ("text", "missing")), None)
     ends = {"row_column": row, "column_column": column}
     return {**ends, "value_column": value, "direction_column": direction}
+
+
+def _choose_ends(
+    free: Sequence[int], lowered: Sequence[str], columns: Sequence[Sequence[str]]
+) -> tuple[int, int] | None:
+    """Return the first two columns of names that do not belong to the objects of another; None if there are no two.
+
+    Of customer_id, segment and product_id, the segment is the customer's: it is no end of links.
+    """
+    names = [
+        i
+        for i in free
+        if lowered[i] not in _OTHER_NAMES
+        and (value_kind(columns[i]) == "text" or lowered[i].endswith(("_id", " id")))
+    ]
+    ends: list[int] = []
+    for i in names:
+        owners = [j for j in names if j != i and _belongs(columns[j], columns[i])]
+        # Of an id and a name of the same objects, the first is the end.
+        if not any(j < i or not _belongs(columns[i], columns[j]) for j in owners):
+            ends.append(i)
+    return (ends[0], ends[1]) if len(ends) > 1 else None
+
+
+def _belongs(objects: Sequence[str], said: Sequence[str]) -> bool:
+    """Return whether each object that is repeated has the same said of it on each of its lines."""
+    of: dict[str, str] = {}
+    repeated = 0
+    for one, text in zip(objects, said, strict=True):
+        if of.setdefault(one, text) != text:
+            return False
+        repeated += 1
+    return repeated - len(of) >= _REPEATED
 
 
 def _matrix_labels(records: Records, named: bool, indexed: bool) -> tuple[bool, bool]:

@@ -74,6 +74,20 @@ def test_a_column_that_numbers_the_lines_is_no_side_of_the_links() -> None:
     assert others.row_column == 0, "two columns of names are needed"
 
 
+def test_a_column_that_belongs_to_the_objects_of_another_is_no_end_of_the_links() -> None:
+    segments = {"c1": "families", "c2": "cooks", "c3": "cooks"}
+    bought = [pair.split() for pair in ("c1 p1", "c1 p2", "c2 p2", "c2 p3", "c3 p1", "c3 p3", "c3 p2")]
+    lines = [f"{segments[who]},{who},{what},name of {what},2,7.5" for who, what in bought]
+    given = "segment,customer_id,product_id,product_name,quantity,amount\n" + "\n".join(lines)
+    relation = load_relation(given.encode(), filename="sales.csv", threshold=0).data
+    assert (relation.row_kind, relation.column_kind) == ("customer_id", "product_id")
+    assert relation.weights is not None
+    assert set(relation.weights) == {2.0}
+    # Where nothing repeats, the first two columns are the ends.
+    few = "\n".join(given.splitlines()[:3])
+    assert load_relation(few.encode(), filename="sales.csv", threshold=0).data.column_kind == "customer_id"
+
+
 def test_values_words_and_missing():
     text = "row,col,value\na,x,y\na,y,N\nb,x,TRUE\nb,y,false\nc,x,?\nc,y,\nd,x,na\nd,y,NaN\n"
     found = loaded(text)
