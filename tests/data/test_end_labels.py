@@ -6,13 +6,16 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from acvb_core.core.errors import DataError, ParameterError
+from acvb_core.data.names import EndLabels, name_ends
 from acvb_core.data.network import as_network, as_two_sided, with_attributes
 from acvb_core.data.relation_readers import load_labels, load_relation
 from acvb_core.data.report import LoadedData
+from tests.loops import for_each
 
 PEOPLE = {f"p{i}": ("red", "blue", "green")[i % 3] for i in range(12)}
 
@@ -97,3 +100,40 @@ def test_blank_cells_say_nothing_and_columns_without_repeats_are_left_out(tmp_pa
     assert "one" not in relation.attributes  # it does not tell objects from one another
     once = pd.DataFrame({"a": [f"a{i}" for i in range(20)], "b": ["x", "y"] * 10, "c": ["u", "v"] * 10})
     assert not load_relation(once, domains="two").data.attributes
+
+
+@for_each(
+    "first, second, name",
+    [
+        ("importer_package", "imported_package", "package"),
+        ("from_home_town", "to_home_town", "home town"),
+        ("team of sender", "team of receiver", "team"),
+        ("team", "team", "team"),
+        ("here", "there", "here"),
+    ],
+)
+def test_columns_of_a_network_become_one_attribute_if_they_agree(first: str, second: str, name: str) -> None:
+    nodes = [np.array(["Ann", "Bob", "Cyd", "Dan"], dtype=object)]
+    one = EndLabels(first, 0, {"Ann": "red", "Bob": "blue"})
+    other = EndLabels(second, 1, {"Bob": "blue", "Cyd": "green"})
+    (labels,), given = name_ends(nodes, [one, other])
+    assert labels == {name: ["red", "blue", "green", ""]}
+    assert given == {first: name, second: name}
+    for apart in ({"Bob": "red"}, {"Cyd": "green"}):  # they disagree, or speak of different nodes
+        (labels,), given = name_ends(nodes, [one, EndLabels("other", 1, apart)])
+        assert list(labels) == [first, "other"]
+        assert labels["other"] == [apart.get(node, "") for node in nodes[0]]
+        assert given == {first: first, "other": "other"}
+
+
+def test_only_the_first_columns_and_those_of_few_texts_are_looked_at() -> None:
+    table = lines(**{f"c{n}": lambda one, other, i: f" {PEOPLE[one]} " for n in range(25)})
+    assert list(load_relation(table, domains="two").data.attributes) == [f"c{n}" for n in range(20)]
+    assert set(load_relation(table, domains="two").data.attributes["c1"]) == set(PEOPLE.values())
+    bare = table.drop(columns=[f"c{n}" for n in range(1, 25)]).to_csv(index=False, header=False).encode()
+    assert not load_relation(bare, domains="two", header=False).data.attributes
+    tags = table[["from", "to"]].assign(tags=[["red"], ["blue"]] * 30)
+    assert "tags" in facts_of(load_relation(tags, domains="two"))["unused_columns"]
+    for n_texts, kept in ((10_000, ["of"]), (10_001, [])):
+        many = pd.DataFrame({"a": [f"a{i}" for i in range(n_texts)] * 2, "b": ["x", "y"] * n_texts})
+        assert list(load_relation(many.assign(of="text " + many["a"]), domains="two").data.attributes) == kept
