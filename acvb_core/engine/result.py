@@ -72,6 +72,8 @@ class Result:
     #: By domain, the run's own parts (from 1) that each part is made of, if a reader has arranged them; these keep
     #: their order. Empty: the parts are those of the run.
     arranged: Mapping[str, Sequence[Sequence[int]]] = field(default_factory=dict)
+    #: Column and name of each group that documents must be in (`among`). Empty: the result is of all documents.
+    groups: Sequence[tuple[str, str]] = ()
 
     @property
     def prepared(self) -> PreparedRun:
@@ -94,7 +96,8 @@ class Result:
         return self.state.race_report
 
     def __repr__(self) -> str:
-        return "\n".join([f"Result({self.label} on {self.prepared.data!r})", *self._describe()])
+        of = f", documents with {self.of_groups}" if self.groups else ""
+        return "\n".join([f"Result({self.label} on {self.prepared.data!r}{of})", *self._describe()])
 
     def _repr_html_(self) -> str:
         """Return the result as a notebook shows it: the facts, and the first rows of its first table."""
@@ -127,7 +130,13 @@ class Result:
         """Write the result with its data to a file, which `acvb_core.load_result` reads and the Runs page imports.
 
         Raises StoreError: the file cannot be written, or the data are kept on disk.
+        Raises ParameterError: the result is of some documents alone (`among`).
         """
+        if self.groups:
+            raise ParameterError(
+                f"this result is of documents with {self.of_groups} alone; save the one of all documents, then call "
+                "`among` on what load_result returns."
+            )
         _ARCHIVES("save_results")(path, [self])
 
     def plot(self, name: str = _CURVES_PLOT) -> Any:
@@ -203,8 +212,9 @@ class Result:
     def posterior(self) -> Posterior:
         """The answer, largest cluster first in every domain; what a method does not keep is worked out where it can."""
         posterior = self.prepared.model.complete_posterior(self.snapshot.posterior)
-        masses = posterior.masses().items()
-        orders = {domain: order_by_size(mass) for domain, mass in masses if domain not in self.arranged}
+        masses = posterior.masses()
+        kept = set(masses) if self.groups else self.arranged
+        orders = {domain: order_by_size(mass) for domain, mass in masses.items() if domain not in kept}
         return rearrange(posterior, orders)
 
     @cached_property
@@ -357,6 +367,26 @@ class Result:
         except ModuleNotFoundError:
             raise ParameterError(f"model {self.prepared.spec.model!r} has no clusters to join.") from None
         return cast("Result", tree.coarsen(self, numbers, corrected))
+
+    def among(self, column: str, group: str) -> Result:
+        """Return the result of the documents in a group alone (LDA): `among("product", "kettle")`.
+
+        Shares, documents, comparisons and files are of these documents; of a corpus on disk, of those in its sample.
+        Topics, their numbers, names and words, scores and history stay those of the run. Calls can follow one another.
+
+        `column`: a column of groups: the known labels ("label" if they have no name), or a further column.
+        Raises ParameterError: no such column or group, or the model has no documents.
+        """
+        try:
+            among = self.prepared.model_row.part("answer.among")
+        except ModuleNotFoundError:
+            raise ParameterError(f"model {self.prepared.spec.model!r} has no documents in groups.") from None
+        return cast("Result", among.take_group(self, column, group))
+
+    @property
+    def of_groups(self) -> str:
+        """The groups that documents must be in, as text: "product: kettle"; empty for all documents."""
+        return " and ".join(f"{column}: {group}" for column, group in self.groups)
 
     def transform(self, given: Any) -> pd.DataFrame:
         """Return the topic shares of documents that were not fitted (LDA): document, tokens, unknown, topic_1 …

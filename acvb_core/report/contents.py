@@ -104,16 +104,23 @@ def _plain(value: Any) -> Any:
 
 
 def describe_arrangement(result: Result) -> str:
-    """Return in a sentence that a reader has joined or left out parts of the run; empty if not."""
-    if not result.arranged:
-        return ""
+    """Return in sentences that a reader has joined or left out parts, or chosen documents; empty if neither."""
     many = result.prepared.model_row.display.parts[1]
+    of = ""
+    if result.groups:
+        of = (
+            f"Shares and documents are of the documents with {result.of_groups} alone. Words of the {many}, scores, "
+            "settings and curves are those of the run on all documents."
+        )
+    if not result.arranged:
+        return of
     said = []
     for parts in result.arranged.values():
         joined = sum(len(part) > 1 for part in parts)
         said.append(f"{len(parts):,} made of {sum(map(len, parts)):,} of the run, {joined:,} of them joined")
     shown = " and ".join(said)
-    return f"A reader has arranged the {many}: shown are {shown}. Settings and curves are those of the run."
+    text = f"A reader has arranged the {many}: shown are {shown}. Settings and curves are those of the run."
+    return f"{text} {of}".rstrip()
 
 
 def describe_method(result: Result) -> list[str]:

@@ -104,7 +104,7 @@ def _write_found(result: Result, question: str, note: str) -> str:
         "Result",
         f'<p class="question">{_text(asked)}</p>',
         f'<div class="found">{_paragraph(found)}{_paragraph(describe_run(result))}</div>',
-        *([_paragraph(describe_arrangement(result))] if result.arranged else []),
+        *map(_paragraph, filter(None, [describe_arrangement(result)])),
         *(_paragraph(line) for line in note.splitlines() if line.strip()),
     )
 

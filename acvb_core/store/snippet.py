@@ -32,7 +32,7 @@ def python_snippet(
 ) -> str:
     """Return Python that makes the same run again, bit for bit on the same versions of the libraries.
 
-    Parts that were joined by a reader are joined again.
+    Parts that were joined by a reader are joined again, and documents of a group are taken again.
 
     `source`: path of the file the data came from, a file that `Result.save` wrote, or `sample:NAME`. Without it: the
       sample of the data's name where the data are that sample's, else the file that the read report names, else a file
@@ -70,6 +70,7 @@ def python_snippet(
         f"{_race_note(result)}result = acvb_core.fit(\n{call})\n"
         'print(result.verdict, "after", result.snapshot.sweep, "sweeps")\n'
         + (prepared.model_row.part("answer.summary").write_arrangement(result) if result.arranged else "")
+        + "".join(f"result = result.among({column!r}, {group!r})\n" for column, group in result.groups)
     )
 
 

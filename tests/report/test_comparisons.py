@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from acvb_core.data.corpora.metadata import list_columns
 from acvb_core.engine.fitting import fit
-from acvb_core.models.lda.answer.effects import list_columns, measure_effects
+from acvb_core.models.lda.answer.effects import measure_effects
 from acvb_core.report.contents import list_sheets
 from acvb_core.report.page import report_html
 from acvb_core.samples.catalogue import load_sample

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from acvb_core.core.errors import DataError, ParameterError, shorten
 from acvb_core.data.names import typed_column, typed_values
 from acvb_core.data.report import Fact, list_first, plural
 from acvb_core.data.sources.values import MISSING_WORDS
+
+if TYPE_CHECKING:
+    from acvb_core.data.corpus import Corpus
 
 #: "none" leaves the column out.
 ColumnKind = Literal["date", "group", "number", "text", "none"]
@@ -278,3 +281,78 @@ def _read_numbers(name: str, values: Sequence[str]) -> TypedColumn:
     return TypedColumn(
         found.astype(np.int64) if whole else found, _tell_unread("unread_numbers", name, unread, "no number")
     )
+
+
+class Column(NamedTuple):
+    """A column of the documents of a corpus, as they can be compared by it."""
+
+    kind: str  #: "date", "group" or "number"
+    values: NDArray[Any]  #: datetime64, str (object; "" is missing) or float64, shape (D,)
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """The documents with a value."""
+        if self.kind == "group":
+            return np.array([value != "" for value in self.values], dtype=np.bool_)
+        return np.isfinite(self.values)
+
+
+#: Name of the known labels if their column has none.
+_LABEL = "label"
+
+
+def _name_columns(corpus: Corpus) -> dict[str, NDArray[Any]]:
+    """Return the labels and the further columns of the documents, by names that all differ."""
+    columns = {} if corpus.labels is None else {corpus.label_name or _LABEL: corpus.labels}
+    return columns | {
+        f"{name} (column)" if name in columns else name: of for name, of in corpus.metadata.items()
+    }
+
+
+def list_columns(corpus: Corpus) -> dict[str, Column]:
+    """Return the columns of a corpus with two different values at least, by name: dates, groups, then numbers."""
+    found = {}
+    for name, values in _name_columns(corpus).items():
+        kind = kind_of_column(values)
+        if kind == "text":
+            continue
+        if kind == "group":
+            values = _strip(values)
+        if kind == "number":
+            values = values.astype(np.float64)
+            if are_years(name, values):
+                kind, values = "date", _date_years(values)
+        column = Column(kind, values)
+        if len(np.unique(values[column.known])) > 1:
+            found[name] = column
+    return dict(sorted(found.items(), key=lambda item: item[1].kind))
+
+
+def _strip(values: NDArray[Any]) -> NDArray[np.object_]:
+    return np.array([value.strip() for value in values], dtype=object)
+
+
+def _date_years(years: NDArray[np.float64]) -> NDArray[np.datetime64]:
+    """Return the first days of years; NaT for NaN."""
+    dates = np.full(len(years), "NaT", dtype="datetime64[D]")
+    known = np.isfinite(years)
+    dates[known] = (years[known].astype(np.int64) - 1970).astype("datetime64[Y]").astype("datetime64[D]")
+    return dates
+
+
+def list_groups(corpus: Corpus) -> dict[str, list[str]]:
+    """Return the groups of the documents by the name of their column, in order."""
+    columns = {name: column for name, column in list_columns(corpus).items() if column.kind == "group"}
+    return {name: np.unique(of[of != ""]).tolist() for name, (_, of) in columns.items()}
+
+
+def take_groups(corpus: Corpus, groups: Iterable[tuple[str, str]]) -> Corpus:
+    """Return the documents that are in all of some groups, each given by its column and its name."""
+    for column, group in groups:
+        corpus = corpus.take_documents(np.flatnonzero(are_in(corpus, column, group)))
+    return corpus
+
+
+def are_in(corpus: Corpus, column: str, group: str) -> NDArray[np.bool_]:
+    """Return which documents are in a group, shape (D,)."""
+    return np.asarray(_strip(_name_columns(corpus)[column]) == group, dtype=np.bool_)

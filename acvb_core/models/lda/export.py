@@ -14,10 +14,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from acvb_core.core.errors import ParameterError
+from acvb_core.data.corpora.metadata import take_groups
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import distributions, top_words
+from acvb_core.models.lda.model import SHOWN
 from acvb_core.models.lda.topics import build_topics, document_table, topic_map, word_probability
 from acvb_core.models.lda.transform import fold_in
 from acvb_core.store.export import csv_text, has_heading, name_headings
@@ -182,9 +184,15 @@ def _shown_corpus(result: Result) -> Corpus:
 
 
 def facts(result: Result) -> dict[str, Any]:
-    """Return, for run.json, how many documents have topics in the files, and of how many."""
-    shown, trained = _shown_corpus(result).n_documents, result.prepared.train.n_documents
-    return {"documents_shown": shown, "documents_trained": trained, "documents_are_a_sample": shown < trained}
+    """Return, for run.json, how many documents have topics in the files, of how many, and of which groups."""
+    shown, train = _shown_corpus(result).n_documents, result.prepared.train
+    is_sample = isinstance(train, DiskCorpus) and train.n_documents > SHOWN
+    found = {
+        "documents_shown": shown,
+        "documents_trained": train.n_documents,
+        "documents_are_a_sample": is_sample,
+    }
+    return found | ({"documents_of": dict(result.groups)} if result.groups else {})
 
 
 def files(result: Result, folder: Path) -> list[Path]:
@@ -258,6 +266,7 @@ def _document_tables(result: Result) -> Iterator[_Part]:
     phi, alpha = word_probability(result.posterior), result.posterior["alpha"]
     numbers = np.setdiff1d(np.arange(data.n_all), data.left_out, assume_unique=True)
     for begin in range(0, len(numbers), CHUNK):
-        corpus = data.documents(numbers[begin : begin + CHUNK])
+        chosen = numbers[begin : begin + CHUNK]
+        corpus = take_groups(data.documents(chosen), result.groups)
         frame = document_table(fold_in(corpus.counts, phi, alpha), corpus)
-        yield _Part(frame, corpus.labels, begin, begin + corpus.n_documents, len(numbers))
+        yield _Part(frame, corpus.labels, begin, begin + len(chosen), len(numbers))

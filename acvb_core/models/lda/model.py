@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from acvb_core.core.protocols import (
     no_poll,
 )
 from acvb_core.core.spec import Values, WarmUp
+from acvb_core.data.corpora.metadata import take_groups
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.evaluate.heldout import Completion, WordScore, pair_products, score_words
@@ -49,6 +50,7 @@ from acvb_core.models.lda.topics import (
     document_share,
     document_table,
     measure_spread,
+    share_masses,
     topic_map,
     topics_in_use,
     word_probability,
@@ -70,6 +72,7 @@ class LdaModel:
 
     corpus: Corpus
     domains: tuple[str, ...] = (TOPICS,)
+    groups: tuple[tuple[str, str], ...] = ()  #: that documents must be in to be shown: column and group
 
     @cached_property
     def tokens(self) -> Tokens:
@@ -259,10 +262,11 @@ class LdaModel:
 
     @cached_property
     def shown_documents(self) -> Corpus:
-        """The documents whose topics are shown: all, or 2,000 random ones of a corpus on disk."""
-        if isinstance(self.corpus, DiskCorpus):
-            return self.corpus.sample(min(SHOWN, self.corpus.n_documents))
-        return self.corpus
+        """The documents whose topics are shown: all, or 2,000 random ones of a corpus on disk; those in the groups."""
+        shown = self.corpus
+        if isinstance(shown, DiskCorpus):
+            shown = shown.sample(min(SHOWN, shown.n_documents))
+        return take_groups(shown, self.groups)
 
     def count_in_use(self, posterior: Posterior) -> dict[str, int]:
         """Return the number of topics that are not empty."""
@@ -291,8 +295,12 @@ class LdaModel:
         return measure_spread(posteriors, self.corpus.vocabulary)
 
     def topics(self, posterior: Posterior) -> Topics:
-        """Return the topics in probabilities."""
-        return build_topics(self.complete_posterior(posterior))
+        """Return the topics in probabilities; their shares are those in the documents that are shown of groups."""
+        posterior = self.complete_posterior(posterior)
+        topics = build_topics(posterior)
+        if not self.groups:
+            return topics
+        return replace(topics, share=share_masses(posterior["documents"].sum(axis=0, dtype=np.float64)))
 
     def tables(self, posterior: Posterior) -> dict[str, pd.DataFrame]:
         """Return the frames `topics` and `documents` (see `topics.word_table`, `topics.document_table`)."""

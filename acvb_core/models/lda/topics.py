@@ -16,6 +16,7 @@ from scipy import sparse
 from acvb_core.core.clusters import Order, order_by_size
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Array, Posterior
+from acvb_core.data.corpora.metadata import take_groups
 from acvb_core.data.corpus import Corpus
 from acvb_core.data.disk import DiskCorpus
 from acvb_core.evaluate.alignment import stability
@@ -52,7 +53,11 @@ def topics_in_use(posterior: Posterior) -> Order:
 
 def topic_share(posterior: Posterior) -> Array:
     """Return the share of each topic in all tokens, shape (K,)."""
-    totals = posterior.masses()["topics"]
+    return share_masses(posterior.masses()["topics"])
+
+
+def share_masses(totals: Array) -> Array:
+    """Return the share of each topic in tokens, from its tokens, shape (K,)."""
     # A stream may have no counts: it leaves one token of each word out.
     return np.asarray(totals / totals.sum() if totals.any() else np.full(len(totals), 1.0 / len(totals)))
 
@@ -401,31 +406,25 @@ class TopicAnswer:
     """The topics of one posterior; topics are numbered from 1, words and documents from 0."""
 
     topics: Topics
-    corpus: Corpus  #: the documents that can be shown: all, or some of those on disk or held out
+    corpus: Corpus  #: the documents that can be shown: all, some of those on disk or not held out, those of a group
     data: Corpus | DiskCorpus  #: all documents of the run
+    tokens: NDArray[
+        np.float64
+    ]  #: expected number of words of each topic in all documents of the run, shape (K,)
 
     @classmethod
     def of_result(cls, result: Any, /, **more: Any) -> Self:
         """Return the answer of a `Result`, with what a subclass has in addition."""
         prepared = result.prepared
         whole = isinstance(prepared.data, Corpus) and not prepared.spec.heldout_documents
-        corpus = prepared.data if whole else prepared.model.shown_documents
-        return cls(prepared.model.topics(result.posterior), corpus, prepared.data, **more)
+        corpus = take_groups(prepared.data, result.groups) if whole else prepared.model.shown_documents
+        tokens = np.asarray(topic_share(result.posterior) * prepared.data.n_tokens)
+        return cls(prepared.model.topics(result.posterior), corpus, prepared.data, tokens, **more)
 
     @property
     def n_topics(self) -> int:
         """Number of topics."""
         return len(self.topics.share)
-
-    @property
-    def tokens(self) -> NDArray[np.float64]:
-        """Expected number of words of each topic in all documents, shape (K,)."""
-        return np.asarray(self.topics.share * self.data.n_tokens)
-
-    @property
-    def is_partial(self) -> bool:
-        """True if some documents of the run cannot be shown."""
-        return self.corpus.n_documents < self.data.n_documents
 
     @cached_property
     def identifying_words(self) -> NDArray[np.int64]:

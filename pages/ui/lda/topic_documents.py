@@ -236,12 +236,12 @@ def _show_table(view: TopicView, listed: pd.DataFrame, topic: int, state: str, w
         }
     )
     # Another list needs another key: a click in the old table does not count for the new one.
-    key = f"documents_{view.run}_{state}"
+    key = f"documents_{view.of_documents}_{state}"
 
     def keep_click() -> None:
         cells = st.session_state[key].selection.cells
         if cells and cells[0][0] < len(numbers):
-            st.session_state[OPENED] = (view.run, topic, numbers[cells[0][0]])
+            st.session_state[OPENED] = (view.of_documents, topic, numbers[cells[0][0]])
 
     st.dataframe(
         shown if view.corpus.labels is not None else shown.drop(columns="label"),
@@ -273,9 +273,9 @@ def _show_map(view: TopicView, names: Names, topic: int, wanted: str, opened: in
     )  # fmt: skip
 
     def open_clicked(number: int) -> None:
-        st.session_state[OPENED] = (view.run, topic, number - 1)
+        st.session_state[OPENED] = (view.of_documents, topic, number - 1)
 
-    key = f"document_map_{view.run}_{view.n_topics}_{topic}_{wanted}_{opened}"
+    key = f"document_map_{view.of_documents}_{view.n_topics}_{topic}_{wanted}_{opened}"
     some = (
         f" {len(shown.documents):,} of them are drawn."
         if len(shown.documents) < view.corpus.n_documents
@@ -294,7 +294,7 @@ def _show_map(view: TopicView, names: Names, topic: int, wanted: str, opened: in
 
 def _show_caption(view: TopicView, listed: pd.DataFrame, wanted: str) -> None:
     if not len(listed):
-        among = " among those shown" if view.is_partial else ""
+        among = " among those shown" if view.is_partial or view.result.groups else ""
         where = "its name" if view.corpus.texts is None else "its text or its name"
         st.caption(f"No document{among} has this in {where}.")
         return
@@ -308,7 +308,7 @@ def _show_caption(view: TopicView, listed: pd.DataFrame, wanted: str) -> None:
 def _find_open(view: TopicView, listed: pd.DataFrame, topic: int, wanted: str) -> int | None:
     """Return the document (0-based) to show: the one clicked while this topic was chosen, else the first listed."""
     run, for_topic, document = st.session_state.get(OPENED, (None, None, None))
-    same = run == view.run and for_topic == topic and document is not None
+    same = run == view.of_documents and for_topic == topic and document is not None
     if same and (not wanted or document in listed["document"].tolist()):
         return int(document)
     return int(listed["document"].iloc[0]) if len(listed) else None
@@ -330,11 +330,13 @@ def show_document(view: TopicView, names: Names, topic: int, number: int, wanted
         return
 
     def go_to(chosen: int) -> None:
-        st.session_state[OPENED] = (view.run, chosen, number)
+        st.session_state[OPENED] = (view.of_documents, chosen, number)
         TOPIC.choose(chosen)
 
     shares, (text, spans) = view.topics.document_share[number], _read_text(view, number)
-    show_share_bars(view, names, shares, key=f"document_topics_{view.run}_{number}_{topic}", choose=go_to)
+    show_share_bars(
+        view, names, shares, key=f"document_topics_{view.of_documents}_{number}_{topic}", choose=go_to
+    )
     show_tinted_text(view, names, topic, text, spans, shares, wanted)
     if corpus.texts is None:
         st.caption("The data have no text for this document, only its words. The most frequent come first.")

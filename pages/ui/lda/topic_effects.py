@@ -9,20 +9,18 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from acvb_core.data.corpora.metadata import list_columns
 from acvb_core.models.lda.answer.effects import (
     CLEAR_WORD,
     LEAST_DOCUMENTS,
     Effects,
     changed_words,
-    choose_documents,
     describe_effects,
     describe_groups,
     describe_slope,
     describe_trend,
     describe_words,
     is_clear,
-    list_columns,
-    list_groups,
     measure_effects,
 )
 from acvb_core.models.lda.figures.effects import (
@@ -39,8 +37,6 @@ from pages.ui.shared.picking import Key, choose_one, offer_table, show_download
 from pages.ui.shared.refresh import is_narrow
 
 Names = Sequence[str]
-#: A column and one of its groups; None: all documents.
-Among = tuple[str, str] | None
 #: Words that grew or fell which are listed.
 _CHANGED_WORDS = 10
 _KINDS = {"date": "over time", "group": "by group", "number": "by number"}
@@ -53,57 +49,43 @@ known. A star, and the word *clear*, mean that the adjusted p is below 0.05 (Hol
 
 @contain_failure("part of the page")
 def show_effects(view: TopicView, names: Names, topic: int) -> None:
-    """Draw how topics differ by a column of the documents, among all of them or those of one group."""
-    groups = list_groups(view.corpus)
-    if not list_columns(view.corpus):
+    """Draw how topics differ by a column of the documents."""
+    columns = list_columns(view.corpus)
+    if not columns and view.result.groups:
+        st.text("These documents have no two different dates, groups or numbers.")
+        return
+    if not columns:
         st.caption(
             "These texts have no dates, groups or numbers to compare topics with. Load a file with such columns: "
             "each is kept with its document, and the Data page shows what it is taken for."
         )
         return
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="effects_settings"):
-        column_at = st.container(width=300)
-        chosen = choose_one(
-            "Documents",
-            list(range(len(groups) + 1)),
-            lambda at: ": ".join(groups[at - 1]) if at else "all documents",
-            f"effects_among_{view.run}",
-            width=300,
-        )
-        among = groups[chosen - 1] if chosen else None
-        columns = list_columns(view.corpus, choose_documents(view.corpus, among))
-        if not columns:
-            st.text("These documents have no two different dates, groups or numbers.")
-            return
-        with column_at:
-            column = choose_one(
-                "Compare",
-                list(columns),
-                lambda name: f"{_KINDS[columns[name].kind]}: {name}",
-                f"effects_column_{view.run}",
-                width=300,
-            )
-    found = _measure(view.key, column, among, view)
+    column = choose_one(
+        "Compare",
+        list(columns),
+        lambda name: f"{_KINDS[columns[name].kind]}: {name}",
+        f"effects_column_{view.run}",
+        width=300,
+    )
+    found = _measure(view.key, column, view)
     quoted = [f"“{plain_name(number, names)}”" for number in range(1, view.n_topics + 1)]
     st.text(describe_effects(found, quoted, column))
     if view.is_partial:
         st.caption(f"Measured on {view.describe_shown()}.")
     if found.kind == "date":
-        _show_time(view, names, quoted, topic, found, column, among)
+        _show_time(view, names, quoted, topic, found, column)
     else:
         _show_groups(view, names, quoted, topic, found, column)
 
 
 @st.cache_resource(show_spinner="Comparing the documents", max_entries=32)
-def _measure(key: Key, column: str, among: Among, _view: TopicView) -> Effects:
-    mask = choose_documents(_view.corpus, among)
-    return measure_effects(_view.result.posterior, _view.corpus, column, mask)
+def _measure(key: Key, column: str, _view: TopicView) -> Effects:
+    return measure_effects(_view.result.posterior, _view.corpus, column)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def _list_words(key: Key, column: str, among: Among, topic: int, _view: TopicView) -> pd.DataFrame:
-    dates = list_columns(_view.corpus)[column].values
-    return changed_words(_view, topic, dates, choose_documents(_view.corpus, among))
+def _list_words(key: Key, column: str, topic: int, _view: TopicView) -> pd.DataFrame:
+    return changed_words(_view, topic, list_columns(_view.corpus)[column].values)
 
 
 def _line_of(found: Effects, topic: int) -> Any:
@@ -112,16 +94,14 @@ def _line_of(found: Effects, topic: int) -> Any:
     return next(line for line in lines.itertuples() if line.topic == topic)
 
 
-def _show_time(
-    view: TopicView, names: Names, quoted: Names, topic: int, found: Effects, column: str, among: Among
-) -> None:
+def _show_time(view: TopicView, names: Names, quoted: Names, topic: int, found: Effects, column: str) -> None:
     """Draw the chosen topic over time, the words that grew in it, and all topics."""
     st.text(describe_trend(_line_of(found, topic), quoted[topic - 1], *found.ends))
     figure = topic_over_time(found.table, topic, names)
     show_figure(figure, "effects_time", f"The share of topic {topic} over time, with 95 % intervals.")
     _show_counts(found, f"A period with fewer than {LEAST_DOCUMENTS} documents has no interval.")
     with contain_failure():
-        _show_words(_list_words(view.key, column, among, topic, view))
+        _show_words(_list_words(view.key, column, topic, view))
     st.subheader("All topics", anchor=False)
     st.caption("Each has a scale of its own. Click a point to choose its topic.")
     shown = _choose_panels(view, found)

@@ -1,4 +1,4 @@
-"""Topics as they are shown: merged, hidden and moved by the reader, and fewer of them along a tree."""
+"""Topics as they are shown: merged, hidden and moved by the reader, fewer along a tree, and in which documents."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from acvb_core.models.lda.figures.tree import topic_tree_figure
 from acvb_core.models.lda.state import TOPICS
 from acvb_core.store.files import StoreError
 from acvb_core.views.parts import plain_name
-from pages.ui.lda.topic_view import TOPIC, Names, TopicView
+from pages.ui.lda.topic_view import TOPIC, Names, TopicView, build_view
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_clickable_figure
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.picking import Key, answer_key, choose_one, open_part_names, read_given_names
 from pages.ui.shared.refresh import is_narrow
 from pages.ui.shared.workspace import current_workspace
+from pages.ui.workspace.entrance import name_choice, take_choice
 
 #: Topics from which fewer of them can be shown.
 _LEAST = 3
@@ -61,8 +62,8 @@ def arrange_answer(job: Job, result: Result) -> Result:
 
 _ABOUT = (
     "A merged topic has the words and documents of its parts, and the colour of the first. Hidden topics are left out, "
-    "and shares are of the words of the topics shown. All of this page and its files follow; the run itself stays as it "
-    "is."
+    "and shares are of the words of the topics shown. All of this page and its files follow; the run itself stays as "
+    "it is."
 )
 
 
@@ -75,6 +76,46 @@ def find_tree(key: Key, groups: Groups, _result: Result) -> TopicTree:
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _arrange(key: Key, groups: Groups, _result: Result) -> Result:
     return arrange_topics(_result, groups)
+
+
+#: The choice of no group, in the address.
+_ALL = "all"
+
+
+def choose_documents(job: Job, view: TopicView) -> TopicView:
+    """Draw the documents that the page is about, all or those of a group; return the answer of these."""
+    options, key = [_ALL, *view.groups], f"topics_among_{job.id}"
+    asked = take_choice("documents", dict(zip(options, options, strict=True)))
+    if asked is not None:
+        st.session_state[key] = asked
+    chosen = _ALL
+    if len(options) > 1:
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="topic_documents"):
+            chosen = choose_one(
+                "Documents", options, lambda text: "all documents" if text == _ALL else text, key, width=300
+            )
+            if chosen != _ALL:
+                st.button(
+                    "All documents", icon=":material/close:", key="topics_all",
+                    on_click=st.session_state.__setitem__, args=(key, _ALL),
+                )  # fmt: skip
+    name_choice("documents", chosen, _ALL)
+    if chosen == _ALL:
+        return view
+    among = build_view(job, _take_group(view.key, view.groups[chosen], view.result), view.own, view.result)
+    those = f"{view.corpus.n_documents:,} documents"
+    if view.is_partial:
+        those += f" that can be shown, of {view.data.n_documents:,} in all"
+    st.caption(
+        f"{among.corpus.n_documents:,} of {those}. Shares, documents, comparisons, coherence and files are of these. "
+        "The words of the topics, held-out scores, other seeds and sweeps are those of the run."
+    )
+    return among
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _take_group(key: Key, group: tuple[str, str], _result: Result) -> Result:
+    return _result.among(*group)
 
 
 def _level_key(job: Job, n_topics: int) -> str:

@@ -177,8 +177,9 @@ def show_all_topics(view: TopicView, names: Names, topic: int, order: WordOrder)
     notes: dict[int, str] = {}
     if word is not None:
         notes = describe_word(view, word)
-        times = say.count(int(view.data.frequencies[word]), "time")
-        st.caption(f"In {say.count(len(notes), 'topic')} of {view.n_topics:,}; {times} in the corpus.")
+        counted, where = (view.corpus, "these documents") if view.result.groups else (view.data, "the corpus")
+        times = say.count(int(counted.frequencies[word]), "time")
+        st.caption(f"In {say.count(len(notes), 'topic')} of {view.n_topics:,}; {times} in {where}.")
     elif text:
         st.caption(
             "No word of the vocabulary contains that. Rare and very common words may have been left out."
@@ -262,7 +263,7 @@ def show_quality(view: TopicView, names: Names) -> None:
 @contain_failure("part of the page")
 def show_spread(job: Job, view: TopicView, names: Names, topic: int) -> None:
     """Draw in how many runs from other seeds the topics come back, and the range of their shares and words."""
-    spread = measure_seeds(current_workspace(), job, view.result)
+    spread = measure_seeds(current_workspace(), job, view.whole)
     topics, words = spread["topics"], spread["words"]
     runs = int(topics["runs"].iloc[0])
     if runs == 1:

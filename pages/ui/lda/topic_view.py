@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pandas as pd
 import streamlit as st
 
+from acvb_core.data.corpora.metadata import list_groups
 from acvb_core.engine.job import Job
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import Ranking, ranked_words
@@ -43,6 +44,7 @@ class TopicView(TopicAnswer):
     key: Key  #: of the run, and how far it is
     result: Result
     own: Result  #: the answer with the run's own topics, however the reader has arranged them
+    whole: Result  #: the answer with the same topics, of all documents
 
     @property
     def run(self) -> str:
@@ -52,7 +54,23 @@ class TopicView(TopicAnswer):
     @property
     def is_inferred(self) -> bool:
         """The documents' topics follow from the topics of the words, and were no part of the run."""
-        return "documents" not in self.result.snapshot.posterior.arrays
+        return "documents" not in self.own.snapshot.posterior.arrays
+
+    @property
+    def is_partial(self) -> bool:
+        """True if some documents of the run cannot be shown; those of other groups could be."""
+        return not self.result.groups and self.corpus.n_documents < self.data.n_documents
+
+    @property
+    def of_documents(self) -> str:
+        """Key of the documents that are shown: of the run, and of the group."""
+        return f"{self.run}{self.result.of_groups}"
+
+    @cached_property
+    def groups(self) -> dict[str, tuple[str, str]]:
+        """Column and name of each group of the documents, by their text: "product: kettle"."""
+        known = list_groups(self.corpus)
+        return {f"{column}: {group}": (column, group) for column, groups in known.items() for group in groups}
 
     @cached_property
     def summary(self) -> str:
@@ -94,17 +112,18 @@ def format_measure(value: float) -> str:
     return f"{value:z.2f}" if math.isfinite(value) else "–"  # z: no minus before nought
 
 
-def build_view(job: Job, result: Result, own: Result | None = None) -> TopicView:
+def build_view(job: Job, result: Result, own: Result | None = None, whole: Result | None = None) -> TopicView:
     """Return the answer of a run; the same object until the run continues.
 
     `own`: the answer with the run's own topics, if `result` has them as the reader arranged them.
+    `whole`: the answer of all documents, if `result` is of those of a group.
     """
-    return _build_view(answer_key(job, result), result, own or result)
+    return _build_view(answer_key(job, result), result, own or result, whole or result)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _build_view(key: Key, _result: Result, _own: Result) -> TopicView:
-    return TopicView.of_result(_result, key=key, result=_result, own=_own)
+def _build_view(key: Key, _result: Result, _own: Result, _whole: Result) -> TopicView:
+    return TopicView.of_result(_result, key=key, result=_result, own=_own, whole=_whole)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)

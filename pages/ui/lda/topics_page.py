@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from acvb_core.store.topics import MODEL, save_model
 from acvb_core.views.parts import plain_name
 from pages.ui.lda.topic_documents import show_documents, show_try_text
 from pages.ui.lda.topic_effects import show_effects
-from pages.ui.lda.topic_groups import arrange_answer, show_arrange, show_tree
+from pages.ui.lda.topic_groups import arrange_answer, choose_documents, show_arrange, show_tree
 from pages.ui.lda.topic_list import (
     show_all_topics,
     show_known_labels,
@@ -132,7 +133,8 @@ def _show_heading(job: Job, view: TopicView, names: Names, topic: int) -> None:
             show_arrange(job, view, names, topic)
             show_rename(job, view.result, "topics", topic, f"Name of topic {topic}")
     share = say.percent(float(view.topics.share[topic - 1]))
-    st.caption(f"{share} of all words · coherence {view.describe_quality(topic)}", help=QUALITY_HELP)
+    of = "these" if view.result.groups else "all"
+    st.caption(f"{share} of {of} words · coherence {view.describe_quality(topic)}", help=QUALITY_HELP)
 
 
 #: Numbers in the largest table of all documents that is offered here: some 100 MB.
@@ -149,7 +151,7 @@ def show_topic_files(job: Job, view: TopicView) -> None:
         FileOffer("For pyLDAvis", "pyldavis.json", "application/json", lambda: pyldavis_json(result)),
         offer_run(result),
         offer_arrays(result),
-        FileOffer("The model", MODEL, "application/octet-stream", lambda: pack_model(result)),
+        FileOffer("The model", MODEL, "application/octet-stream", lambda: pack_model(view.whole)),
     ]
     show_files(job, result, files)
     text = "To continue from these topics, choose this model under *Start from* on the Run page."
@@ -164,9 +166,11 @@ def show_topic_files(job: Job, view: TopicView) -> None:
 
 
 def list_words(workspace: Workspace, job: Job, view: TopicView) -> pd.DataFrame:
-    """Return the words of the topics, and their ranges over seeds; NaN if not measured."""
-    spread = measure_seeds(workspace, job, view.result)
+    """Return the words of the topics, and their ranges over seeds; NaN if not measured, or for shares of a group."""
+    spread = measure_seeds(workspace, job, view.whole)
     topics = spread["topics"].rename(columns={"low": "share_low", "high": "share_high"})
+    if view.result.groups:
+        topics = topics.assign(share=view.topics.share, share_low=math.nan, share_high=math.nan)
     words = spread["words"].drop(columns=["rank", "probability"])
     table = view.result.topics.merge(words.astype({"in_top_ten": "Int64"}), on=["topic", "word"], how="left")
     return table.merge(topics, on="topic", how="left")
@@ -183,7 +187,7 @@ def list_document_files(view: TopicView) -> list[FileOffer]:
         return [offer_table("Topics of the documents", "documents.csv", list_shown)]
     offers = [offer_table("Topics of the documents shown", "documents.csv", list_shown)]
     if not is_too_large(view):
-        label, name = "Topics of all documents", "all-documents.csv"
+        label, name = f"Topics of all {'these ' if result.groups else ''}documents", "all-documents.csv"
         offers.append(FileOffer(label, name, "text/csv", lambda: _write_documents(view)))
     return offers
 
@@ -237,8 +241,10 @@ def show_topics() -> None:
     if repeats := count_repeats(result.snapshot.posterior):
         heading += f", {repeats:,} with the same words as a larger one"
     show_heading(job, result, heading)
-    summary = st.container()
+    documents, summary = st.container(), st.container()
     view = build_view(job, arrange_answer(job, result), result)
+    with documents:
+        view = choose_documents(job, view)
     with summary, contain_failure("part of the page"):
         st.text(view.summary)  # it quotes names
     show_body(job, view)

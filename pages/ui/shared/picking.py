@@ -137,9 +137,9 @@ def show_rename(job: Job, result: Result, domain: str, number: int, label: str) 
 
 
 def answer_key(job: Job, result: Result) -> Key:
-    """Return the key of an answer, another one after each sweep of the run, with other names and other parts."""
+    """Return the key of an answer, another one after each sweep of the run, with other names, parts or documents."""
     job_id, sweep, end = _key(job, result.prepared, result.snapshot, result.state.race_report)
-    changed = [dict(part) for part in (result.given_names, result.arranged) if part]
+    changed = [dict(part) for part in (result.given_names, result.arranged) if part] + [*result.groups]
     return job_id, sweep, f"{end} {changed}" if changed else end
 
 
@@ -316,9 +316,10 @@ def _describe_run(job: Job) -> str:
 def show_download(result: Result, offer: FileOffer) -> None:
     """Draw the button of one of a run's files."""
     data = result.prepared.data
-    name = say.file_name(data.name)[:40] or type(data).__name__.lower()
+    names = [say.file_name(data.name)[:40] or type(data).__name__.lower(), say.file_name(result.label)]
+    names += [say.file_name(group)[:40] for _, group in result.groups]
     st.download_button(
-        offer.label, offer.make, f"{name}-{say.file_name(result.label)}-{offer.end}", offer.kind,
+        offer.label, offer.make, "-".join([*filter(None, names), offer.end]), offer.kind,
         key=f"file_{offer.end}", icon=":material/download:", on_click="ignore", help=offer.help,
     )  # fmt: skip
 

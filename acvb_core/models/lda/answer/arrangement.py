@@ -75,7 +75,7 @@ def arrange_topics(result: Result, groups: Groups) -> Result:
     if groups == tuple((topic,) for topic in range(1, n_topics + 1)):
         return result
     arranged, prepared = _add_up(posterior, groups), result.prepared
-    heldout = prepared.heldout
+    heldout = None if result.groups else prepared.heldout
     if heldout is not None:
         heldout = prepared.model.score(prepared.model.predict(arranged, heldout), heldout)
     last = replace(

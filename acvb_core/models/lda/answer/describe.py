@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from acvb_core.data.disk import DiskCorpus
 from acvb_core.data.report import plural
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.state import TOPICS
@@ -18,8 +19,8 @@ def describe_found(result: Result) -> str:
     answer, names = TopicAnswer.of_result(result), result.names[TOPICS]
     order = np.argsort(-answer.topics.share, kind="stable")[:_NAMED].tolist()
     shown = [f"“{k + 1} · {names[k]}” ({_percent(float(answer.topics.share[k]))})" for k in order]
-    head = f"{plural(answer.n_topics, 'topic')} in {plural(answer.data.n_documents, 'document')}"
-    of = "with their shares of all words"
+    head = f"{plural(answer.n_topics, 'topic')} in {_count_documents(answer, result)}"
+    of = f"with their shares of {'these' if result.groups else 'all'} words"
     if answer.n_topics > _NAMED:
         of = f"the largest {of}"
     said = [f"{head}, {of}: {', '.join(shown)}."]
@@ -28,6 +29,14 @@ def describe_found(result: Result) -> str:
         most = float(np.median(answer.topics.document_share[used].max(axis=1)))
         said.append(f"In half of the documents the main topic has at least {_percent(most)} of the words.")
     return " ".join(said)
+
+
+def _count_documents(answer: TopicAnswer, result: Result) -> str:
+    """Return of how many documents the shares are, and of which."""
+    if not result.groups:
+        return plural(answer.data.n_documents, "document")
+    one = "sampled document" if isinstance(answer.data, DiskCorpus) else "document"
+    return f"{plural(answer.corpus.n_documents, one)} with {result.of_groups}"
 
 
 def _percent(share: float) -> str:

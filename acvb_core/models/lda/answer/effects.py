@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy import sparse, stats
 
 from acvb_core.core.protocols import Posterior
-from acvb_core.data.corpora.metadata import are_years, kind_of_column
+from acvb_core.data.corpora.metadata import Column, list_columns
 from acvb_core.data.corpus import Corpus
 from acvb_core.evaluate.heldout import pair_products
 from acvb_core.evaluate.significance import adjust_holm
@@ -53,8 +53,6 @@ MONTHS = [
     "November",
     "December",
 ]
-#: Name of the known labels if their column has none.
-LABEL = "label"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,69 +77,6 @@ class DocumentShares:
     def choose(self, mask: Mask) -> DocumentShares:
         """Return the shares of some documents."""
         return DocumentShares(self.share[mask], self.variance[mask], self.words[mask])
-
-
-class Column(NamedTuple):
-    """A further column of the documents."""
-
-    kind: str  #: "date", "group" or "number"
-    values: NDArray[Any]  #: datetime64, str (object; "" is missing) or float64, shape (D,)
-
-    @property
-    def known(self) -> Mask:
-        """The documents with a value."""
-        if self.kind == "group":
-            return np.array([value != "" for value in self.values], dtype=np.bool_)
-        return np.isfinite(self.values)
-
-
-def list_columns(corpus: Corpus, mask: Mask | None = None) -> dict[str, Column]:
-    """Return the columns of a corpus that topics can be compared with, by name: dates, groups, then numbers.
-
-    `mask`: the documents that are compared; a column needs two different values among them.
-    """
-    columns: dict[str, NDArray[Any]] = {}
-    if corpus.labels is not None:
-        columns[corpus.label_name or LABEL] = corpus.labels
-    columns |= {f"{name} (column)" if name in columns else name: of for name, of in corpus.metadata.items()}
-    found = {}
-    for name, values in columns.items():
-        kind = kind_of_column(values)
-        if kind == "text":
-            continue
-        if kind == "group":
-            values = np.array([value.strip() for value in values], dtype=object)
-        if kind == "number":
-            values = values.astype(np.float64)
-            if are_years(name, values):
-                kind, values = "date", _date_years(values)
-        column = Column(kind, values)
-        used = column.known if mask is None else column.known & mask
-        if len(np.unique(column.values[used])) > 1:
-            found[name] = column
-    return dict(sorted(found.items(), key=lambda item: item[1].kind))
-
-
-def _date_years(years: Floats) -> NDArray[np.datetime64]:
-    """Return the first days of years; NaT for NaN."""
-    dates = np.full(len(years), "NaT", dtype="datetime64[D]")
-    known = np.isfinite(years)
-    dates[known] = (years[known].astype(np.int64) - 1970).astype("datetime64[Y]").astype("datetime64[D]")
-    return dates
-
-
-def list_groups(corpus: Corpus) -> list[tuple[str, str]]:
-    """Return each group of documents: the column and its value, in order."""
-    columns = {name: column for name, column in list_columns(corpus).items() if column.kind == "group"}
-    return [(name, str(value)) for name, (_, of) in columns.items() for value in np.unique(of[of != ""])]
-
-
-def choose_documents(corpus: Corpus, among: tuple[str, str] | None) -> Mask | None:
-    """Return which documents are in one of `list_groups`; None for all."""
-    if among is None:
-        return None
-    name, value = among
-    return np.asarray(list_columns(corpus)[name].values == value, dtype=np.bool_)
 
 
 class _Sums(NamedTuple):
@@ -413,9 +348,7 @@ def trends(shares: DocumentShares, dates: NDArray[np.datetime64]) -> pd.DataFram
     return slopes(shares, np.where(np.isfinite(dates), days / 365.25, np.nan))
 
 
-def changed_words(
-    answer: TopicAnswer, topic: int, dates: NDArray[np.datetime64], mask: Mask | None = None
-) -> pd.DataFrame:
+def changed_words(answer: TopicAnswer, topic: int, dates: NDArray[np.datetime64]) -> pd.DataFrame:
     """Return the words of a topic (from 1) by how much more of it they are in the later half of its documents.
 
     The halves have as many documents each. As elsewhere, documents are the sample: a word that one document repeats
@@ -424,8 +357,7 @@ def changed_words(
     Returns: word, earlier, later (its share of the topic's words in each half), z (standard errors of the change; above
       0 if it grew), the most grown first; words that the topic has at least once.
     """
-    chosen = np.isfinite(dates) if mask is None else np.isfinite(dates) & mask
-    documents = np.flatnonzero(chosen)
+    documents = np.flatnonzero(np.isfinite(dates))
     documents = documents[np.argsort(dates[documents], kind="stable")]
     half = np.full(len(dates), -1, dtype=np.int64)
     half[documents] = np.arange(len(documents)) >= len(documents) / 2
@@ -487,17 +419,16 @@ class Effects:
     line: pd.DataFrame | None  #: `trends` or `slopes`; None for groups
     ends: tuple[str, str]  #: the first and last period, or the lowest and highest number, as texts
     documents: int  #: that have a value and a word
-    missing: int  #: of those compared, without a value
+    missing: int  #: without a value
 
 
-def measure_effects(posterior: Posterior, corpus: Corpus, column: str, mask: Mask | None = None) -> Effects:
-    """Return how topics differ by a column of `list_columns`, among some documents.
+def measure_effects(posterior: Posterior, corpus: Corpus, column: str) -> Effects:
+    """Return how topics differ by a column of `list_columns`.
 
     `posterior`: of a result, with the counts of the documents of this corpus.
     """
-    chosen = np.ones(corpus.n_documents, dtype=np.bool_) if mask is None else mask
     kind, values = list_columns(corpus)[column]
-    shares, values = DocumentShares.of_posterior(posterior).choose(chosen), values[chosen]
+    shares = DocumentShares.of_posterior(posterior)
     known = Column(kind, values).known
     counted = int((known & (shares.words > 0)).sum())
     table, line, ends = _compare(kind, shares, values)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from acvb_core.data.corpora.metadata import take_groups
 from acvb_core.data.corpus import Corpus
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.answer.arrangement import arrange_topics
@@ -98,7 +99,8 @@ def annotate_data(result: Result) -> tuple[pd.DataFrame, list[str]]:
       whole, have no topic. Of a corpus on disk the documents are a sample.
     """
     shown = TopicAnswer.of_result(result).corpus
-    corpus = result.prepared.data if isinstance(result.prepared.data, Corpus) else shown
+    data = result.prepared.data
+    corpus = take_groups(data, result.groups) if isinstance(data, Corpus) else shown
     shares = result.documents.filter(regex=r"^topic_\d+(:|$)").to_numpy(dtype=np.float64)
     labels = result.labels("documents")
     own = pd.DataFrame(

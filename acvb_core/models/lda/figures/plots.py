@@ -7,10 +7,11 @@ from functools import cache
 
 import pandas as pd
 
+from acvb_core.data.corpora.metadata import list_columns
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.ranking import ranked_words
 from acvb_core.models.lda.answer.document_map import map_documents
-from acvb_core.models.lda.answer.effects import list_columns, measure_effects
+from acvb_core.models.lda.answer.effects import measure_effects
 from acvb_core.models.lda.answer.tree import TopicTree
 from acvb_core.models.lda.figures.documents import document_map_figure
 from acvb_core.models.lda.figures.effects import MOST_TOPICS, topics_over_time

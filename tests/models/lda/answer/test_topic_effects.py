@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from acvb_core.data.corpora.metadata import list_columns
 from acvb_core.data.corpus import Corpus
 from acvb_core.models.lda.answer.effects import (
     LEAST_DOCUMENTS,
@@ -22,7 +23,6 @@ from acvb_core.models.lda.answer.effects import (
     describe_words,
     find_periods,
     group_differences,
-    list_columns,
     shares_by_period,
     slopes,
     trends,
@@ -172,7 +172,7 @@ def test_words_that_grow_in_a_topic_are_found() -> None:
     corpus = Corpus.build(counts, vocabulary=["old", "new", "both", "other", "once"])
     phi = np.array([[0.3, 0.3, 0.2, 0.0, 0.2], [0.05, 0.05, 0.0, 0.9, 0.0]])
     theta = np.full((80, 2), 0.5)
-    answer = TopicAnswer(Topics(phi, theta, np.array([0.8, 0.2])), corpus, corpus)
+    answer = TopicAnswer(Topics(phi, theta, np.array([0.8, 0.2])), corpus, corpus, np.ones(2))
     dates = np.datetime64("2020-01-01") + np.arange(80)
     table = changed_words(answer, 1, dates).set_index("word")
     # Of "old" and "new", the first topic has .3 / .35; of "both" and "once", all; of "other", nothing.
@@ -193,7 +193,7 @@ def test_words_that_grow_in_a_topic_are_found() -> None:
     assert (
         describe_words(table.reset_index()) == "Within the topic, new grew; old fell."
     )  # "once" is of one document
-    shown = changed_words(answer, 1, dates, np.arange(80) < 40)
+    shown = changed_words(answer, 1, np.where(np.arange(80) < 40, dates, np.datetime64("NaT")))
     assert set(shown["word"]) == {"both", "old"}
     assert describe_words(shown) == "Within the topic, no word clearly grew or fell."
 
