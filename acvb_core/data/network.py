@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -12,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from acvb_core.core.errors import DataError, ParameterError
-from acvb_core.data.names import EndLabels, name_ends
+from acvb_core.data.names import EndLabels, make_unique, name_ends
 from acvb_core.data.relation import (
     Network,
     Relation,
@@ -97,12 +99,18 @@ def as_network(
         threshold=0.0,
         row_labels=labels,
         name=relation.name,
-        row_kind="node" if relation.row_kind.lower() in _NO_KIND else relation.row_kind,
+        row_kind=_kind_of_nodes(relation),
         network=Network(directed, self_links),
         attributes=name_ends([labels], known)[0][0],
     )
     network = replace(network, numbered=(all(relation.numbered),) * 2, negative=relation.negative)
     return LoadedData(network, ReadReport(network.name, tuple(facts)))
+
+
+def _kind_of_nodes(relation: Relation) -> str:
+    """Return what the objects of both ends are called: importer and imported are nodes."""
+    kind = relation.row_kind
+    return "node" if kind.lower() in _NO_KIND or kind != relation.column_kind else kind
 
 
 def as_two_sided(relation: Relation) -> Relation:
@@ -144,6 +152,80 @@ def with_attributes(
     if domain == "cols" and relation.network is None:
         return replace(relation, column_attributes=known)
     return replace(relation, attributes=known)
+
+
+def with_names(relation: Relation, *, rows: str | None = None, cols: str | None = None) -> Relation:
+    """Return the relation with a known label of its objects in place of their ids, which become a known label.
+
+    An object without such a label keeps its id, and objects that share one have their ids behind it: "Ball (17)". The
+    attribute with the ids is called as the objects were (`name_ids`).
+
+    Parameters
+    ----------
+    relation : Relation, shape (n_rows, n_cols)
+    rows, cols : str, optional
+        The attribute of the row objects, and of the column objects; the nodes of a network are its rows. None: the
+        side stays as it is.
+
+    Raises
+    ------
+    ParameterError
+        There is no such attribute, or the columns of a network are to have other names than its rows.
+
+    Examples
+    --------
+    >>> relation = Relation.build([[1, 0, 1]], row_kind="shop", column_kind="item", column_labels=["1", "2", "3"])
+    >>> relation = with_attributes(relation, {"name": ["Ball", "Doll", "Ball"]}, "cols")
+    >>> with_names(relation, cols="name").column_labels.tolist()
+    ['Ball (1)', 'Doll', 'Ball (3)']
+    """
+    relation = take_apart(relation)[0]
+    if cols is not None and relation.network is not None:
+        raise ParameterError("a network has one set of objects: give rows alone, for rows and columns.")
+    for domain, attribute in (("rows", rows), ("cols", cols)):
+        if attribute is not None:
+            relation = _swap_names(relation, domain, attribute)
+    return relation
+
+
+def name_ids(relation: Relation, domain: str) -> str:
+    """Return what the ids of a domain's objects are called next to their known labels."""
+    kind = relation.column_kind if domain == "cols" else relation.row_kind
+    kind = "id" if kind.lower() in ("column", "node", *_NO_KIND) else kind
+    known = relation.attributes_of(domain)
+    return next(
+        name for name in (kind, f"{kind} id", *(f"{kind} id {n}" for n in count(2))) if name not in known
+    )
+
+
+def _swap_names(relation: Relation, domain: str, attribute: str) -> Relation:
+    known = dict(relation.attributes_of(domain))
+    if attribute not in known:
+        ready = f"there are {', '.join(map(repr, known))}" if known else "there is none"
+        raise ParameterError(f"the {domain} have no known label {attribute!r}; {ready}.")
+    ids = relation.column_labels if domain == "cols" else relation.row_labels
+    names = [name.strip() or label for name, label in zip(known.pop(attribute).tolist(), ids, strict=True)]
+    times = Counter(names)
+    names = [
+        name if times[name] == 1 else f"{name} ({label})" for name, label in zip(names, ids, strict=True)
+    ]
+    labels = np.array(make_unique(names)[0], dtype=object)
+    known = {name_ids(relation, domain): ids, **known}
+    if domain == "cols":
+        numbered = relation.numbered[0], False
+        return replace(
+            relation, column_labels=labels, column_kind=attribute, column_attributes=known, numbered=numbered
+        )
+    changed = replace(
+        relation,
+        row_labels=labels,
+        row_kind=attribute,
+        attributes=known,
+        numbered=(False, relation.numbered[1]),
+    )
+    if relation.network is None:
+        return changed
+    return replace(changed, column_labels=labels, column_kind=attribute, numbered=(False, False))
 
 
 def _count_ways(ones: Pattern) -> tuple[int, int]:

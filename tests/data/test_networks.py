@@ -231,7 +231,7 @@ def test_the_user_has_the_last_word():
         relation = loaded(apart, **options).data
         assert sorted(relation.row_labels) == ["Ann", "Bob", "Fair"]
         assert relation.network is not None
-        assert (relation.row_kind, relation.column_kind) == ("person", "person")
+        assert (relation.row_kind, relation.column_kind) == ("node", "node")
 
 
 M = ["m1", "m2", "m3", "m4"]

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acvb_core.core.display import cut_label
+from acvb_core.data.network import with_names
 from acvb_core.data.relation import Relation
+from acvb_core.engine.prepared import Binding
 from acvb_core.engine.result import Result
+from acvb_core.evaluate.agreement import are_names
 from acvb_core.models.irm.answer.contrasts import compare_clusters, count_strong_links
 
 if TYPE_CHECKING:
@@ -21,6 +27,8 @@ if TYPE_CHECKING:
 _NAMED, _LONGEST, _CHARACTERS, _EMPTY = 3, 20, 40, "no members"
 #: Labels that are looked at to see whether labels are readable, what is no part of a word, and a word.
 _JUDGED, _DIGITS, _WORD = 1000, re.compile(r"[\W\d_]+"), re.compile(r"[^\W\d_]{3}")
+#: What paths and dotted names begin with.
+_PATH = re.compile(r".*[^\W\d].*?[./:\\](?=\w|$)")
 #: Members by which a cluster is recognised.
 _MARKS = 200
 
@@ -49,12 +57,36 @@ def name_parts(result: Result) -> dict[str, tuple[str, ...]]:
 
 def choose_labels(relation: Relation, domain: str) -> NDArray[Any]:
     """Return the labels of a domain's objects, or a known attribute in their place if only that is readable."""
+    name = choose_name(relation, domain)
+    if name:
+        return relation.attributes_of(domain)[name]
+    return relation.column_labels if domain == "cols" else relation.row_labels
+
+
+def choose_name(relation: Relation, domain: str) -> str:
+    """Return the attribute that names the objects of a domain if only that is readable, "" for their labels."""
     labels = relation.column_labels if domain == "cols" else relation.row_labels
-    if not are_readable(labels):
-        for values in relation.attributes_of(domain).values():
-            if 2 * len(set(values)) > len(values) and are_readable(values):
-                return values
-    return labels
+    names = [] if are_readable(labels) else list_names(relation, domain)
+    return next((name for name in names if are_readable(relation.attributes_of(domain)[name])), "")
+
+
+def list_names(relation: Relation, domain: str) -> list[str]:
+    """Return the attributes that can name the objects of a domain: more than half of the objects have their own."""
+    return [name for name, values in relation.attributes_of(domain).items() if are_names(values, 0.5)]
+
+
+def show_names(result: Result, names: Mapping[str, str]) -> Result:
+    """Return a result whose objects are named by an attribute of theirs (`with_names`), by domain."""
+    prepared = result.prepared
+    data, find = with_names(prepared.data, **names), prepared.binding.find
+    labels = {name: getattr(data, name) for name in ("row_labels", "column_labels", "numbered")}
+
+    def name_model() -> Any:
+        model = find("model")
+        return replace(model, relation=replace(model.relation, **labels))
+
+    binding = Binding(split=partial(find, "split"), algorithm=partial(find, "algorithm"), model=name_model)
+    return result.with_state(prepared=replace(prepared, data=data, binding=binding))
 
 
 def are_readable(labels: NDArray[Any]) -> bool:
@@ -143,8 +175,20 @@ def _members(result: Result, domain: str) -> list[NDArray[np.int64]]:
 
 
 def _join(labels: NDArray[Any], most: int = _CHARACTERS) -> str:
-    """Return the first labels as a name of so many characters at most, and that there are more."""
-    texts = [cut_label(label, _LONGEST) for label in labels[:_NAMED]]
-    while len(texts) > 1 and len(", ".join(texts)) > most - 2:
-        texts.pop()
-    return ", ".join(texts) + (" …" if len(labels) > len(texts) else "")
+    """Return the first labels as a name of so many characters at most, and that there are more.
+
+    What labels such as paths begin with in common is written once: "pandas.io: html, json …".
+    """
+    texts = [str(label) for label in labels[:_NAMED]]
+    start, head = _PATH.match(commonprefix(texts)), ""
+    if start and len(texts) > 1:
+        texts = [text.removeprefix(start[0]) for text in texts]
+        head = cut_label(start[0][:-1], _LONGEST) + ": "
+    room = most - len(head) - 2
+    shown = [cut_label(text, _LONGEST) for text in texts]
+    while len(shown) > 1 and len(", ".join(shown)) > room:
+        shown.pop()
+    if len(shown) == 1:  # it has the room of the others
+        shown = [cut_label(texts[0], max(room, _LONGEST))]
+    name = head + ", ".join(shown)
+    return name if len(labels) <= len(shown) or name.endswith("…") else f"{name} …"

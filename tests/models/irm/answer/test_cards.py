@@ -123,6 +123,16 @@ def test_names_are_short_and_different_and_of_words_if_there_are_some() -> None:
     assert len(set(name_parts(same)["rows"])) == 3
 
 
+def test_what_paths_have_in_common_is_written_once() -> None:
+    groups = np.repeat(["pandas.io", "scipy", "numpy/core"], SIZES)
+    result = found("undirected", labels=[f"{group}.module{i}" for i, group in enumerate(groups)])
+    names = name_parts(result)["rows"]
+    assert [name.split(": module")[0] for name in names] == ["pandas.io", "scipy", "numpy/core"]
+    assert all(name.endswith(" …") and len(name) <= 40 for name in names)
+    numbers = name_parts(found("undirected", labels=[f"3.{i + 100}" for i in range(sum(SIZES))]))["rows"]
+    assert all(name.startswith("3.") for name in numbers)
+
+
 def test_ids_are_no_words() -> None:
     ids = (["31", "8", "23"], ["C1023", "C55", "C7"], [f"customer {i}" for i in range(20)], ["E1", "E2", "a"])
     assert not any(are_readable(np.array(labels, dtype=object)) for labels in ids)
