@@ -45,7 +45,8 @@ def show_known_labels(relation: Relation) -> None:
     if not workspace.view_only:
         domain = "rows"
         if relation.network is None:
-            domain = str(choose_way("Labels of", name_sides(relation), "data_label_side"))
+            # What the sides are called is the user's text, which a control would take for Markdown.
+            domain = str(choose_way("Labels of", {"rows": "Rows", "cols": "Columns"}, "data_label_side"))
         upload_labels(workspace, relation, domain, "data")
 
 
@@ -171,8 +172,11 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 @contain_failure("part of the page")
-def show_agreement(workspace: Workspace, key: Key, result: Result) -> None:
-    """Draw how well clusters agree with the known labels of their objects, and the upload of more."""
+def show_agreement(workspace: Workspace, key: Key, result: Result, loaded: Relation) -> None:
+    """Draw how well clusters agree with the known labels of their objects, and the upload of more.
+
+    `loaded`: the relation with its objects named by their ids, as tables of labels name them.
+    """
     relation = result.prepared.data
     st.subheader("Known labels", anchor=False)
     domain = choose_clustering(result)
@@ -183,7 +187,7 @@ def show_agreement(workspace: Workspace, key: Key, result: Result) -> None:
             f"The {of} have no known labels. Upload a table of labels (department, party, species) to see how well the "
             "clusters match them. Runs never use labels."
         )
-        upload_labels(workspace, relation, domain, "blocks")
+        upload_labels(workspace, loaded, domain, "blocks")
         return
     objects = "nodes" if relation.network is not None else "objects"
     st.dataframe(
@@ -226,7 +230,7 @@ def show_agreement(workspace: Workspace, key: Key, result: Result) -> None:
     show_effects(key, domain, attribute, result)
     if not workspace.view_only:
         with st.expander("More labels from a file", icon=":material/upload:", key="more_labels"):
-            upload_labels(workspace, relation, domain, "blocks")
+            upload_labels(workspace, loaded, domain, "blocks")
 
 
 def _explain_numbers(shown: LabelAgreement, objects: str, most: int) -> str:
