@@ -71,11 +71,14 @@ def test_the_whole_page_is_of_a_group_until_one_press(open_app: Open, tickets: R
     (drawn,) = (one.proto.json for one in app.get("bidi_component") if "cards" in one.proto.json)
     assert [card["share"] for card in json.loads(drawn)["cards"]] == [percent(value) for value in share]
     show_part(app, "Documents")
-    assert set(frame(app, "name", "beginning")["name"]) <= set(chairs.documents["document"])
+    listed = frame(app, "name", "beginning")["name"]
+    assert set(listed) <= set(chairs.documents["document"])
+    assert f"<div class='document-name'>{listed[0]}</div>" in texts(app)
     (job,) = jobs_of(app)
     view = build_view(job, chairs)
     words = list_words(Workspace(WORKSPACE), job, view).drop_duplicates("topic")
     np.testing.assert_array_equal(words["share"], share)
+    assert words["share_low"].isna().all()
     show_part(app, PART)
     assert box(app, "Compare").options == ["over time: created", "by group: channel", "by number: rating"]
     press(app, "topics_all")

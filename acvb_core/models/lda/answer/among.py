@@ -20,7 +20,7 @@ def take_group(result: Result, column: str, group: str) -> Result:
     model: Any = result.prepared.model
     known = list_groups(model.shown_documents)
     if column not in known:
-        listed = ", ".join(map(repr, known)) or "none: their columns are dates, numbers and texts, if any"
+        listed = ", ".join(map(repr, known)) or "no column with two groups or more"
         raise ParameterError(f"{column!r} is no column of groups; the documents have {listed}.")
     if group not in known[column]:
         listed = ", ".join(map(repr, known[column]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from acvb_core.core.errors import ParameterError
 from acvb_core.data.corpora.disk_build import write_disk_corpus
+from acvb_core.data.corpus import Corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.lda.answer.describe import describe_found
@@ -93,6 +95,24 @@ def test_files_list_the_documents_of_the_group_alone() -> None:
     bars, own = (list_plots(one)["topic_1"]().data[1] for one in (whole, part))
     assert list(bars.y) == list(own.y)
     np.testing.assert_allclose(own.x, bars.x, rtol=1e-5)
+
+
+def test_topics_that_a_group_has_no_word_of_stay() -> None:
+    counts = np.kron(np.eye(2, dtype=int), np.full((10, 6), 3))
+    labels = ["animals"] * 10 + ["plants"] * 8 + [" plants", " "]
+    whole = fit(Corpus.build(counts, labels=labels), "cvb0", k=2, alpha=0.1, hyper="fixed", seed=1)
+    # The sums over words may order the topics otherwise than those over documents, by rounding.
+    last, sizes = whole.snapshot, whole.snapshot.posterior.masses()["topics"]
+    words = last.posterior["words"] * np.where(sizes == sizes.max(), 0.9, 1.1)
+    last = replace(last, posterior=last.posterior.with_arrays({"words": words}))
+    whole = whole.with_state(snapshot=last)
+    part = whole.among("label", "plants")
+    pd.testing.assert_frame_equal(part.topics, whole.topics)
+    assert sorted(share_of(part).round(2)) == [0, 1]
+    assert part.names == whole.names
+    assert len(part.documents) == 9
+    with pytest.raises(ParameterError, match="no column of groups; the documents have no column with two"):
+        part.among("label", "plants")
 
 
 def test_a_group_of_merged_topics_is_that_of_topics_merged_afterwards() -> None:
