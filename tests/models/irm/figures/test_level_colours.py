@@ -14,7 +14,7 @@ from acvb_core.engine.result import Result
 from acvb_core.models.irm.answer.tree import grow_trees, take_levels
 from acvb_core.models.irm.figures.dendrogram import dendrogram_figure
 from acvb_core.models.irm.figures.graph_files import graph_bytes
-from acvb_core.views.theme import LINE, cluster_colour
+from acvb_core.views.theme import LINE, cluster_colour, rgba
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,8 @@ def test_a_coarser_cluster_has_one_colour_that_it_keeps(nested: Result) -> None:
         groups = {trace.uid: trace for trace in coarse.plot("groups").data}
         assert list(groups["groups"].marker.color) == colours
         arrows = [trace for uid, trace in groups.items() if uid.startswith("edge-")]
-        assert all(arrow.marker.color == arrow.line.color.replace("0.6", "1") for arrow in arrows)
+        for arrow in arrows:
+            assert arrow.marker.color == rgba(colours[int(arrow.uid.split("-")[1]) - 1], 1.0)
         labels = coarse.posterior.labels("rows")
         for trace in coarse.plot("nodes").data:
             if trace.uid in ("certain", "uncertain"):
@@ -66,10 +67,13 @@ def test_a_coarser_cluster_has_one_colour_that_it_keeps(nested: Result) -> None:
         drawn = {trace.uid: trace for trace in dendrogram_figure(tree, at, nested.names["rows"]).data}
         order = np.lexsort([tree.follow(level) for level in range(len(tree.levels))])
         assert list(drawn["leaves"].marker.color) == [colours[tree.follow(at)[k]] for k in order]
-        for n, colour in zip(drawn["merges"].customdata, drawn["merges"].marker.color, strict=True):
-            assert (colour in colours) == (n >= tree.numbers[at]), (
-                "beyond the level shown, merges are neutral"
-            )
-            assert colour in (*colours, LINE)
+        merges = [
+            (level, part)
+            for level in range(1, len(tree.levels))
+            for part in sorted(set(tree.parts(level)) - set(tree.parts(level - 1)))
+        ]
+        assert list(drawn["merges"].marker.color) == [
+            LINE if level > at else colours[tree.follow(at)[part[0] - 1]] for level, part in merges
+        ]
         leaves = next(trace for trace in coarse.plot("tree").data if trace.uid == "leaves")
         assert sorted(leaves.marker.color) == sorted(colours), "the tree of the coarser clusters themselves"

@@ -26,7 +26,7 @@ from acvb_core.models.lda.answer.document_map import map_documents
 from acvb_core.models.lda.answer.tree import TopicTree
 from acvb_core.models.lda.figures.effects import topic_by_group, topic_over_time, topics_over_time
 from acvb_core.models.lda.figures.tinted import tint_text
-from acvb_core.models.lda.figures.topics import document_topics_figure
+from acvb_core.models.lda.figures.topics import document_topics_figure, pair_distance_figure
 from acvb_core.models.lda.trained import trained_topics
 from acvb_core.views.theme import cluster_colour, rgba
 from tests.loops import for_each
@@ -90,9 +90,9 @@ def test_the_order_of_a_reader_is_kept(result: Result) -> None:
 
 
 def test_topics_keep_their_colours(result: Result) -> None:
-    """Topic 1 was moved, topic 2 leads a merged one, and topic 4 is hidden."""
-    shown = arrange_topics(result, ((5,), (2, 3), (1,)))
-    wanted, names = [cluster_colour(k) for k in (5, 2, 1)], shown.names["topics"]
+    """Topic 1 was moved, topic 3 leads a merged one, and topic 4 is hidden."""
+    shown = arrange_topics(result, ((5,), (3, 2), (1,)))
+    wanted, names = [cluster_colour(k) for k in (5, 3, 1)], shown.names["topics"]
     for name in ("shares", "quality"):
         assert list(shown.plot(name).data[0].marker.color) == wanted
     assert [disc.fillcolor for disc in shown.plot("map").layout.shapes] == [rgba(one, 1.0) for one in wanted]
@@ -102,6 +102,8 @@ def test_topics_keep_their_colours(result: Result) -> None:
     assert list(dots) == [rgba(wanted[k - 1], 0.8) for k in largest]
     document = document_topics_figure([0.2, 0.3, 0.5], names).data[0]
     assert list(document.marker.color) == wanted[::-1]
+    pair = pd.DataFrame({"topic": [2], "other_topic": [1], "distance": [0.5]})
+    assert list(pair_distance_figure(pair, names).data[0].marker.color) == [wanted[1]]
     share = pd.DataFrame(
         {"topic": 2, "begin": pd.Timestamp("2020-01-01"), "period": "2020", "documents": 3}, [0]
     )
@@ -112,7 +114,7 @@ def test_topics_keep_their_colours(result: Result) -> None:
     assert topic_by_group(by_group, 2, names).data[0].marker.color == wanted[1]
     assert rgba(wanted[1], 0.5) in tint_text("sea", [(0, 3, 0)], {0: [0.0, 1.0, 0.0]}, labels=names)
     again = arrange_topics(shown, ((1, 3), (2,)))
-    assert again.arranged["topics"] == ((5, 1), (2, 3)), "in numbers of the run's own topics"
+    assert again.arranged["topics"] == ((5, 1), (3, 2)), "in numbers of the run's own topics"
 
 
 def test_scores_are_those_of_the_arranged_topics(result: Result) -> None:
