@@ -277,6 +277,8 @@ _FLAGS: dict[str, tuple[dict[str, Any], Any, str]] = {
         "workbook, .gexf and .graphml a graph with clusters and places (default: report.html next to the run)"),
     "links-file": ({"metavar": "FILE"}, None, "write this list of links instead, every line and column as it is, "
         "with the clusters of both ends; --out names a .csv"),
+    "among": ({"metavar": "COLUMN=GROUP"}, None, "topics: of the documents of one group alone, such as "
+        "product=kettle"),
     "title": ({"metavar": "TEXT"}, None, "title of the report (default: the name of the data)"),
     "question": ({"metavar": "TEXT"}, None, "question that the report answers (default: that of the model)"),
     "note": ({"metavar": "TEXT"}, None, "further text of the report, below the result"),
@@ -342,7 +344,7 @@ def _add_transform(transform: Parser) -> None:
 def _add_report(report: Parser) -> None:
     text = "folder that `acvb fit FILE --out` wrote, or a file that Result.save wrote"
     report.add_argument("run_path", metavar="RUN", help=text)
-    add_flags(report, "out@report", "title", "question", "note", "links-file")
+    add_flags(report, "out@report", "among", "title", "question", "note", "links-file")
 
 
 def _add_run(

@@ -21,6 +21,9 @@ def report(arguments: argparse.Namespace) -> int:
     source = _find_result(Path(arguments.run_path))
     out = source.with_name("report.html") if arguments.out is None else Path(arguments.out)
     result = load_result(source)
+    if arguments.among is not None:
+        column, _, group = arguments.among.partition("=")
+        result = result.among(column.strip(), group.strip())
     if arguments.links_file is not None:
         return _write_links(result, Path(arguments.links_file), out, arguments)
     texts = {name: getattr(arguments, name) or "" for name in ("title", "question", "note")}

@@ -50,6 +50,16 @@ def test_a_folder_of_results_becomes_every_form(
     assert found["to_cluster"].tolist() == kept.rows.set_index("object")["cluster"][given["to"]].tolist()
 
 
+def test_a_report_can_be_of_the_documents_of_one_group(run: Run, tmp_path: Path) -> None:
+    fitted = run("fit", "sample:tickets", "--method", "cvb0", "--max-sweeps", 3, "--quiet", "--out", tmp_path)
+    assert fitted.code == 0
+    run("report", tmp_path, "--among", "product=kettle", "--out", tmp_path / "book.xlsx")
+    sheet = pd.read_excel(tmp_path / "book.xlsx", "Data with results", engine="openpyxl")
+    products = acvb_core.load_result(tmp_path / "result.acvb").prepared.data.metadata["product"]
+    assert sheet["product"].tolist() == ["kettle"] * (products == "kettle").sum()
+    assert "'' is no group of 'product'; its groups are" in run("report", tmp_path, "--among", "product").err
+
+
 def test_what_cannot_be_written_is_said(run: Run, tmp_path: Path) -> None:
     done = run("report", tmp_path)
     assert done.code == 2

@@ -141,7 +141,7 @@ def test_texts_on_disk_have_the_groups_of_their_sample(tmp_path: Path) -> None:
     "call, message",
     [
         (lambda result: result.among("rating", "5"), "'rating' is no column of groups; the documents have 'product'"),
-        (lambda result: result.among("product", "sofa"), "'sofa' is no group of 'product'; its groups are 'chair', 'kettle'"),
+        (lambda result: result.among("product", "sofa"), "'sofa' is no group of 'product'; its groups are 'chair', "),
         (lambda result: result.among("product", "lamp").save(io.BytesIO()), "save the one of all documents"),
         (lambda result: fit(TICKETS.counts > 0, "acvb0", k_rows=2, k_cols=2, max_sweeps=2).among("a", "b"), "no doc"),
     ],
