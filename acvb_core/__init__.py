@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from acvb_core.data.corpora.tokenise import Tokeniser
     from acvb_core.data.corpus import Corpus
     from acvb_core.data.disk import DiskCorpus
-    from acvb_core.data.network import as_network, as_two_sided, with_attributes
+    from acvb_core.data.network import as_network, as_two_sided, with_attributes, with_names
     from acvb_core.data.relation import Network, Relation
     from acvb_core.data.relation_readers import load_labels, load_relation
     from acvb_core.data.report import DataChangedWarning
@@ -87,6 +87,7 @@ __all__ = [
     "tune",
     "use_threads",
     "with_attributes",
+    "with_names",
     "write_disk_corpus",
     "write_report",
 ]
@@ -126,6 +127,7 @@ _HOME = {
     "tune": "acvb_core.engine.tuning",
     "use_threads": "acvb_core.core.parallel",
     "with_attributes": "acvb_core.data.network",
+    "with_names": "acvb_core.data.network",
     "write_disk_corpus": "acvb_core.data.corpora.disk_build",
     "write_report": "acvb_core.report.files",
 }

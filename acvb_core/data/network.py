@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import count
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -193,9 +192,7 @@ def name_ids(relation: Relation, domain: str) -> str:
     kind = relation.column_kind if domain == "cols" else relation.row_kind
     kind = "id" if kind.lower() in ("column", "node", *_NO_KIND) else kind
     known = relation.attributes_of(domain)
-    return next(
-        name for name in (kind, f"{kind} id", *(f"{kind} id {n}" for n in count(2))) if name not in known
-    )
+    return make_unique([*known, kind])[0][-1]
 
 
 def _swap_names(relation: Relation, domain: str, attribute: str) -> Relation:

@@ -368,6 +368,21 @@ class Result:
             raise ParameterError(f"model {self.prepared.spec.model!r} has no clusters to join.") from None
         return cast("Result", tree.coarsen(self, numbers, corrected))
 
+    def with_names(self, *, rows: str | None = None, cols: str | None = None) -> Result:
+        """Return the result with objects named by a known label: `with_names(cols="product_name")`.
+
+        Tables, names of clusters, figures and files have these names. The ids become a known label, and objects that
+        share a name have their ids behind it (`acvb_core.with_names`).
+
+        Raises ParameterError: there is no such label, or the data are no relation.
+        """
+        if self.prepared.model_row.kind != "relation":
+            raise ParameterError(
+                f"model {self.prepared.spec.model!r} is not of a relation, whose objects have labels."
+            )
+        given = {domain: name for domain, name in (("rows", rows), ("cols", cols)) if name is not None}
+        return cast("Result", self._naming.show_names(self, given))
+
     def among(self, column: str, group: str) -> Result:
         """Return the result of the documents in a group alone (LDA): `among("product", "kettle")`.
 

@@ -14,9 +14,6 @@ from acvb_core.core.errors import ParameterError
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Labels are names if so many of them, for each object with one, are different.
-_OWN = 0.9
-
 
 def agreement(one: Any, other: Any) -> dict[str, float]:
     """Return the adjusted Rand index ("ari") and the normalised mutual information ("nmi") of two labellings."""
@@ -100,10 +97,11 @@ def _by_number(name: str) -> tuple[int, float, str]:
         return (1, 0.0, name)
 
 
-def are_names(labels: ArrayLike) -> bool:
-    """Return whether labels are names: nearly each object has its own, and some are no numbers."""
-    known = [label for label in np.asarray(labels, dtype=object) if label != ""]
-    return len(set(known)) > _OWN * len(known) and not all(map(_is_number, known))
+def are_names(labels: ArrayLike, share: float = 0.9) -> bool:
+    """Return whether labels are names: more than a share of the objects have their own, and some are no numbers."""
+    values = np.asarray(labels, dtype=object).tolist()
+    known = set(values) - {""}
+    return len(known) > share * len(values) and not all(map(_is_number, known))
 
 
 def _is_number(label: str) -> bool:

@@ -53,9 +53,9 @@ def add_results(result: Result, data: FileLike | Any, filename: str | None = Non
     places = schema.row_column, schema.column_column
     table = pd.DataFrame(lines, columns=list(schema.column_names), dtype=object)
     found, added = 0, []
-    for place, objects in zip(places, _list_ends(result), strict=True):
+    for place, domain in zip(places, ("rows", "cols"), strict=True):
         assert place is not None  # a list of links has both ends
-        own = _match(table.iloc[:, place].tolist(), objects, schema.filename)
+        own = _match(table.iloc[:, place].tolist(), result, domain, schema.filename)
         found += int(own["cluster"].notna().sum())
         end = schema.column_names[place]
         added.append(own.rename(columns=lambda name, end=end: f"{end}_{name}"))
@@ -69,17 +69,21 @@ def add_results(result: Result, data: FileLike | Any, filename: str | None = Non
     return pd.concat([table, *added], axis=1)
 
 
-def _list_ends(result: Result) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the tables of the objects at both ends of links."""
-    return result.rows, result.columns if "cols" in result.posterior.averaged else result.rows
+def _match(labels: list[str], result: Result, domain: str, source: str) -> pd.DataFrame:
+    """Return cluster, name and certainty of the object that each line names, missing for other names.
 
-
-def _match(labels: list[str], objects: pd.DataFrame, source: str) -> pd.DataFrame:
-    """Return cluster, name and certainty of the object that each line names, missing for other names."""
+    Objects are named as in the result, or by a known label that is different for each if more lines have that: the
+    result may be shown by other names than its file has.
+    """
+    two = "cols" in result.posterior.averaged
+    objects = result.columns if two and domain == "cols" else result.rows
+    known = result.prepared.data.attributes_of(domain).values()
     certain = "probability" if objects["probability"].notna().any() else "given_clusters"
     distinct = list(dict.fromkeys(labels))
     ids = dict(zip(distinct, plain_ids(distinct, lambda at: {"source": source}), strict=True))
-    at = {str(name): i for i, name in enumerate(objects["object"])}
+    ways = [objects["object"], *(values for values in known if len(set(values)) == len(values))]
+    places_of = [{str(name): i for i, name in enumerate(names)} for names in ways]
+    at = max(places_of, key=lambda way: sum(ids[label] in way for label in distinct))
     places = np.array([at.get(ids[label], -1) for label in labels], dtype=np.int64)
     own = objects[["cluster", "name", certain]].rename(columns={certain: "certainty"}).reset_index(drop=True)
     found = own.reindex(places).reset_index(drop=True)  # -1 is no place

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acvb_core.core.errors import ParameterError
 from acvb_core.core.protocols import Posterior
 from acvb_core.data.network import with_attributes
 from acvb_core.data.relation import Relation
+from acvb_core.data.table import Table
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.evaluate.significance import adjust_holm
@@ -24,8 +26,11 @@ from acvb_core.models.irm.answer.known import (
     describe_partners,
 )
 from acvb_core.models.irm.answer.summary import compare_parts
+from acvb_core.models.irm.export import responsibilities_frame
 from acvb_core.models.irm.gibbs import LABELS
 from acvb_core.models.irm.scores import STRENGTHS
+from acvb_core.report.original import add_results
+from acvb_core.store.export import list_tables
 from benchmarks.effects import PLANTED_SHARES, label_nodes
 
 
@@ -110,3 +115,23 @@ def test_a_row_cluster_says_which_label_of_columns_it_is_linked_to() -> None:
     )
     other = result.with_state(prepared=replace(result.prepared, data=data))
     assert describe_partners(other, "rows") == ["", "", ""]
+
+
+@pytest.mark.whole_chain
+def test_a_result_by_names_has_the_same_clusters_everywhere() -> None:
+    by_id, _, _ = purchases()
+    result = by_id.with_names(cols="product")
+    names = [f"Thing {i}" for i in range(45)]
+    assert result.columns["object"].tolist() == names
+    assert result.coarsen(cols=2).columns["object"].tolist() == names
+    assert result.labels("cols").tolist() == by_id.labels("cols").tolist()
+    assert list_tables(result)["columns"]["known_id"].tolist() == [str(i) for i in range(45)]
+    assert set(result.prepared.model_row.part("export").likely_links(result, 5, "unlinked")["column"]) <= set(
+        names
+    )
+    assert responsibilities_frame(result, "cols")["object"].tolist() == names
+    # The file that was loaded has ids.
+    one = add_results(result, b"row,column\n3,7\n", "links.csv").iloc[0]
+    assert (one["row_cluster"], one["column_cluster"]) == (by_id.labels("rows")[3], by_id.labels("cols")[7])
+    with pytest.raises(ParameterError, match="not of a relation"):
+        fit(Table.build([[1.0, 2.0], [0.0, 5.0], [3.0, 1.0]]), "fab", max_sweeps=1).with_names(rows="group")
