@@ -47,6 +47,8 @@ class EncodingGuess(NamedTuple):
 def guess_encodings(content: bytes) -> list[EncodingGuess]:
     """Return the encodings that a text may be in, the most likely first; [] if it is UTF-8 or says what it is.
 
+    A text is UTF-8 also if some lines are not: whoever reads it says which.
+
     Parameters
     ----------
     content : bytes
@@ -57,8 +59,10 @@ def guess_encodings(content: bytes) -> list[EncodingGuess]:
     >>> guess_encodings("Zoé;Fête".encode("cp1252"))[0]
     EncodingGuess(encoding='cp1252', words=('Zoé', 'Fête'))
     """
+    lines = [line for line in content.split(b"\n") if not line.isascii()]
+    valid = sum(_decode(line, "utf-8") is not None for line in lines)
     if marked_encoding(content) != "utf-8-sig" or (
-        b"\0" not in content and _decode(content, "utf-8") is not None
+        b"\0" not in content and (not lines or 2 * valid > len(lines))
     ):
         return []
     guesses = []

@@ -130,6 +130,10 @@ def test_the_right_encoding_comes_first_and_its_words_are_shown(text: str, encod
     assert all(word in text for word in best.words)
 
 
-@for_each("content", [FRENCH.encode(), b"a,b\n1,2\n", FRENCH.encode("utf-16"), FRENCH.encode()[:10]])
+#: One line of another encoding: its reader names the line.
+MIXED = "Zoé\nAnaïs\n".encode() + b"Bj\xf6rn\n"
+
+
+@for_each("content", [FRENCH.encode(), b"a,b\n1,2\n", FRENCH.encode("utf-16"), FRENCH.encode()[:10], MIXED])
 def test_nothing_is_guessed_of_a_text_that_is_utf_8_or_says_its_encoding(content: bytes) -> None:
     assert guess_encodings(content) == []

@@ -164,6 +164,7 @@ def loaded(text: str, **options):
         ("source,target\n1,2\n2,3\n", Network(True), "of a network, and 1 of 3 names occurs on both"),
         ("From,To\na,b\nb,c\nc,c\n", Network(True, True), "2 of 3 names occur on both"),
         ("from_user,to_user\n1,2\n2,1\n", Network(False), "named as those"),
+        ("from_name,from_id,to_name,to_id\nA,1,B,2\nB,2,C,3\n", Network(True), "1 of 3 names occurs"),
         ("sender,recipient,value\n1,2,3\n2,3,1\n", Network(True), "named as those"),
         ("userID\tfriendID\n2\t275\n275\t2\n", Network(False), "named as those"),
         ("# FromNodeId\tToNodeId\n1\t2\n2\t3\n", Network(True), "named as those"),

@@ -35,6 +35,7 @@ FAULTS = {
     "empty": (b"", {}, None, None, None, "empty"),
     "header only": (b"source,target\n", {}, 1, None, None, "column names and no data"),
     "long field": (b"row,col\na,x\nb," + b"y" * 10_000_000 + b"\n", {}, 3, 2, None, "longer than 10,000 bytes"),
+    "unclosed quote below the names": (b'row,col\na,"x\nb,y\n', {}, 2, 2, None, "never closed"),
     "unclosed quote": (b'row,col\na,x\nb,"y\nc,z\n', {}, 3, 2, None, "never closed"),
     "blank label": (b"row,col\na,x\n,y\n", {}, 3, 1, None, "label is blank"),
     "value that is none": (b"row,col,value\na,x,1\nb,y,maybe\n", {}, 3, 3, "maybe", "neither a number"),

@@ -139,7 +139,8 @@ _GRAPH_ROOT = re.compile(r"\s*<(?:[\w.-]+:)?(graphml|gexf)\b")
 _PREAMBLE = re.compile(
     r"(?:\s*(?:<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*(?:\[.*?\]\s*)?>))*", re.IGNORECASE | re.DOTALL
 )
-# How JSON begins whose end is not seen: with a key, or in a list with a key or a text.
+_JSON = "a JSON file"
+# How JSON begins whose end is not seen or is missing: with a key, or in a list with a key or a text.
 _BEGUN_JSON = re.compile(r'\{\s*"[^"\n]*"\s*:|\[\s*(?:\{\s*"[^"\n]*"\s*:|(?:\[\s*)?"[^"\n]*"\s*,)')
 _PAJEK = re.compile(r"\*(network|vertices|arcs|edges|matrix|partition)\b")
 _GML, _GML_GRAPH = re.compile(r"graph\b|[a-z_]+\s"), re.compile(r"^\s*graph\s*(\[|$)", re.MULTILINE)
@@ -167,10 +168,12 @@ def refuse_text_format(source: _Source) -> None:
             raise source.fault(f"this is {noun}, which holds nodes and links", remedy)
         noun = "an XML file" if name == "graphml" else None
     if noun is not None:
-        raise source.fault(
-            f"this is {noun}, not plain text",
-            "Save it as CSV, with texts in one column, or give plain texts as .txt files in a zip archive.",
+        by_lines = (
+            "as JSON Lines, with one object on each line"
+            if noun == _JSON
+            else "as .txt files in a zip archive"
         )
+        raise source.fault(f"this is {noun}, not plain text", f"Save it as CSV, or {by_lines}.")
 
 
 def ending_of(source: _Source) -> str:
@@ -246,8 +249,8 @@ def find_text_format(source: _Source) -> str | None:
         return _markup(text, whole)
     if _NODE_LINK.match(text) and not ("\n" in text.rstrip() and _has_json_lines(text, whole)):
         return "node-link"
-    if _is_json(text, whole):
-        return "a JSON file"
+    if _is_json(text, whole, ending_of(source) == ".json"):
+        return _JSON
     return "json-lines" if _has_json_lines(text, whole) else None
 
 
@@ -270,13 +273,15 @@ def _markup(text: str, whole: bool) -> str | None:
     return "an XML file" if text.rstrip().endswith(end) and text.count(end) == 1 else None
 
 
-def _is_json(text: str, whole: bool) -> bool:
+def _is_json(text: str, whole: bool, named: bool) -> bool:
+    """Return whether a text is JSON; or, if it is cut or `named` so, whether it begins like it."""
     try:
         return isinstance(json.loads(text), dict | list) and whole
     except RecursionError:
         return True
     except ValueError:
-        return not whole and _BEGUN_JSON.match(text) is not None and not _has_json_lines(text, whole)
+        begun = named or not whole
+        return begun and _BEGUN_JSON.match(text) is not None and not _has_json_lines(text, whole)
 
 
 def _has_json_lines(text: str, whole: bool) -> bool:
@@ -477,7 +482,7 @@ def recognise_format(source: _Source, kind: Kind | None, *, columns: bool = Fals
         raise source.fault(
             f"the name says that this is {promised}, but the content is not",
             "Give the file the right ending (.csv or .txt for text), or save or download it again.",
-            value=source.head[:20].decode("utf-8", errors="replace"),
+            value=None if is_binary(source.head) else source.head[:20].decode("utf-8", errors="replace"),
         )
     return next((row for row in FORMATS if row.named and kind in row.kinds and ending in row.endings), None)
 

@@ -511,9 +511,11 @@ def best_head(
 ) -> Head:  # fmt: skip
     """Return the head cut at the given delimiter, or at that which makes the best table.
 
-    Where none can be cut at, the fault of the last one is raised.
+    Where none can be cut at, the fault of the last one is raised; also where the others give no columns, unless fields
+    are long texts.
     """
     heads: list[Head] = []
+    problem = None
     for candidate in _CANDIDATES if delimiter is None else (delimiter,):
         try:
             heads.append(cut_head(block, whole, candidate, name, at_most, longest))
@@ -521,9 +523,11 @@ def best_head(
             raise
         except DataError as error:
             problem = error
-    if not heads:
+    best = max(heads, key=_judge, default=None)
+    if problem is not None and (best is None or (best.usual < 2 and longest == MAX_FIELD)):
         raise problem
-    return max(heads, key=_judge)
+    assert best is not None
+    return best
 
 
 def count_titles(records: Sequence[Sequence[str]], widths: Sequence[int], usual: int) -> int:

@@ -160,6 +160,12 @@ def test_it_is_refused_by_name(name, reader):
         READERS[reader](content.encode())
 
 
+def test_cut_json_is_told_by_its_name(tmp_path):
+    (tmp_path / "cut.json").write_text(json.dumps(RECORDS)[:-9])
+    with pytest.raises(DataError, match="this is a JSON file"):
+        load_table(tmp_path / "cut.json")
+
+
 GRAPHS = {
     "GML": ('graph [\n  node [\n    id 0\n    label "the sea"\n  ]\n]\n', "a GML file"),
     "Pajek": ('*Vertices 2\n1 "the sea"\n2 "the land"\n*Edges\n1 2\n', "a Pajek file"),
