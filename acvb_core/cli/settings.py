@@ -145,7 +145,8 @@ def parse_setting(parameter: Parameter, typed: Any) -> Any:
 def add_method_settings(add: Add) -> None:
     """Add a flag for every setting that a method of the registry has."""
     for name, owners in _settings().items():
-        add_setting(add, owners[0][1], _VALUE + name, _help(owners))
+        others = " Other models: every number of clusters, or of features." if name == "k" else ""
+        add_setting(add, owners[0][1], _VALUE + name, _help(owners) + others)
 
 
 def _settings() -> dict[str, list[tuple[MethodSpec, Parameter]]]:
@@ -183,7 +184,7 @@ def typed_settings(
 ) -> dict[str, Any]:
     """Return the settings that were typed, by name; with `several`, a list where there are commas between values.
 
-    With `several`, --k is for the numbers of clusters of every model.
+    --k is for all numbers of clusters of a model; one that was typed by its own name is kept.
 
     Raises ParameterError: none of `methods` has such a setting; the message names those that have it.
     """
@@ -192,16 +193,19 @@ def typed_settings(
         if not dest.startswith(_VALUE) or text is None:
             continue
         name = dest.removeprefix(_VALUE)
-        parameter = _owned_setting(name, model, methods, several)
+        parameter = _owned_setting(name, model, methods)
         parts = text.split(",") if several and isinstance(text, str) else [text]
         parsed = [parse_setting(parameter, part) for part in parts]
         values[name] = parsed if len(parsed) > 1 else parsed[0]
+    caps = model_row(model).caps
+    if "k" in values and caps and not several:
+        values = {**dict.fromkeys(caps.values(), values.pop("k")), **values}
     return values
 
 
-def _owned_setting(name: str, model: str, methods: Sequence[str], several: bool) -> Parameter:
-    if several and name == "k" and model_row(model).caps:
-        first = _owned_setting(next(iter(model_row(model).caps.values())), model, methods, several)
+def _owned_setting(name: str, model: str, methods: Sequence[str]) -> Parameter:
+    if name == "k" and (caps := model_row(model).caps):
+        first = _owned_setting(next(iter(caps.values())), model, methods)
         return replace(first, name=name)  # errors name what was typed
     everywhere = _settings()[name]
     here = {row.name: parameter for row, parameter in everywhere if row.model == model}
@@ -212,15 +216,13 @@ def _owned_setting(name: str, model: str, methods: Sequence[str], several: bool)
     if here:
         own, others = " and ".join(methods) or "nothing", ", ".join(here)
         raise ParameterError(f"{flag} is not a setting of {own}; {others} {_has(len(here))} it.")
-    if name == "k" and (caps := model_row(model).caps):
-        flags = dict.fromkeys(parameter.flag for cap in caps.values() for _, parameter in _settings()[cap])
-        raise ParameterError(f"{flag} is not a setting of model {model!r}, which has {' and '.join(flags)}.")
     asked, models = model_row(model), list(dict.fromkeys(row.model for row, _ in everywhere))
     models = [one for one in models if model_row(one).folder == asked.folder] or models
     other = model_row(models[0])
     two_sides = asked.kind == other.kind == "relation" and len(asked.domains) < len(other.domains)
+    sizes = ", which has --k" if name in other.caps.values() else ""
     raise ParameterError(
-        f"{flag} is not a setting of model {model!r}; {', '.join(models)} {_has(len(models))} it "
+        f"{flag} is not a setting of model {model!r}{sizes}; {', '.join(models)} {_has(len(models))} it "
         f"({'--domains two' if two_sides and len(models) == 1 else '--model'})."
     )
 

@@ -74,7 +74,7 @@ PRESET = Parameter(
     "default",
     "default: the settings that did best in our measurements. paper: the method as its paper prints it, with settings "
     "given beside it changed. The documentation lists the differences (docs/papers.md).",
-    "Settings of",
+    "Preset",
     choices=("default", "paper"),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sqlite3
 import sys
@@ -39,6 +40,22 @@ def files(tmp_path: Path) -> Path:
     NOTES.to_json(tmp_path / "notes.jsonl", orient="records", lines=True)
     NOTES[["text"]].to_json(tmp_path / "texts.jsonl", orient="records", lines=True)
     return tmp_path
+
+
+@for_each(
+    "data, typed, wanted",
+    [
+        (WOMEN, ("--k", 4, "--k-cols", 3), {"k_rows": 4, "k_cols": 3}),
+        ("sample:karate", ("--k", 4), {"k_rows": 4}),
+        ("sample:block_images", ("--k", 4), {"k_max": 4}),
+    ],
+)
+def test_one_flag_sets_all_numbers_of_clusters_that_are_not_set_by_name(
+    run: Run, tmp_path: Path, data: str, typed: tuple[str, ...], wanted: dict[str, int]
+) -> None:
+    assert run("fit", data, *typed, "--max-sweeps", 2, "--quiet", "--out", tmp_path).code == 0
+    found = json.loads((tmp_path / "run.json").read_text())["settings"]["values"]
+    assert {name: found[name] for name in found if name.startswith("k_")} == wanted
 
 
 @for_each(

@@ -79,7 +79,7 @@ def test_what_is_entered_reaches_the_run(with_sample: AppTest) -> None:
 def test_a_method_runs_as_its_paper_prints_it(with_sample: AppTest) -> None:
     """The settings that the paper prints are named, and are no fields; all others can be changed."""
     app = with_sample
-    (preset,) = (box for box in app.selectbox if box.label == "Settings of")
+    (preset,) = (box for box in app.selectbox if box.label == "Preset")
     assert any(box.label == "Start" for box in app.selectbox)
     preset.select("paper").run()
     assert "ACVB0, as printed in ACVB17" in texts(app)
