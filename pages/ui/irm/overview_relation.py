@@ -54,7 +54,8 @@ def show_picture(relation: Relation) -> None:
     """Draw the relation as it was read, its entries as wide as they are high where there is room."""
     width = picture_width(*relation.shape)
     show_figure(lambda: _draw_thumbnail(relation.fingerprint, relation), "thumbnail", width=width)
-    st.caption("Blue: links. Grey: unknown. Objects are in the order of the file.")
+    unknown = " Grey: unknown." if relation.n_missing else ""
+    st.caption(f"Blue: links.{unknown} Objects are in the order of the file.")
 
 
 def picture_width(rows: int, columns: int) -> int:

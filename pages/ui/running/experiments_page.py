@@ -19,7 +19,6 @@ from acvb_core.evaluate.significance import LEAST_SPLITS
 from acvb_core.registry import methods_for
 from acvb_core.store.export import csv_text, latex_table
 from acvb_core.views.studies import course_figure, experiment_figure
-from pages.ui.running.forms import name_methods
 from pages.ui.running.setup import choose_model
 from pages.ui.running.studies import follow_study, show_study_bar, show_troubles
 from pages.ui.shared import format as say
@@ -104,7 +103,6 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
         seed = st.number_input(
             "First seed", 0, 2**31 - 1, 0, key=f"experiment_seed_{dataset.mark}", persist_state="session"
         )
-    names = name_methods([row.label for row in rows.values() if row.name in chosen])
     numbers = [part.strip() for part in typed.split(",") if part.strip()]
     wrong = next((part for part in numbers if not re.fullmatch(r"\d{1,6}", part)), None)
     n_runs = len(chosen) * max(len(numbers), 1) * int(splits)
@@ -119,8 +117,7 @@ def _show_form(workspace: Workspace, dataset: Dataset) -> None:
         reason = f"These are more than {MOST_CONDITIONS} methods and settings. Choose fewer."
     with st.container(horizontal=True, vertical_alignment="center"):
         pressed = st.button(
-            f"Start the experiment{f' with {names}' if chosen else ''}", type="primary",
-            icon=":material/science:", key="experiment_start",
+            "Start the experiment", type="primary", icon=":material/science:", key="experiment_start",
             disabled=reason is not None,
         )  # fmt: skip
         st.caption(
