@@ -99,6 +99,11 @@ def facts(result: Result) -> dict[str, Any]:
     return {}
 
 
+def text_facts(result: Result) -> list[tuple[str, str]]:
+    """Return the facts that the command line prints of this model alone: none."""
+    return []
+
+
 def files(result: Result, folder: Path) -> list[Path]:
     """Write nothing: tables and arrays have all of the answer."""
     return []

@@ -1,4 +1,4 @@
-"""The command line's words for a run of the infinite relational model, of one domain or two."""
+"""The command line's words for a run of blocks of links or counts, of one domain or two."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from acvb_core.store.export import compare_known_labels, index_attributes
 
 
 def facts(result: Result) -> list[tuple[str, str]]:
-    """Return (name, text) of the agreement with known labels, and of the held-out scores."""
+    """Return (name, text) of the agreement with known labels, the held-out scores, and what only the model has."""
     rows = []
     data = result.prepared.data
     if data.attributes or data.column_attributes:  # an empty table would take the time to import pandas
@@ -26,7 +26,8 @@ def facts(result: Result) -> list[tuple[str, str]]:
         text = f"{number}: {score.log_likelihood:.4f} nats each, skill {score.skill:.3f}, "
         text += f"ROC AUC {score.roc_auc:.3f}, average precision {score.average_precision:.3f}"
         rows.append((name, text))
-    return rows
+    own: list[tuple[str, str]] = result.prepared.model_row.part("export").text_facts(result)
+    return [*rows, *own]
 
 
 def _agreement_text(line: Any) -> str:

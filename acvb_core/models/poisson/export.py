@@ -9,7 +9,6 @@ import numpy as np
 from acvb_core.engine.result import Result
 from acvb_core.models.irm import export as irm
 from acvb_core.models.irm.export import files as files
-from acvb_core.models.irm.export import write_links as write_links
 from acvb_core.models.irm.scores import Among, Places, count_samples, links_of, pair_table, rank_likely
 from acvb_core.models.poisson.counts import round_weights
 from acvb_core.models.poisson.methods import CountChoice
@@ -53,6 +52,15 @@ def facts(result: Result) -> dict[str, Any]:
     if np.isfinite(choice.corrected):
         found["degree_evidence"] = {"corrected": choice.corrected, "none": choice.without}
     return found
+
+
+def text_facts(result: Result) -> list[tuple[str, str]]:
+    """Return (name, text) of the held-out counts, the choice of the degrees, and the unit of the counts if not 1."""
+    rows, choice = [], CountChoice.of_posterior(result.posterior)
+    if result.snapshot.heldout is not None:
+        rows.append(("held-out counts", f"{result.snapshot.heldout.count_log_likelihood:.4f} nats each"))
+    rows.append(("activity", choice.describe()))
+    return rows if choice.unit == 1.0 else [*rows, ("unit of the counts", f"{choice.unit:.4g}")]
 
 
 def likely_links(result: Result, n: int, among: Among = "missing", averaged: bool = True) -> pd.DataFrame:

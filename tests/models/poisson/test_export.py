@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from acvb_core.models.poisson.methods import CountChoice
-from acvb_core.models.poisson.text import facts
 from acvb_core.store.export import remove_leftovers, write_run
 from tests.models.poisson.test_pairs import letters
 
@@ -41,7 +40,7 @@ def test_the_choice_of_the_degrees_is_said_with_its_evidence(tmp_path: Path) -> 
     said = json.loads((tmp_path / "run.json").read_text())
     assert said["degree"] == "corrected"
     assert said["degree_evidence"] == {"corrected": choice.corrected, "none": choice.without}
-    assert dict(facts(result))["activity"] == (
+    assert dict(result.prepared.model_row.part("text").facts(result))["activity"] == (
         f"corrected for activity: evidence {choice.corrected:.4f} nats an entry against {choice.without:.4f} without"
     )
     other = choice._replace(degree="none")
