@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from base64 import b64decode
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.data.corpora.tokenise import Tokeniser
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
+from pages.ui.lda import topic_documents
 from pages.ui.lda.topic_documents import TEXT
-from tests.pages.lda.topics import fitted, small_corpus
+from pages.ui.shared.picking import FileOffer
+from tests.pages.lda.topics import EVIL, fitted, small_corpus
 from tests.pages.session import Open, opened, show_part, texts
 
 MIXED = "The Stars shine on a star and a dog, unheard-of planetoid 1912!"
@@ -82,14 +86,21 @@ def test_a_pattern_that_takes_too_long_is_said(open_app: Open, monkeypatch: pyte
     assert "Repeats inside repeats" in texts(tried(try_page(open_app, slow), "a" * 40))
 
 
-def test_a_file_of_documents_has_topics_and_a_table(open_app: Open, found: Result) -> None:
+def test_a_file_of_documents_has_topics_and_a_table(
+    open_app: Open, found: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offers: list[FileOffer] = []
+    monkeypatch.setattr(topic_documents, "show_download", lambda result, offer: offers.append(offer))
     app = try_page(open_app, found)
-    lines = "".join(f"{number},the star shines on a dog number {number}\n" for number in range(1200))
+    lines = "".join(f"{EVIL} {n},the star shines on a dog number {n}\n" for n in range(1200))
     app.file_uploader(key="try_upload").upload("new.csv", f"name,text\n{lines}".encode()).run()
     assert not app.exception
     table = app.dataframe[0].value
     assert len(table) == 1000
-    assert "1,200 documents: " in texts(app)
+    assert "1,200 documents: 2,400 words that the topics know" in texts(app)
+    file = pd.read_csv(io.StringIO(str(next(one for one in offers if one.end == "new-documents.csv").make())))
+    assert file["document"].tolist() == [f"{EVIL} {n}" for n in range(1200)]
+    assert set(file["topic_name"]) <= set(found.names["topics"])
     assert set(table["topic_name"]) <= set(found.names["topics"])
     app.file_uploader(key="try_upload").upload(
         "odd.csv", b"text\nwords that nobody has heard of\nmore\n"
