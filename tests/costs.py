@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numba as nb
@@ -31,13 +30,6 @@ def reference_seconds() -> float:
         _logarithms(6_000_000)
         seconds.append(time.thread_time() - before)
     return sorted(seconds)[1]
-
-
-def units_of(work: Callable[[], object]) -> float:
-    """Return the processor time that this thread takes for some work, in units of the loop."""
-    before = time.thread_time()
-    work()
-    return (time.thread_time() - before) / reference_seconds()
 
 
 class Gaps:

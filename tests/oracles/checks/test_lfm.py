@@ -71,7 +71,6 @@ def test_the_m_step_is_the_argmax_of_the_bound(case: LfmCase, mode):
 
 PRIORS = {"free": VbPrior((0.7, 1.0), 1.4), "bayesian": VbPrior((0.4, 1.3), 0.8, 0.5, (1.5, 0.9))}
 EVERY_PRIOR = for_each("prior", PRIORS)
-FACTORISED = for_each("factorised", [True, False])
 
 
 #: 5 x 3 with missing cells, one object without any.
