@@ -96,10 +96,12 @@ def _name_rows(raw: RawTable) -> list[str] | None:
         return plain_ids(raw.rows, lambda i: raw.place(i, None)) if guessed and raw.rows else None
     names = plain_ids(raw.texts[at].tolist(), lambda i: raw.place(i, at))
     heading = raw.schema.column_names[at].strip() if raw.schema.header else None
+    where = f"the column {heading!r}" if heading else f"column {at + 1:,}"
     if guessed and heading != "" and (len(set(names)) < len(names) or "" in names):
         raw.row_column = None
+        why = "are blank" if "" in names else "repeat"
+        raw.note("rows_numbered", len(names), f"Rows are numbered: some names in {where} {why}.", column=at)
         return None
-    where = f"the column {heading!r}" if heading else f"column {at + 1:,}"
     raw.note("row_names", len(names), f"Rows are named by {where}.", column=at, guessed=guessed)
     if raw.lines is not None:
         refuse_repeated(names, "row", lambda i: raw.place(i, at))

@@ -105,6 +105,8 @@ def test_a_first_column_of_texts_names_the_rows():
     for corner in ('""', "", "id"):
         loaded = load(f"{corner},rain\n7,588\n3,763\n")
         check(loaded, [[588], [763]], ["rain"], ["7", "3"])
+    loaded = load("city,rain\nBari,588\nBari,763\n", categories="leave-out")
+    assert "Rows are numbered: some names in the column 'city' repeat." in loaded.report.lines()
     # Numbers under "id" that repeat are numbers.
     check(load("id,rain\n7,588\n3,763\n3,1\n"), [[7, 588], [3, 763], [3, 1]], ["id", "rain"])
     check(load("rain,city\n588,4\n763,04\n", row_labels=1), [[588], [763]], ["rain"], ["4", "04"])

@@ -91,11 +91,14 @@ def list_first_rows(table: Table) -> pd.DataFrame:
 
 
 def _narrow_columns(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return the widths of columns with long names, which leave no room for the others."""
+    """Return the widths of columns with long names, which leave no room for the others; days are without hours."""
+    times = {name: column.dropna() for name, column in frame.items() if column.dtype.kind == "M"}
+    days = [name for name, column in times.items() if column.eq(column.dt.normalize()).all()]
     widths = {name: 160 for name in frame.columns if len(name) > LONG_NAME}
     if any(len(str(name)) > LONG_NAME for name in frame.index):
         widths["_index"] = 160
-    return {name: st.column_config.Column(width=width) for name, width in widths.items()}
+    wide = {name: st.column_config.Column(width=width) for name, width in widths.items()}
+    return {**wide, **{name: st.column_config.DateColumn(width=widths.get(name)) for name in days}}
 
 
 def show_pictures(table: Table) -> None:
