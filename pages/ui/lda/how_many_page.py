@@ -311,6 +311,13 @@ COLUMNS: dict[str, tuple[str, str | Callable[[float], str], int]] = {
     "diversity": ("Diversity", write_number, 1),
     "effective_k": ("In use", "{:,.0f}", 0),
 }
+#: Of columns that no text explains.
+_HELPS = {
+    "CPU s": "Processor seconds of the run.",
+    "u_mass": "Coherence from counts of documents, as a logarithm (nats). Closer to 0 is better.",
+    "Diversity": "Share of different words among the most probable ones of all topics: 1 if no topics share one.",
+    "In use": "Topics that have tokens.",
+}
 
 
 def show_nothing_to_try(workspace: Workspace) -> None:
@@ -428,7 +435,11 @@ def show_runs(group: list[Job]) -> None:
         return [MARKED if wanted is not None and value == wanted else "" for value in column]
 
     shown = table.style.format(forms).apply(shade)
-    st.dataframe(shown, hide_index=True, key="grid_table", height=38 + 35 * len(table), placeholder="–")
+    helps = {heading: st.column_config.Column(help=text) for heading, text in _HELPS.items()}
+    height = 38 + 35 * len(table)
+    st.dataframe(
+        shown, hide_index=True, key="grid_table", height=height, placeholder="–", column_config=helps
+    )
     st.caption("Shaded: the best run by each measure. Rings in the figures: the best mean over the seeds.")
 
 
@@ -443,14 +454,14 @@ def choose_topics(group: list[Job]) -> None:
     first = numbers[0] if found is None else found.knee
 
     def label(k: int) -> str:
-        by = [say.uncapitalise(MEASURES[name][0]) for name, number in best.items() if number == k]
+        by = [say.uncapitalise(MEASURES[name][0].partition(" (")[0]) for name, at in best.items() if at == k]
         return f"{k:,} topics" + (f" (best {', '.join(by)})" if by else "")
 
     # Other numbers are a new choice.
     key = f"grid_k_{group[0].id}_{'-'.join(map(str, numbers))}"
     st.session_state.setdefault(key, first)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="grid_go"):
-        k = choose_one("Look at the topics of", numbers, label, key, width=420)
+        k = choose_one("Look at the topics of", numbers, label, key, width=540)
         if st.button("See the topics", icon=":material/topic:", key="grid_see"):
             chosen = find_best_run(group, k)
             if chosen is not None:
@@ -460,7 +471,7 @@ def choose_topics(group: list[Job]) -> None:
 STYLE = """
 <style>
 .st-key-grid_words { display: grid; gap: 0.5rem 1.5rem; align-items: start;
-  grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); }
+  grid-template-columns: repeat(auto-fit, minmax(max(13rem, 30%), 1fr)); }
 .st-key-grid_words > div { width: 100% !important; min-width: 0; }
 </style>
 """

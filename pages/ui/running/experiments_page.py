@@ -38,6 +38,7 @@ _TITLES = {
     "low": "95 % from", "high": "to", "p": "p", "p_uncorrected": "p (uncorrected)", "p_wilcoxon": "p (ranks)",
     "cpu_seconds": "CPU s", "stability": "Stability",
 }  # fmt: skip
+_OF_TESTS = ("level", "low", "high", "p", "p_uncorrected", "p_wilcoxon")
 #: Of the columns of the table.
 _HELPS = {
     "SD": "Standard deviation over the splits.",
@@ -184,12 +185,15 @@ def _show_answer(job: StudyJob[Experiment], experiment: Experiment) -> None:
     )  # fmt: skip
     st.markdown(f"**{experiment.conclusion(score)}**")
     summary = experiment.summary(score)
+    tested = bool(summary["p"].notna().any())
     helps = {title: st.column_config.Column(help=text) for title, text in _HELPS.items()}
-    st.dataframe(
-        _format_summary(summary), hide_index=True, placeholder="–", key=f"{key}_table", column_config=helps
-    )
+    table = _format_summary(summary)
+    if not tested:
+        table = table.drop(columns=[_TITLES[name] for name in _OF_TESTS])
+    st.dataframe(table, hide_index=True, placeholder="–", key=f"{key}_table", column_config=helps)
     st.caption(
-        "★: no difference from the best was found. Stability: how alike the clusters or topics of the runs are, from 0 "
+        ("★: no difference from the best was found. " if tested else "")
+        + "Stability: how alike the clusters or topics of the runs are, from 0 "
         "(as by chance) to 1 (the same)."
         + (f" {TWO_WAYS}" if (summary["predicts_by"] == "samples").any() else ""),
         help=f"★: p is at least {LEVEL:g}. Splits of the same data share most of their training data, so the t-test "

@@ -73,6 +73,10 @@ def test_an_experiment_that_was_cut_off_says_so(open_app: Open, women: None) -> 
     assert "Interrupted · 2 of 3 runs" in str([one.proto for one in app.get("progress")])
     press(app, f"experiment_{job.id}_go_on")
     until(app, lambda: experiments()[0].inspect().is_complete)
+    # Three splits are not tested: nothing says that no difference was found.
+    app.run()
+    assert {"", "p"}.isdisjoint(app.dataframe[0].value)
+    assert "★" not in texts(app)
 
 
 @pytest.mark.parametrize(
