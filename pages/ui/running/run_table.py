@@ -441,7 +441,8 @@ def _show_end(job: Job) -> None:
         return
     help = f"{chain.describe()} {CHAIN_HELP}"
     if chain.has_mixed is False:
-        st.badge("chain has not mixed", icon=":material/warning:", color="orange", help=help)
+        text = "chain has not mixed: intervals may be too narrow"
+        st.badge(text, icon=":material/warning:", color="orange", help=help)
     else:
         independent = f", {chain.effective_size:,.0f} independent" if chain.has_mixed else ""
         st.caption(f"{say.count(chain.n_samples, 'sample')}{independent}", help=help, width="content")
