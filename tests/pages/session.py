@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.testing.v1 import AppTest
 
 from acvb_core.engine.job import Job
@@ -88,14 +89,35 @@ def press(app: AppTest, key: str) -> AppTest:
     return app
 
 
+def press_at_once(app: AppTest, *buttons: str) -> AppTest:
+    """Press buttons one after the other, before the browser has drawn what the first one changes."""
+    shown, ids = app._tree.get_widget_states(), [app.button(key=key).id for key in buttons]
+    for pressed in ids:
+        # With every press, a browser sends the values of all widgets; of buttons, only of the one that is pressed.
+        sent = [one for one in shown.widgets if one.WhichOneof("value") != "trigger_value"]
+        app._run(WidgetStates(widgets=[*sent, WidgetState(id=pressed, trigger_value=True)]))
+        assert not app.exception
+    return app
+
+
 def keys(app: AppTest) -> set[str]:
     """Keys of the buttons that can be pressed."""
     return {str(button.key) for button in app.button if not button.disabled}
 
 
+def key_of(app: AppTest, beginning: str) -> str:
+    """The key of the first button that can be pressed whose key begins so."""
+    return next(key for key in sorted(keys(app)) if key.startswith(beginning))
+
+
 def box(app: AppTest, label: str) -> Any:
     """The select box with this label."""
     return next(found for found in app.selectbox if found.label == label)
+
+
+def widget(found: Iterable[Any], key: str) -> Any:
+    """The one of some widgets that shows a choice which callbacks make, too (`widget_of`), by the choice's key."""
+    return next(one for one in found if re.fullmatch(rf"{re.escape(key)}_\d+", str(one.key)))
 
 
 def of_data(app: AppTest, name: str) -> str:

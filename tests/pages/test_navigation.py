@@ -14,6 +14,7 @@ from tests.pages.session import (
     OTHER,
     WORKSPACE,
     Open,
+    box,
     drawn,
     group,
     opened,
@@ -130,22 +131,22 @@ NO_CHOICE = "This page does not have the {} that the address asks for."
 def test_an_address_opens_what_was_chosen_on_its_page(open_app: Open) -> None:
     first = opened(open_app, "topics", fitted(), fitted())
     assert not {"topic", "part"} & {*first.query_params}, "what the page begins with"
-    first.selectbox(key="topics_topic").set_value(2).run()
+    box(first, "Topic").set_value(2).run()
     show_part(first, "Quality")
     copied = {name: one.query_params[name] for one in [first] for name in ("run", "topic", "part")}
     assert (copied["topic"], copied["part"]) == ("2", "Quality")
     two = open_app("topics", **copied)
-    assert two.selectbox(key="topics_topic").value == 2
+    assert box(two, "Topic").value == 2
     assert group(two, "topics_part").value == "Quality"
-    two.selectbox(key="topics_topic").set_value(1).run()
+    box(two, "Topic").set_value(1).run()
     two.query_params["topic"] = "2"  # as a browser says that does not know the new address yet
-    assert drawn(two, "topics").selectbox(key="topics_topic").value == 1
+    assert box(drawn(two, "topics"), "Topic").value == 1
     assert "topic" not in two.query_params
     for wrong in ("3", "0", "two", "<b>"):
         app = open_app("topics", topic=wrong, part="Quality")
-        assert app.selectbox(key="topics_topic").value == 1
+        assert box(app, "Topic").value == 1
         assert texts(app).count(NO_CHOICE.format("topic")) == 1
         assert "topic" not in app.query_params
         assert NO_CHOICE.format("topic") in texts(drawn(app, "topics"))
-        app.selectbox(key="topics_topic").set_value(2).run()
+        box(app, "Topic").set_value(2).run()
         assert NO_CHOICE.format("topic") not in texts(app)

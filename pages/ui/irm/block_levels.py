@@ -14,7 +14,14 @@ from acvb_core.models.irm.figures.dendrogram import dendrogram_figure
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_clickable_figure
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import Key, answer_key, choose_way, read_given_names
+from pages.ui.shared.picking import (
+    Key,
+    answer_key,
+    choose_way,
+    read_given_names,
+    set_choice,
+    slide_number,
+)
 from pages.ui.shared.refresh import is_narrow
 from pages.ui.workspace.entrance import name_choice, take_choice
 
@@ -111,7 +118,7 @@ def _take_number(job: Job, domain: str, most: int) -> int:
     key = _level_key(job, domain, most)
     asked = take_choice(f"{_SIDES[domain]}-clusters", {str(n): n for n in range(1, most + 1)})
     if asked is not None:
-        st.session_state[key] = asked
+        set_choice(key, asked)
     return int(st.session_state.setdefault(key, most))
 
 
@@ -119,9 +126,9 @@ def _choose_number(job: Job, domain: str, most: int, named: bool) -> int:
     """Draw the slider of the number of clusters of a domain, and return the number."""
     label = f"Show so many {_SIDES[domain]} clusters" if named else "Show so many clusters"
     key = _level_key(job, domain, most)
-    number = st.slider(label, 1, most, key=key, width=300, persist_state="session", help=_ABOUT)
+    number = slide_number(label, most, key, help=_ABOUT)
     name_choice(f"{_SIDES[domain]}-clusters", str(number), str(most))
-    return int(number)
+    return number
 
 
 def _offer_numbers(job: Job, domain: str, tree: ClusterTree, number: int) -> None:
@@ -131,7 +138,7 @@ def _offer_numbers(job: Job, domain: str, tree: ClusterTree, number: int) -> Non
         for offered in [*tree.suggest(), most]:
             st.button(
                 f"All {most:,}" if offered == most else f"{offered:,}", key=f"level_{domain}_{offered}",
-                on_click=st.session_state.__setitem__, args=(key, offered), disabled=offered == number,
+                on_click=set_choice, args=(key, offered), disabled=offered == number,
             )  # fmt: skip
 
 
@@ -171,7 +178,7 @@ def show_tree(job: Job, result: Result) -> None:
         chart = f"blocks_tree_{domain}_{len(tree.levels)}_{number}_{corrected}"
 
         def choose(chosen: int, level: str = level) -> None:
-            st.session_state[level] = chosen
+            set_choice(level, chosen)
 
         figure = dendrogram_figure(tree, tree.find(number), result.names[domain], narrow=is_narrow())
         alt = "A tree: the run's clusters on the left are joined step by step; further right, a step costs more."

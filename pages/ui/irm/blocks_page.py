@@ -97,7 +97,8 @@ def show_blocks() -> None:
     own = join_known_labels(workspace, key, answer)
     sizes = own.posterior.n_clusters()
     show_heading(job, own, pages_of_run(job).write_parts(sizes) + write_range(own))
-    key, result = choose_level(job, key, own)
+    with st.container():  # see `open_answer`
+        key, result = choose_level(job, key, own)
     with contain_failure("part of the page"):
         st.text(describe_clusters(key, result))  # it quotes names
     if about := pages_of_run(job).about_result(result):

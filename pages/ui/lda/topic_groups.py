@@ -27,7 +27,16 @@ from pages.ui.lda.topic_view import TOPIC, Names, TopicView, build_view
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import show_clickable_figure
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import Key, answer_key, choose_one, open_part_names, read_given_names
+from pages.ui.shared.picking import (
+    Key,
+    answer_key,
+    choose_one,
+    open_part_names,
+    read_given_names,
+    set_choice,
+    slide_number,
+    widget_of,
+)
 from pages.ui.shared.refresh import is_narrow
 from pages.ui.shared.workspace import current_workspace
 from pages.ui.workspace.entrance import name_choice, take_choice
@@ -35,10 +44,13 @@ from pages.ui.workspace.entrance import name_choice, take_choice
 #: Topics from which fewer of them can be shown.
 _LEAST = 3
 _TROUBLE = "topics_edit_trouble"
+#: In the session: True if topics were changed and the page shows them as they were.
+_CHANGED = "topics_changed"
 
 
 def arrange_answer(job: Job, result: Result) -> Result:
     """Draw how many topics are shown and what was changed by hand; return the answer with these topics."""
+    st.session_state.pop(_CHANGED, None)
     edits = read_edits(job, result)
     own = len(result.names[TOPICS])
     groups = group_topics(edits, own)
@@ -87,17 +99,18 @@ def choose_documents(job: Job, view: TopicView) -> TopicView:
     options, key = [_ALL, *view.groups], f"topics_among_{job.id}"
     asked = take_choice("documents", dict(zip(options, options, strict=True)))
     if asked is not None:
-        st.session_state[key] = asked
+        set_choice(key, asked)
     chosen = _ALL
     if len(options) > 1:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="topic_documents"):
             chosen = choose_one(
-                "Documents", options, lambda text: "all documents" if text == _ALL else text, key, width=300
-            )
+                "Documents", options, lambda text: "all documents" if text == _ALL else text, widget_of(key),
+                memory=key, persist_state=None, width=300,
+            )  # fmt: skip
             if chosen != _ALL:
                 st.button(
                     "All documents", icon=":material/close:", key="topics_all",
-                    on_click=st.session_state.__setitem__, args=(key, _ALL),
+                    on_click=set_choice, args=(key, _ALL),
                 )  # fmt: skip
     name_choice("documents", chosen, _ALL)
     if chosen == _ALL:
@@ -125,15 +138,14 @@ def _level_key(job: Job, n_topics: int) -> str:
 def _choose_level(job: Job, tree: TopicTree) -> int:
     """Draw the slider of the number of topics, and buttons of the suggested numbers; return the number."""
     key, most = _level_key(job, tree.n_topics), tree.n_topics
-    st.session_state.setdefault(key, most)
-    level = st.slider(
-        "Show so many topics", 1, most, key=key, width=300, persist_state="session",
-        help="Topics with similar words are joined, the most similar first. The buttons are numbers at which the next "
-        "step would join topics that differ much more.",
-    )  # fmt: skip
+    help = (
+        "Topics with similar words are joined, the most similar first. The buttons are numbers at which the next "
+        "step would join topics that differ much more."
+    )
+    level = slide_number("Show so many topics", most, key, help)
 
     def choose(number: int) -> None:
-        st.session_state[key] = number
+        set_choice(key, number)
         TOPIC.choose(1)
 
     with st.container(horizontal=True, gap="xsmall", width="content", key="topic_levels"):
@@ -142,7 +154,7 @@ def _choose_level(job: Job, tree: TopicTree) -> int:
             st.button(
                 label, key=f"topics_level_{number}", on_click=choose, args=(number,), disabled=number == level
             )
-    return int(level)
+    return level
 
 
 def read_edits(job: Job, result: Result) -> list[TopicEdit]:
@@ -173,16 +185,17 @@ def _describe(result: Result, shown: Result, groups: Groups, edits: Sequence[Top
 
 
 def _show_undo(job: Job, result: Result, edits: list[TopicEdit]) -> None:
-    def take_back(kept: list[TopicEdit]) -> None:
-        _write_edits(job, result, kept)
+    def take_back(*, all: bool = False) -> None:
+        # Of the changes as they are now: another one may have been made since this was drawn.
+        _write_edits(job, result, [] if all else read_edits(job, result)[:-1])
 
     last = _name_edit(edits[-1], result.names[TOPICS])
     st.button(
-        "Undo", icon=":material/undo:", key="topics_undo", on_click=take_back, args=(edits[:-1],),
+        "Undo", icon=":material/undo:", key="topics_undo", on_click=take_back,
         help=f"Takes back the last of {say.count(len(edits), 'change')}.",
     )  # fmt: skip
     if len(edits) > 1:
-        st.button("Undo all", key="topics_undo_all", on_click=take_back, args=([],))
+        st.button("Undo all", key="topics_undo_all", on_click=take_back, kwargs={"all": True})
     st.text(f"Last change: {last}", width="content")  # it quotes names of topics
 
 
@@ -208,49 +221,53 @@ def show_arrange(job: Job, view: TopicView, names: Names, topic: int) -> None:
     """Draw the button that opens the changes of a topic: merge it, hide it, move it; nothing for a viewer."""
     if current_workspace().view_only or view.n_topics < 2:
         return
+    if st.session_state.get(_CHANGED):
+        st.rerun()  # the whole page: this is drawn in a part of it
     others = [number for number in range(1, view.n_topics + 1) if number != topic]
+    # Of the topic, not of its number, which another one may have when a button is pressed again.
+    own = "_".join(map(str, _list_groups(view)[topic - 1]))
 
-    def offer(text: str, icon: str, chosen: int, *edit: Any, **more: Any) -> bool:
-        key, icon = f"topics_do_{text.lower()}", f":material/{icon}:"
-        return st.button(
-            text,
-            icon=icon,
-            key=key,
-            on_click=_change,
-            args=(job, view, *edit),
-            kwargs={"then": chosen},
-            **more,
-        )
+    def offer(text: str, icon: str, chosen: int, *edit: Any, **more: Any) -> None:
+        key, icon = f"topics_do_{text.lower()}_{own}", f":material/{icon}:"
+        how: dict[str, Any] = {"on_click": _change, "args": (job, view, *edit), "kwargs": {"then": chosen}}
+        st.button(text, icon=icon, key=key, **how, **more)
 
     with st.popover("Arrange", icon=":material/low_priority:", key=f"arrange_{topic}_{view.n_topics}"):
         other = choose_one(
             f"Merge topic {topic} with", others, lambda number: plain_name(number, names, long=True),
             f"topics_merge_{view.run}_{topic}",
         )  # fmt: skip
-        pressed = [offer("Merge", "merge", min(topic, other), "merge", topic, other)]
+        offer("Merge", "merge", min(topic, other), "merge", topic, other)
         with st.container(horizontal=True, gap="xsmall"):
             last = view.n_topics
-            pressed.append(offer("Hide", "visibility_off", min(topic, last - 1), "hide", topic))
+            offer("Hide", "visibility_off", min(topic, last - 1), "hide", topic)
             more = {"disabled": topic == 1}
-            pressed.append(offer("Earlier", "arrow_upward", topic - 1, "move", topic, topic - 1, **more))
+            offer("Earlier", "arrow_upward", topic - 1, "move", topic, topic - 1, **more)
             behind = [topic + 2] if topic + 2 <= last else []
             more = {"disabled": topic == last}
-            pressed.append(offer("Later", "arrow_downward", topic + 1, "move", topic, *behind, **more))
+            offer("Later", "arrow_downward", topic + 1, "move", topic, *behind, **more)
         st.caption("The run stays as it is. Undo, above the map, takes changes back one by one.")
-    if any(pressed):
-        st.rerun()  # the whole page: this is drawn in a part of it
+
+
+def _list_groups(view: TopicView) -> Groups:
+    """Return the run's topics that make up each topic shown."""
+    shown = view.result.arranged.get(TOPICS) or [[one] for one in range(1, view.n_topics + 1)]
+    return tuple(map(tuple, shown))
 
 
 def _change(job: Job, view: TopicView, kind: str, *chosen: int, then: int) -> None:
     """Keep one more change, from a callback, and show the topic with the number `then`."""
     edits, own = read_edits(job, view.own), len(view.own.names[TOPICS])
-    groups = view.result.arranged.get(TOPICS) or tuple((one,) for one in range(1, own + 1))
+    groups = _list_groups(view)
     if len(group_topics(edits, own)) > len(groups):
         # Fewer are shown along the tree: what is merged there stays merged.
         edits += [TopicEdit("merge", tuple(group)) for group in groups if len(group) > 1]
     parts = [groups[number - 1] for number in chosen]
     topics = [topic for part in parts for topic in (part if kind == "merge" else part[:1])]
-    _write_edits(job, view.own, [*edits, TopicEdit(kind, tuple(topics))])
+    changed = [*edits, TopicEdit(kind, tuple(topics))]
+    if group_topics(changed, own) != group_topics(edits, own):  # it may have been pressed twice
+        _write_edits(job, view.own, changed)
+    st.session_state[_CHANGED] = True
     TOPIC.choose(then)
 
 
@@ -267,7 +284,7 @@ def show_tree(job: Job, view: TopicView) -> None:
     tree, names = find_tree(key, groups, view.own), _arrange(key, groups, view.own).names[TOPICS]
 
     def choose(number: int) -> None:
-        st.session_state[level] = number
+        set_choice(level, number)
 
     st.caption(
         "The further right two topics are joined, the less alike their words. Click on a join to show fewer."

@@ -242,7 +242,9 @@ def show_topics() -> None:
         heading += f", {repeats:,} with the same words as a larger one"
     show_heading(job, result, heading)
     documents, summary = st.container(), st.container()
-    view = build_view(job, arrange_answer(job, result), result)
+    with st.container():  # see `open_answer`
+        arranged = arrange_answer(job, result)
+    view = build_view(job, arranged, result)
     with documents:
         view = choose_documents(job, view)
     with summary, contain_failure("part of the page"):

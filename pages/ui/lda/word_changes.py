@@ -21,7 +21,14 @@ from acvb_core.models.lda.trained import trained_topics
 from pages.ui.lda.topic_view import TopicView
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import choose_way, open_part_names, open_run, read_answer
+from pages.ui.shared.picking import (
+    choose_way,
+    open_part_names,
+    open_run,
+    read_answer,
+    set_choice,
+    widget_of,
+)
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.workspace.dataset import Dataset
 
@@ -76,7 +83,7 @@ def show_word_changes(job: Job, view: TopicView, topic: int) -> None:
             few = len(picked) < (1 if kind == "leave_out" else 2)
             st.button(
                 verb, key=f"words_{kind}", disabled=few, help=_HELP[kind], on_click=_collect,
-                args=(view, data, kind, tuple(picked)),
+                args=(view, data, kind, widget_of(_picked_key(view))),
             )  # fmt: skip
     if said := st.session_state.pop(_SAID, ""):
         st.text(said)
@@ -95,7 +102,7 @@ def _picked_key(view: TopicView) -> str:
 def _pick_words(view: TopicView, topic: int) -> list[str]:
     """Draw the field that takes words of the chosen topic, and any other word that is typed."""
     best = top_words(view.topics.word_probability[topic - 1], _LISTED)
-    listed, key = view.corpus.vocabulary[best].tolist(), _picked_key(view)
+    listed, key = view.corpus.vocabulary[best].tolist(), widget_of(_picked_key(view))
     chosen = list(st.session_state.get(key) or [])
     return st.multiselect(
         f"Words of topic {topic}, or any other word of the texts",
@@ -107,8 +114,9 @@ def _pick_words(view: TopicView, topic: int) -> list[str]:
     )
 
 
-def _collect(view: TopicView, data: Corpus, kind: Any, picked: tuple[str, ...]) -> None:
-    """Add a change to the list, from a callback; say why it cannot be made."""
+def _collect(view: TopicView, data: Corpus, kind: Any, key: str) -> None:
+    """Add a change to the list, from a callback, of the words in a field; say why it cannot be made."""
+    picked = st.session_state.get(key, ())
     words = tuple(dict.fromkeys(" ".join(word.lower().split()) if _lowers(data) else word for word in picked))
     if unknown := [word for word in words if word not in view.index]:
         st.session_state[_SAID] = f"No text has the word {unknown[0]}, or it was dropped already."
@@ -130,8 +138,10 @@ def _collect(view: TopicView, data: Corpus, kind: Any, picked: tuple[str, ...]) 
         st.session_state[_SAID] = f"{' '.join(words)} occurs {say.count(times[words], 'time')}."
     elif kind == "merge" and len(words) < 2:
         return
-    st.session_state[_list_key(view)].append(WordChange(kind, words))
-    st.session_state[_picked_key(view)] = []
+    changes, change = st.session_state[_list_key(view)], WordChange(kind, words)
+    if words and change not in changes:  # it may have been pressed twice
+        changes.append(change)
+    set_choice(_picked_key(view), [])
 
 
 def _lowers(data: Corpus) -> bool:
@@ -163,15 +173,17 @@ def _list_changes(changes: list[WordChange]) -> None:
             st.button(
                 "Take back",
                 icon=":material/undo:",
-                key=f"words_undo_{at}",
+                # Of the change, not of its place, which another one may have when it is pressed again.
+                key=f"words_undo_{'_'.join((change.kind, *change.words))}",
                 on_click=_take_back,
-                args=(changes, at),
+                args=(changes, change),
             )
             st.text(describe_change(change), width="content")  # it quotes words of the user
 
 
-def _take_back(changes: list[WordChange], at: int) -> None:
-    del changes[at]
+def _take_back(changes: list[WordChange], change: WordChange) -> None:
+    if change in changes:
+        changes.remove(change)
 
 
 def _show_start(workspace: Workspace, job: Job, data: Corpus, changes: list[WordChange]) -> None:

@@ -24,7 +24,15 @@ from pages.ui.shared import format as say
 from pages.ui.shared.empty import show_empty_answer
 from pages.ui.shared.failures import contain_failure
 from pages.ui.shared.model_pages import AnswerPage, pages_of_run
-from pages.ui.shared.picking import FOLLOW_SECONDS, Key, answer_key, choose_run, choose_way, read_answer
+from pages.ui.shared.picking import (
+    FOLLOW_SECONDS,
+    Key,
+    answer_key,
+    choose_run,
+    choose_way,
+    read_answer,
+    set_choice,
+)
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace, current_workspace
 from pages.ui.workspace.entrance import name_choice, take_choice
@@ -194,7 +202,10 @@ def open_answer(
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="answer_head"):
         st.title(page.title, anchor=False, width="content")
         picker = st.container()
-    job, result, reason = choose_run(workspace, page, picker, show_empty_answer)
+    # Parts of the page that are drawn alone are known by their places. Where a line comes in above one, a press in it
+    # would be dropped; so what may be there or not has a container.
+    with st.container():
+        job, result, reason = choose_run(workspace, page, picker, show_empty_answer)
     with picker:
         follow_run(job, result, PurePath(page.path).stem)
     with st.container(border=True, gap="xsmall", key="verdict"):
@@ -206,7 +217,8 @@ def open_answer(
     shown = f"{PurePath(page.path).stem}_shown"
     if st.session_state.get(shown) != job.id:
         st.session_state[shown] = job.id
-        st.session_state.update(first or {})
+        for key, value in (first or {}).items():
+            set_choice(key, value)
     return job, result
 
 

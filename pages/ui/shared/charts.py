@@ -20,7 +20,7 @@ from acvb_core.views.theme import (
     ink_on,
 )
 from pages.ui.shared.failures import contain_failure
-from pages.ui.shared.picking import choose_one
+from pages.ui.shared.picking import choose_one, set_choice, widget_of
 from pages.ui.shared.refresh import is_narrow
 from pages.ui.workspace.entrance import name_choice, take_choice
 
@@ -119,12 +119,19 @@ class PartChoice(NamedTuple):
 
     def choose(self, number: int) -> None:
         """Choose a part, from a callback."""
-        st.session_state[self.key] = number
+        set_choice(self.key, number)
         self.forget_clicks()
+
+    def step(self, by: int, n: int) -> None:
+        """Choose one of the next of `n` parts, or of those before, from a callback."""
+        # As the list shows it now, which may have been drawn before the last step.
+        known = (st.session_state.get(widget_of(self.key)), st.session_state.get(self.key), 1)
+        now: Any = next(number for number in known if number in range(1, n + 1))
+        self.choose((now - 1 + by) % n + 1)
 
     def keep_click(self, number: int) -> None:
         """Choose the part that was clicked, from a callback, and leave the figure as it is."""
-        st.session_state[self.key] = number
+        set_choice(self.key, number)
 
     def forget_clicks(self) -> None:
         """Draw figures anew, as what was clicked there is no longer chosen."""
@@ -135,8 +142,11 @@ class PartChoice(NamedTuple):
         word = self.part.capitalize()
         asked = take_choice(self.part, {str(number): number for number in range(1, n + 1)})
         if asked is not None:
-            st.session_state[self.key] = asked
-        chosen = choose_one(word, range(1, n + 1), label, self.key, width=width, on_change=self.forget_clicks)
+            set_choice(self.key, asked)
+        chosen = choose_one(
+            word, range(1, n + 1), label, widget_of(self.key), memory=self.key, persist_state=None, width=width,
+            on_change=self.forget_clicks,
+        )  # fmt: skip
         steps = ((-1, "chevron_left", f"{word} before"), (1, "chevron_right", f"Next {self.part}"))
         with st.container(horizontal=True, width="content"):
             for step, icon, text in steps:
@@ -145,8 +155,8 @@ class PartChoice(NamedTuple):
                     icon=f":material/{icon}:",
                     help=text,
                     key=f"{self.part}_step_{step}",
-                    on_click=self.choose,
-                    args=((chosen - 1 + step) % n + 1,),
+                    on_click=self.step,
+                    args=(step, n),
                     disabled=n == 1,
                 )
         name_choice(self.part, str(chosen), "1")

@@ -157,12 +157,29 @@ def choose_way(label: str, ways: Mapping[Any, str], key: str, **more: Any) -> An
     )
 
 
+def set_choice(key: str, value: Any) -> None:
+    """Choose a value for the widget of `widget_of`, from a callback or before the widget is drawn."""
+    st.session_state[key] = value
+    st.session_state[f"{key}_set"] = st.session_state.get(f"{key}_set", 0) + 1
+
+
+def widget_of(key: str) -> str:
+    """Return the key of the widget for a choice that callbacks make, too (`set_choice`); the choice itself is in `key`.
+
+    With every press, a browser sends the values of all widgets. If the press before has chosen another value, and the
+    browser has not drawn it yet, it sends the old one. So the widget is another one after each such choice, and what
+    the browser sends for the one before changes nothing.
+    """
+    return f"{key}_{st.session_state.get(f'{key}_set', 0)}"
+
+
 def choose_one(
     label: str,
     options: Sequence[Choice],
     shown: Callable[[Choice], str],
     key: str,
     *,
+    memory: str = "",
     persist_state: Literal["session"] | None = "session",
     **more: Any,
 ) -> Choice:
@@ -170,9 +187,10 @@ def choose_one(
 
     The browser knows an option by its text alone. When a run ends or a topic is renamed, what it sends is not an option
     any more; so the choice is stored beside the widget, and put back. Put an option under `key` to choose it. The first
-    option is chosen to begin with, and when the one chosen is gone. `more` is for `st.selectbox`.
+    option is chosen to begin with, and when the one chosen is gone. `memory` is the key under which the choice is
+    stored. `more` is for `st.selectbox`.
     """
-    memory = f"{key}_kept"
+    memory = memory or f"{key}_kept"
     known = (st.session_state.get(key), st.session_state.get(memory), options[0])
     st.session_state[key] = next(choice for choice in known if choice in options)
     chosen: Choice = st.selectbox(
@@ -180,6 +198,15 @@ def choose_one(
     )
     st.session_state[memory] = chosen
     return chosen
+
+
+def slide_number(label: str, most: int, key: str, help: str) -> int:
+    """Draw a slider from 1 to `most` for a choice that callbacks make, too (`set_choice`), and return the number."""
+    widget = widget_of(key)
+    st.session_state.setdefault(widget, st.session_state.setdefault(key, most))
+    number = int(st.slider(label, 1, most, key=widget, width=300, help=help))
+    st.session_state[key] = number
+    return number
 
 
 def choose_run(

@@ -42,7 +42,7 @@ def test_time_groups_and_numbers_are_told_in_sentences_with_names(open_app: Open
         "by number: rating",
     ]
     assert "between January 2023 and December 2023" in texts(app)
-    topic = app.selectbox(key="topics_topic").value
+    topic = box(app, "Topic").value
     assert f"“{topic} · {tickets.names['topics'][topic - 1]}”" in texts(app)
     assert len([one for one in app.get("plotly_chart") if "effects" in one.proto.id]) == 2
     column.set_value("product").run()

@@ -16,7 +16,7 @@ from pages.ui.lda.topic_groups import read_edits
 from pages.ui.lda.topics_page import list_words
 from pages.ui.shared.picking import open_part_names, read_answer
 from pages.ui.shared.workspace import Workspace
-from tests.pages.session import WORKSPACE, Open, jobs_of, opened, press, show_part, texts
+from tests.pages.session import WORKSPACE, Open, box, jobs_of, key_of, opened, press, show_part, texts, widget
 
 WORDS = [
     "harbour",
@@ -57,7 +57,7 @@ def test_merge_hide_move_and_undo(open_app: Open, found: Result) -> None:
     before = shown(app)
     assert len(before) == 4
     app.selectbox(key=f"topics_merge_{job.id}_1").set_value(3).run()
-    press(app, "topics_do_merge")
+    press(app, key_of(app, "topics_do_merge"))
     assert len(shown(app)) == 3
     assert shown(app, "colour") == [cluster_colour(topic) for topic in (1, 2, 4)]
     assert "The run's 4 topics are shown as 3, 1 change by hand." in texts(app)
@@ -66,12 +66,12 @@ def test_merge_hide_move_and_undo(open_app: Open, found: Result) -> None:
     assert own is not None
     words = set(own.topics.query("topic in (1, 3) and rank <= 3")["word"])
     assert set(shown(app)[0].split()) <= words
-    app.selectbox(key="topics_topic").set_value(3).run()
+    box(app, "Topic").set_value(3).run()
     assert f"topic-head'><span style='background:{cluster_colour(4)}" in texts(app)
-    press(app, "topics_do_earlier")
+    press(app, key_of(app, "topics_do_earlier"))
     assert app.session_state["topics_topic"] == 2
     assert shown(app)[1] == before[3]
-    press(app, "topics_do_hide")
+    press(app, key_of(app, "topics_do_hide"))
     assert len(shown(app)) == 2
     assert "1 of them hidden" in texts(app)
     assert [edit.kind for edit in read_edits(job, own)] == ["merge", "move", "hide"]
@@ -85,9 +85,9 @@ def test_merge_hide_move_and_undo(open_app: Open, found: Result) -> None:
 def test_a_level_of_the_tree_is_shown_everywhere(open_app: Open, found: Result) -> None:
     app = opened(open_app, "topics", found)
     (job,) = jobs_of(app)
-    app.slider(key=f"topics_level_{job.id}_4").set_value(2).run()
+    widget(app.slider, f"topics_level_{job.id}_4").set_value(2).run()
     assert len(shown(app)) == 2
-    assert len(app.selectbox(key="topics_topic").options) == 2
+    assert len(box(app, "Topic").options) == 2
     assert "The run's 4 topics are shown as 2." in texts(app)
     show_part(app, "Tree")
     press(app, "topics_level_4")
@@ -99,8 +99,8 @@ def test_a_change_at_a_level_keeps_what_the_tree_has_joined(open_app: Open, foun
     (job,) = jobs_of(app)
     own = read_answer(job)
     assert own is not None
-    app.slider(key=f"topics_level_{job.id}_4").set_value(3).run()
-    press(app, "topics_do_hide")
+    widget(app.slider, f"topics_level_{job.id}_4").set_value(3).run()
+    press(app, key_of(app, "topics_do_hide"))
     assert [edit.kind for edit in read_edits(job, own)] == ["merge", "hide"]
     assert len(shown(app)) == 2
 
@@ -109,7 +109,7 @@ def test_names_belong_to_what_is_shown(open_app: Open, found: Result) -> None:
     app = opened(open_app, "topics", found)
     (job,) = jobs_of(app)
     app.selectbox(key=f"topics_merge_{job.id}_1").set_value(2).run()
-    press(app, "topics_do_merge")
+    press(app, key_of(app, "topics_do_merge"))
     field = next(one for one in app.text_input if one.label == "Name of topic 1")
     field.set_value("Both").run()
     assert shown(app)[0] == "Both"

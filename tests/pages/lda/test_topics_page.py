@@ -21,7 +21,7 @@ from pages.ui.lda.topics_page import list_words
 from pages.ui.shared.picking import read_answer
 from pages.ui.shared.workspace import Workspace
 from tests.pages.lda.topics import EVIL, fitted, small_corpus
-from tests.pages.session import WORKSPACE, Open, opened, show_part, texts
+from tests.pages.session import WORKSPACE, Open, box, opened, show_part, texts
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_only_what_is_visible_is_worked_out_and_only_once(
     assert not {"label_shares", "index"} & view.__dict__.keys()
     assert ranked == [(0, 1), (0,), (0, 1)]
     app.run()
-    app.selectbox(key="topics_topic").set_value(2).run()
+    box(app, "Topic").set_value(2).run()
     assert ranked == [(0, 1), (0,), (0, 1), (1,)]
     show_part(app, "Known labels")
     assert "label_shares" in view.__dict__
@@ -88,7 +88,7 @@ def test_an_empty_topic_has_no_words_and_no_bar(open_app: Open) -> None:
     app = opened(open_app, "topics", result)
     assert f"{used} of 10 topics in use; the others are empty." in texts(app)
     assert f"in use, {10 - used} empty" in texts(app)
-    assert len(cards(app)["cards"]) == len(app.selectbox(key="topics_topic").options) == used
+    assert len(cards(app)["cards"]) == len(box(app, "Topic").options) == used
     show_part(app, "Quality")
     assert len(app.dataframe[0].value) == used
 
@@ -109,10 +109,10 @@ def test_a_run_is_shown(open_app: Open, found: Result) -> None:
 
 def test_a_topic_is_renamed_and_stays_chosen(open_app: Open, found: Result) -> None:
     app = opened(open_app, "topics", found)
-    app.selectbox(key="topics_topic").set_value(2).run()
+    box(app, "Topic").set_value(2).run()
     app.text_input(key=f"name_topics_{0:012x}_2").set_value(EVIL).run()
     assert cards(app)["cards"][1]["name"] == EVIL
-    assert app.selectbox(key="topics_topic").options[1] == f"2 · {EVIL}"
+    assert box(app, "Topic").options[1] == f"2 · {EVIL}"
     again = open_app("topics")
     assert cards(again)["cards"][1]["name"] == EVIL
     assert "&lt;b&gt;x&lt;/b&gt;" in texts(app)
@@ -156,7 +156,7 @@ def test_documents_of_a_topic(open_app: Open, found: Result) -> None:
     app.text_input(key="documents_search").set_value("")
     app.session_state[OPENED] = (f"{0:012x}", 1, 24)
     assert "0 words · label none" in texts(app.run())
-    app.selectbox(key="topics_topic").set_value(2).run()
+    box(app, "Topic").set_value(2).run()
     assert "label none" not in texts(app), "another topic has documents of its own"
 
 

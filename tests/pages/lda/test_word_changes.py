@@ -14,7 +14,18 @@ from acvb_core.engine.result import Result
 from pages.ui.lda.word_changes import count_phrase, move_names, run_again
 from pages.ui.shared.picking import open_part_names, read_answer
 from pages.ui.shared.workspace import Workspace
-from tests.pages.session import WORKSPACE, Open, finished, in_use, jobs_of, opened, press, show_part, texts
+from tests.pages.session import (
+    WORKSPACE,
+    Open,
+    finished,
+    in_use,
+    jobs_of,
+    opened,
+    press,
+    show_part,
+    texts,
+    widget,
+)
 
 SEA, GARDEN = "harbour sailor anchor wave captain", "tulip soil seed gardener blossom"
 
@@ -42,13 +53,13 @@ def test_words_are_collected_and_a_run_begins_again_with_them(open_app: Open, fo
     show_part(app, "Change words")
     picked = f"words_picked_{job.id}"
     for kind, words in (("leave_out", ["said"]), ("join", ["York", "new"]), ("merge", ["color", "colour"])):
-        app.multiselect(key=picked).set_value(words).run()
+        widget(app.multiselect, picked).set_value(words).run()
         press(app, f"words_{kind}")
-        assert app.multiselect(key=picked).value == []
+        assert widget(app.multiselect, picked).value == []
     assert "new york occurs 20 times." not in texts(app)  # said once, after the press
     for said in ("leave out: said", "one phrase: new york", "counted as color: colour"):
         assert said in texts(app)
-    press(app, "words_undo_2")
+    press(app, "words_undo_merge_color_colour")
     assert "counted as" not in texts(app)
     press(app, "words_again")
     finished(app)
@@ -86,7 +97,7 @@ def test_words_that_are_not_there_are_refused(open_app: Open, found: Result) -> 
         ("leave_out", ["zebra"], "No text has the word zebra"),
         ("join", ["said", "tulip", "color"], "occurs in no text"),
     ):
-        app.multiselect(key=f"words_picked_{job.id}").set_value(words).run()
+        widget(app.multiselect, f"words_picked_{job.id}").set_value(words).run()
         press(app, f"words_{kind}")
         assert said in texts(app)
         assert app.button(key="words_again").disabled
