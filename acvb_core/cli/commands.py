@@ -17,15 +17,17 @@ from acvb_core.cli.output import comparison_json, comparison_text, result_json, 
 from acvb_core.cli.progress import ProgressLine, stop_on_signal
 from acvb_core.cli.settings import typed_settings
 from acvb_core.cli.source import SAMPLE, Source, choose_models, load
-from acvb_core.core.errors import ParameterError
+from acvb_core.core.errors import DataError, ParameterError
 from acvb_core.core.spec import SHARDS, ModelSpec
+from acvb_core.data.relation import Relation
 from acvb_core.data.report import Fact, ReadReport, plural
 from acvb_core.engine import fitting
 from acvb_core.engine.prepared import PreparedRun, prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.registry import method_row
-from acvb_core.store.export import RESULT_FILE, csv_text, remove_leftovers, write_run
+from acvb_core.store.datasets import MOST_ORIGINAL
+from acvb_core.store.export import OWN_LINKS_FILE, RESULT_FILE, csv_text, remove_leftovers, write_run
 from acvb_core.store.files import OUTPUT, StoreLock
 from acvb_core.store.results import UNFINISHED, UnfinishedRun
 
@@ -222,9 +224,27 @@ def write(result: Result, arguments: argparse.Namespace, folder: Path, *, whole:
     """
     further = result.prepared.model_row.part("text").write_further_files
     files = [*write_run(result, folder), *further(result, folder, arguments)]
+    if whole:
+        files += _write_own_links(result, Path(arguments.file), folder)
     if whole and not result.prepared.model_row.on_disk(result.prepared.data):
         result.save(folder / RESULT_FILE)
         files.append(folder / RESULT_FILE)
     # A file of such a name may be what was read: the table of an earlier run as data, or as known labels.
     read = [Path(value) for value in vars(arguments).values() if isinstance(value, str)]
     return remove_leftovers(folder, [*files, *read])
+
+
+def _write_own_links(result: Result, links: Path, folder: Path) -> list[Path]:
+    """Write the list of links that was read with the clusters of both ends; nothing of other or larger files."""
+    path = folder / OWN_LINKS_FILE
+    is_list = isinstance(result.prepared.data, Relation) and links.is_file()
+    if not is_list or links.stat().st_size > MOST_ORIGINAL or links.resolve() == path.resolve():
+        return []
+    from acvb_core.report.original import add_results
+
+    try:
+        text = csv_text(add_results(result, links))
+    except DataError:  # it was read without an error, so it is a matrix or a graph
+        return []
+    path.write_text(text, encoding="utf-8", newline="")
+    return [path]

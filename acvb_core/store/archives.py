@@ -35,7 +35,14 @@ from acvb_core.engine.prepared import MOST_CHARACTERS, RunLabel, clean_name
 from acvb_core.engine.result import Result
 from acvb_core.engine.run import StopRun
 from acvb_core.store.codecs import DataKind, is_moment
-from acvb_core.store.datasets import KINDS, DataFiles, dataset_key, find_kind, kind_of
+from acvb_core.store.datasets import (
+    KINDS,
+    DataFiles,
+    dataset_key,
+    find_kind,
+    kind_of,
+    without_original,
+)
 from acvb_core.store.files import (
     DAMAGE,
     ID,
@@ -316,7 +323,7 @@ class _Writer:
         data, report, settings = stored
         kind, key = kind_of(data), dataset_key(data)
         self._add_file(kind, key)
-        self.manifest.data.append(DataEntry(kind.name, key, report, settings))
+        self.manifest.data.append(DataEntry(kind.name, key, report, without_original(settings)))
 
     def _add_file(self, kind: DataKind, key: str) -> None:
         if kind.elsewhere:

@@ -5,15 +5,19 @@ Of a corpus that stays on disk the file is a note of where it lies; only folders
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
+import re
 import shutil
 import sqlite3
+import uuid
 import weakref
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from acvb_core.core.errors import AcvbError
@@ -30,6 +34,7 @@ from acvb_core.store.files import (
     labels_bytes,
     read_arrays,
     remove_file,
+    replace_file,
     text_bytes,
     write_arrays,
 )
@@ -230,6 +235,101 @@ def dataset_key(data: Any) -> str:
     if key is None:
         key = _keys[data] = kind_of(data).key(data)
     return key
+
+
+#: Folder of the files that data were read from, and the most bytes of one that is kept.
+ORIGINALS = "originals"
+MOST_ORIGINAL = 50_000_000
+#: Name in the settings of data.
+_ORIGINAL = "original"
+
+
+class Original(NamedTuple):
+    """The file that data were read from, as it is kept with them in one workspace."""
+
+    id: str  #: names it in the store; whoever may not have the file is not to learn it
+    name: str  #: that the user knows it by
+
+    @classmethod
+    def of_settings(cls, settings: Mapping[str, Any]) -> Original | None:
+        """Return what settings of data say of their file; None if none was kept."""
+        said = settings.get(_ORIGINAL)
+        if not isinstance(said, Mapping) or not re.fullmatch("[0-9a-f]{32}", str(said.get("id"))):
+            return None
+        return cls(str(said["id"]), str(said.get("name", "")))
+
+    def to_settings(self) -> dict[str, Any]:
+        """Return what settings of data say of their file."""
+        return {_ORIGINAL: self._asdict()}
+
+
+def without_original(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings that are sent to others, or come from them: they name no file."""
+    return {name: value for name, value in settings.items() if name != _ORIGINAL}
+
+
+class OriginalFiles:
+    """The files that data were read from, compressed, in a store's folder. The list of data says who has which.
+
+    `drop` and `drop_unused` are for the one writer of the list.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / ORIGINALS
+
+    def path(self, original: Original) -> Path:
+        """Return where a file lies."""
+        return self.folder / f"{original.id}.gz"
+
+    def write(self, name: str, content: bytes) -> Original:
+        """Keep a file of at most `MOST_ORIGINAL` bytes; whoever keeps its data says that it belongs to them.
+
+        Raises StoreError: it cannot be kept.
+        """
+        original = Original(uuid.uuid4().hex, name)
+        with replace_file(self.path(original)) as file:
+            file.write(gzip.compress(content, compresslevel=6, mtime=0))
+        return original
+
+    def read(self, original: Original) -> bytes:
+        """Return a file as it was.
+
+        Raises StoreError: it is gone or damaged.
+        """
+        path = self.path(original)
+        try:
+            return gzip.decompress(path.read_bytes())
+        except FileNotFoundError:
+            raise StoreError(f"{path} is not there any more; it was deleted or moved.") from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise damage_error(path) from error
+
+    def drop(self, connection: sqlite3.Connection, settings: str) -> None:
+        """Remove the file that settings name, if no data in the list have it any more."""
+        original = _read_original(settings)
+        if original is not None and not _is_named(connection, original.id):
+            remove_file(self.path(original))
+
+    def find_unused(self, connection: sqlite3.Connection) -> list[Path]:
+        """Return the files that no data in the list have."""
+        return [path for path in self.folder.glob("*.gz") if not _is_named(connection, path.stem)]
+
+    def size(self, settings: str) -> int:
+        """Return the bytes that the file takes which settings name; 0 if there is none."""
+        original = _read_original(settings)
+        return 0 if original is None else file_bytes(self.path(original))
+
+
+def _read_original(settings: str) -> Original | None:
+    try:
+        return Original.of_settings(json.loads(settings))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _is_named(connection: sqlite3.Connection, name: str) -> bool:
+    found = connection.execute("SELECT COUNT(*) FROM datasets WHERE instr(settings, ?)", (name,)).fetchone()
+    return bool(found[0])
 
 
 class DataFiles:

@@ -40,6 +40,8 @@ _LATEX = str.maketrans(
 )
 #: What a folder of results calls the run with its data (`Result.save`).
 RESULT_FILE = "result.acvb"
+#: … and the list of links that was read, with the clusters of both ends.
+OWN_LINKS_FILE = "with-clusters.csv"
 #: Above a table in LaTeX.
 _LATEX_NOTES = (
     "% p: t-test against the best over splits of one data set, corrected for the training data that splits share",
@@ -280,12 +282,17 @@ def has_heading(*columns: str) -> Callable[[Path], bool]:
     """
 
     def is_table(path: Path) -> bool:
-        with path.open(encoding="utf-8", errors="replace", newline="") as lines:
-            first = next(csv.reader([lines.readline(1 << 16)]), [])
+        first = _read_heading(path)
         begin = first[: len(columns)] if columns[1:] else first
         return tuple(name.partition(": ")[0] for name in begin) == columns
 
     return is_table
+
+
+def _read_heading(path: Path) -> list[str]:
+    """Return the names of the columns of a CSV file."""
+    with path.open(encoding="utf-8", errors="replace", newline="") as lines:
+        return next(csv.reader([lines.readline(1 << 16)]), [])
 
 
 def own_files() -> list[tuple[str, Callable[[Path], bool]]]:
@@ -294,6 +301,7 @@ def own_files() -> list[tuple[str, Callable[[Path], bool]]]:
         ("history.csv", has_heading("sweep", "cpu_seconds")),
         ("race.csv", has_heading("seed", "sweeps", "cpu_seconds")),
         (RESULT_FILE, zipfile.is_zipfile),
+        (OWN_LINKS_FILE, lambda path: any(name.endswith("_certainty") for name in _read_heading(path))),
     ]
     parts = dict.fromkeys(row.part("export") for row in MODELS)
     return shared + [file for part in parts for file in part.OWN_FILES]

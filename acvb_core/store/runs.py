@@ -22,8 +22,11 @@ from acvb_core.engine.prepared import PreparedRun, RunLabel
 from acvb_core.engine.result import Result
 from acvb_core.store.datasets import (
     KINDS,
+    ORIGINALS,
     STREAMS,
     DataFiles,
+    Original,
+    OriginalFiles,
     dataset_key,
     find_kind,
     find_unused_folders,
@@ -92,12 +95,16 @@ class RunStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = Path(folder)
-        self._list = RunIndex(self.folder, (RUNS, TRASH, *(kind.folder for kind in KINDS)))
+        self._list = RunIndex(self.folder, (RUNS, TRASH, ORIGINALS, *(kind.folder for kind in KINDS)))
         self._data, self._trash = DataFiles(self.folder), Trash(self.folder)
+        self._originals = OriginalFiles(self.folder)
         if self.unwritable is None:
             with suppress(OSError, StoreError):  # it is tried again with the next start
-                with self._list.writing():  # so that nobody keeps what is about to be removed
+                # So that nobody keeps what is about to be removed.
+                with self._list.writing() as connection:
                     remove_cut_off_writes(self.folder)
+                    for path in filter(is_stale, self._originals.find_unused(connection)):
+                        path.unlink(missing_ok=True)
                 self._purge()
 
     @property
@@ -234,15 +241,21 @@ class RunStore:
         return {str(workspace) for (workspace,) in rows}
 
     def used_bytes(self, *owners: str) -> int:
-        """Return the bytes of the files that some owners keep: runs, deleted ones too, and each data set once."""
+        """Return the bytes of the files that some owners keep.
+
+        These are runs, deleted ones too, each data set once, and the files that data were read from.
+        """
         runs: list[Row] = []
         data: list[Row] = []
         for owner in owners:
             runs += self._list.select("SELECT job_id, kind, dataset FROM runs WHERE workspace = ?", owner)
-            data += self._list.select("SELECT kind, dataset FROM datasets WHERE workspace = ?", owner)
+            data += self._list.select(
+                "SELECT settings, kind, dataset FROM datasets WHERE workspace = ?", owner
+            )
         files = [place(self.folder, job_id) for job_id, *_ in runs for place in (run_path, trash_path)]
         kept = {(kind, key) for *_, kind, key in [*runs, *data] if key}
-        return sum(map(file_bytes, files)) + sum(self._data.size(*one) for one in kept)
+        own = sum(self._originals.size(settings) for settings, *_ in data)
+        return sum(map(file_bytes, files)) + sum(self._data.size(*one) for one in kept) + own
 
     def _read_list(self, workspace: str) -> list[RunIdentity]:
         """Return what the list says of a workspace's runs, oldest first, and of runs that may be any workspace's."""
@@ -391,7 +404,8 @@ class RunStore:
     ) -> None:
         """Keep a workspace's data and the report of reading them, in place of what it had before.
 
-        The settings are whatever else is to be kept, as JSON allows it: how the data were read, for instance.
+        The settings are whatever else is to be kept, as JSON allows it: how the data were read, for instance, and the
+        file that they were read from (`Original.to_settings`).
         """
         kind, key = kind_of(data), dataset_key(data)
         row = (workspace, kind.name, key, json.dumps(list(report_lines)), json.dumps(dict(settings)))
@@ -401,15 +415,35 @@ class RunStore:
             connection.execute(SAVE["datasets"], row)
             if before is not None:
                 self._data.drop(connection, *before[:2])
+                self._originals.drop(connection, before[3])
 
     def forget_dataset(self, workspace: str) -> None:
-        """Forget a workspace's data; they go with the last run that refers to them."""
+        """Forget a workspace's data, and the file that they were read from; they go with the last run that has them."""
         with self._list.writing() as connection:
             row = connection.execute(
-                "DELETE FROM datasets WHERE workspace = ? RETURNING kind, dataset", (workspace,)
+                "DELETE FROM datasets WHERE workspace = ? RETURNING kind, dataset, settings", (workspace,)
             ).fetchone()
             if row is not None:
-                self._data.drop(connection, *row)
+                self._data.drop(connection, *row[:2])
+                self._originals.drop(connection, row[2])
+
+    def keep_original(self, name: str, content: bytes) -> Original:
+        """Keep a file that data are read from, for `save_dataset`; without it, it is removed a day later.
+
+        Raises StoreError: it cannot be kept.
+        """
+        return self._originals.write(name, content)
+
+    def has_original(self, original: Original) -> bool:
+        """Return whether a file that data were read from is there."""
+        return self._originals.path(original).is_file()
+
+    def read_original(self, original: Original) -> bytes:
+        """Return a file that data were read from, as it was.
+
+        Raises StoreError: it is gone or damaged.
+        """
+        return self._originals.read(original)
 
     def load_dataset(self, workspace: str) -> tuple[Any, list[str], dict[str, Any]] | None:
         """Return a workspace's data, report lines and settings; None when it has no data.

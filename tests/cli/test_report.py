@@ -47,6 +47,9 @@ def test_a_folder_of_results_becomes_every_form(
     assert done.code == 0
     given, found = pd.read_csv(path, sep=";"), pd.read_csv(tmp_path / "with.csv")
     pd.testing.assert_frame_equal(found[list(given)], given)
+    assert (out / "with-clusters.csv").read_text() == (tmp_path / "with.csv").read_text(), (
+        "fit has written it, too"
+    )
     assert found["to_cluster"].tolist() == kept.rows.set_index("object")["cluster"][given["to"]].tolist()
 
 

@@ -183,8 +183,9 @@ def test_a_link_to_one_answer_shows_nothing_else(open_app: Open, shared: list[st
 def test_what_would_change_a_workspace_refuses_a_viewer(shared: list[str]) -> None:
     viewed = Workspace(WORKSPACE, view_only=True)
     given = {"add": [None], "set_dataset": [None], "remove_data": [""], "check_owner": [], "save_dataset": []}
+    given["read_original"] = [None]
     methods = {name for name, _ in inspect.getmembers(Workspace, inspect.isfunction) if name[0] != "_"}
-    assert methods == {*given, "use_data", "find_report", "explain_no_room", "require_room"}
+    assert methods == {*given, "use_data", "find_report", "find_original", "explain_no_room", "require_room"}
     for name, arguments in given.items():
         with pytest.raises(ViewOnlyError, match="full link"):
             getattr(viewed, name)(*arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from acvb_core.data.table import Image, Table
 from acvb_core.samples.planted_mixtures import block_images
 from acvb_core.store import datasets, files
 from acvb_core.store.codecs import CORPORA, RELATIONS, TABLES
-from acvb_core.store.datasets import dataset_key
+from acvb_core.store.datasets import Original, dataset_key
 from acvb_core.store.files import StoreError, labels_bytes, text_bytes
 from acvb_core.store.runs import RunStore
 from tests.loops import for_each
@@ -242,3 +243,39 @@ def test_long_texts_cost_their_length_and_no_more(tmp_path: Path) -> None:
     CORPORA.write(tmp_path / "c.npz", corpus)
     assert (tmp_path / "c.npz").stat().st_size < 2_300_000
     assert_same_data(CORPORA.read(tmp_path / "c.npz"), corpus)
+
+
+def test_the_file_of_data_is_kept_and_removed_with_them(tmp_path: Path) -> None:
+    store, content = RunStore(tmp_path), b"from,to\n" + b"a,b\n" * 9
+    alone = store.used_bytes("mine")
+    store.save_dataset("mine", WOMEN, [], {"name": "women"})
+    without = store.used_bytes("mine")
+    old, new, lone = (store.keep_original(name, content) for name in ("old.csv", "new.csv", "lone.csv"))
+    store.save_dataset("mine", WOMEN, [], old.to_settings())
+    store.save_dataset("yours", WOMEN, [], old.to_settings())
+    places = {one: tmp_path / "originals" / f"{one.id}.gz" for one in (old, new, lone)}
+    assert store.used_bytes("mine") == without + places[old].stat().st_size
+    store.save_dataset("mine", WOMEN, [], new.to_settings())
+    assert store.read_original(old) == content, "other data have it"
+    store.forget_dataset("yours")
+    assert not store.has_original(old)
+    os.utime(places[lone], (0, 0))
+    again = RunStore(tmp_path)
+    assert not places[lone].exists(), "of a reading that was broken off"
+    loaded = again.load_dataset("mine")
+    assert loaded is not None
+    assert Original.of_settings(loaded[2]) == new
+    assert again.read_original(new) == content
+    places[new].write_bytes(places[new].read_bytes()[:-9])
+    with pytest.raises(StoreError, match="is damaged"):
+        again.read_original(new)
+    again.forget_dataset("mine")
+    assert not list((tmp_path / "originals").iterdir())
+    assert again.used_bytes("mine") == alone
+    for settings in (
+        {},
+        {"original": "x"},
+        {"original": {"id": "../" + 29 * "a"}},
+        {"original": {"name": "a"}},
+    ):
+        assert Original.of_settings(settings) is None

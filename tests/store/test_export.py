@@ -22,6 +22,7 @@ from acvb_core.engine.run import StopRun
 from acvb_core.models.irm.export import write_links
 from acvb_core.samples.planted_mixtures import block_images
 from acvb_core.store.export import (
+    OWN_LINKS_FILE,
     RESULT_FILE,
     csv_text,
     latex_table,
@@ -157,8 +158,8 @@ def test_every_table_of_every_model_is_known_and_removed(tmp_path: Path) -> None
         assert {path.name for path in remove_leftovers(folder, [])} == set(tables), model
         assert {path.name for path in folder.iterdir()} == {"run.json", "posterior.npz"}
         names |= set(found)
-    # The command line alone writes the run with its data.
-    assert {name for name, _ in own_files()} <= {*names, RESULT_FILE}, (
+    # The command line alone writes the run with its data, and the list that was read with clusters.
+    assert {name for name, _ in own_files()} <= {*names, RESULT_FILE, OWN_LINKS_FILE}, (
         "a model writes every table that is known"
     )
 

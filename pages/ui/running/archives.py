@@ -20,7 +20,7 @@ from acvb_core.engine.executor import BackgroundTask
 from acvb_core.engine.job import Job
 from acvb_core.engine.run import StopRun
 from acvb_core.store.archives import Chosen, ImportReport, read_archive, write_archive
-from acvb_core.store.datasets import kind_of
+from acvb_core.store.datasets import kind_of, without_original
 from acvb_core.store.files import StoreError, explain_error
 from acvb_core.store.studies import StudyStore
 from pages.ui.shared import format as say
@@ -183,7 +183,7 @@ def _keep_data(workspace: Workspace, data: Any, lines: Sequence[str], settings: 
     """Put data of an archive aside, for the user to choose; return False where the workspace has them already."""
     if data.fingerprint in workspace.data_names:
         return False
-    shelf_of(workspace.key).put_aside(build_dataset(data, lines, settings))
+    shelf_of(workspace.key).put_aside(build_dataset(data, lines, without_original(settings)))
     return True
 
 

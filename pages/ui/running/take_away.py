@@ -19,6 +19,7 @@ from acvb_core.report.original import add_results
 from acvb_core.report.page import list_figures, report_html
 from acvb_core.report.workbook import workbook_bytes
 from acvb_core.store import export
+from acvb_core.store.datasets import Original
 from acvb_core.store.snippet import python_snippet
 from pages.ui.shared import format as say
 from pages.ui.shared.failures import contain_failure
@@ -138,16 +139,35 @@ def show_figures(result: Result) -> None:
         )
 
 
-@st.fragment
+_WITH_CLUSTERS = (
+    "Each line gets cluster, name and certainty of both ends. Lines and columns stay as they are."
+)
+
+
 def show_own_file(result: Result) -> None:
+    """Draw the button of the list of links with the clusters of both ends, and the one that opens its upload."""
+    workspace = current_workspace()
+    original = workspace.find_original(result.prepared.fingerprint)
+    if original is not None:
+
+        def write(original: Original = original) -> str:
+            content = workspace.read_original(original)
+            return export.csv_text(add_results(add_report(workspace, result), content, original.name))
+
+        about = f"The list of links that you loaded. {_WITH_CLUSTERS}"
+        offer = FileOffer("Your own file with clusters", "with-clusters.csv", "text/csv", write, about)
+        show_download(result, offer)
+    _show_other_file(result, is_kept=original is not None)
+
+
+@st.fragment
+def _show_other_file(result: Result, *, is_kept: bool) -> None:
     """Draw the button that opens the upload of a list of links, and gives it back with the clusters of both ends."""
-    with st.popover("Your own file", icon=":material/table_view:", key="own_file"), contain_failure():
-        st.caption(
-            "Upload the list of links that you loaded, or another one about the same objects. It is not kept."
-        )
-        given = st.file_uploader(
-            "List of links", key="own_file_upload", help="Every line and column stays as it is."
-        )
+    label = "Another file" if is_kept else "Your own file"
+    with st.popover(label, icon=":material/table_view:", key="own_file"), contain_failure():
+        which = "a list of links" if is_kept else "the list of links that you loaded, or another one"
+        st.caption(f"Upload {which} about the same objects. It is not kept.")
+        given = st.file_uploader("List of links", key="own_file_upload", help=_WITH_CLUSTERS)
         if given is None:
             return
         try:
@@ -155,11 +175,10 @@ def show_own_file(result: Result) -> None:
         except AcvbError as error:
             st.text(str(error))  # it quotes the file
             return
-        about = "Your file with cluster, name and certainty of both ends in each line."
-        show_download(
-            result,
-            FileOffer("With clusters", "own-file.csv", "text/csv", lambda: export.csv_text(table), about),
+        offer = FileOffer(
+            "With clusters", "own-file.csv", "text/csv", lambda: export.csv_text(table), _WITH_CLUSTERS
         )
+        show_download(result, offer)
 
 
 def add_report(workspace: Workspace, result: Result, *, stored: bool = True) -> Result:

@@ -16,6 +16,7 @@ from acvb_core.engine.experiments.report import Experiment
 from acvb_core.engine.job import Job
 from acvb_core.engine.prepared import PreparedRun
 from acvb_core.engine.tuning import Search, Tuning
+from acvb_core.store.datasets import Original
 from acvb_core.store.files import StoreError
 from acvb_core.store.jobs import JobManager, UnreadableRunError
 from acvb_core.store.studies import StudyStore
@@ -233,6 +234,17 @@ class Workspace:
         shelf = shelf_of(self.key)
         dataset = shelf.find(fingerprint) if stored else shelf.used.get(fingerprint)
         return None if dataset is None else dataset.report
+
+    def find_original(self, fingerprint: str) -> Original | None:
+        """Return the file that data were read from; None if it is not kept. Who only looks does not get it."""
+        dataset = None if self.view_only else shelf_of(self.key).find(fingerprint)
+        kept = None if dataset is None else dataset.original
+        return kept if kept is not None and services.store().has_original(kept) else None
+
+    def read_original(self, original: Original) -> bytes:
+        """Return a file of `find_original`; StoreError: it is gone or damaged."""
+        self.check_owner()
+        return services.store().read_original(original)
 
     def save_dataset(self) -> None:
         """Try once more to keep the data set in use for the next start; `data_problem` says why it cannot be kept."""

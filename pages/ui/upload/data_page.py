@@ -67,7 +67,7 @@ def _offer_removal(workspace: Workspace) -> None:
     if not removable:
         return
     with st.popover("Remove data", type="tertiary", icon=":material/delete:"):
-        st.caption("Data without runs. They stay in this workspace until you remove them.")
+        st.caption("Data without runs. They stay in this workspace, with their files, until you remove them.")
         for fingerprint, name in say.name_data(removable).items():
             with st.container(
                 horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
@@ -124,6 +124,8 @@ def show_overview(workspace: Workspace, dataset: Dataset) -> None:
     with report, st.container(gap="xsmall"):
         for line in dataset.report.lines():
             st.text(f"• {line}")
+        if original := workspace.find_original(dataset.data.fingerprint):
+            st.text(f"• The file {original.name} is kept with these data, and removed with them.")
     edit_held_out(workspace, dataset)
 
 

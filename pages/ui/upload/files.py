@@ -13,6 +13,7 @@ from typing import BinaryIO
 import streamlit as st
 
 from acvb_core.core.errors import DataError
+from acvb_core.store.datasets import MOST_ORIGINAL
 from pages.ui.shared import format as say
 
 #: Environment variable that names the folder.
@@ -54,7 +55,8 @@ def choose_file() -> DataFile | None:
     given = st.file_uploader(
         "Any file: links, texts, word counts or a table",
         key=f"upload_{removed}" if removed else "upload",
-        help="What it holds is recognised.",
+        help=f"What it holds is recognised. A list of links of up to {say.size(MOST_ORIGINAL)} is kept with the data, "
+        "to be given back with clusters.",
     )
     if given is not None:
         st.session_state[_KEPT] = given

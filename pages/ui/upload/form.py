@@ -19,6 +19,8 @@ from acvb_core.data.schema import Schema
 from acvb_core.data.sources import formats
 from acvb_core.data.sources.containers import FileChoices, inspect_choices
 from acvb_core.data.sources.frames import FrameChoices
+from acvb_core.store.datasets import MOST_ORIGINAL, Original
+from acvb_core.store.files import StoreError
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.upload import reader as reading
@@ -198,9 +200,22 @@ def _prepare_load(opened: OpenFile, draft: Draft, name: str, more: dict[str, Any
         loaded = draft.load(rewind(file), name=name or None, **more, **progress)
         data = loaded.data if before is None or not keep else reader.carry_over(before.data, loaded.data)
         report = replace(loaded.report, options=opened.looking | opened.loading)
-        return Dataset.fresh(data, report, name or data.name).like(before)
+        dataset = Dataset.fresh(data, report, name or data.name).like(before)
+        return replace(dataset, original=_keep_original(file, loaded.schema))
 
     return load
+
+
+def _keep_original(file: DataFile, schema: Schema | None) -> Original | None:
+    """Keep a list of links that is read, to give it back with clusters; None if it is too large, or another file."""
+    if schema is None or schema.format != "edges" or file_bytes(file) > MOST_ORIGINAL:
+        return None
+    opened = rewind(file)
+    try:
+        content = opened.read_bytes() if isinstance(opened, Path) else opened.read()
+        return services.store().keep_original(file.name, content)
+    except (OSError, StoreError):
+        return None  # the data themselves are loaded; why they cannot be kept is said of them
 
 
 def _show_problem(

@@ -10,6 +10,7 @@ import streamlit as st
 from acvb_core.data.report import ReadReport
 from acvb_core.registry import model_for
 from acvb_core.samples.catalogue import SAMPLES, load_sample
+from acvb_core.store.datasets import Original
 from pages.ui.shared.model_pages import HeldOut, pages_of_model
 
 #: Largest share that can be held out, and largest seed.
@@ -30,6 +31,7 @@ class Dataset:
     )
     heldout_seed: int = 0
     whole_documents: bool = False  #: the share is of whole documents instead
+    original: Original | None = None  #: the file that they were read from, where it is kept
 
     @classmethod
     def of_sample(cls, key: str) -> Dataset:

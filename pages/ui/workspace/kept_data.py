@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from acvb_core.data.report import ReadReport
+from acvb_core.store.datasets import Original
 from acvb_core.store.files import StoreError
 from pages.ui.shared import services
 from pages.ui.workspace.dataset import MOST_HELD_OUT, MOST_SEED, Dataset, usual_share
@@ -47,10 +49,15 @@ class DataShelf:
                 self._try_to_keep(before, before.data.fingerprint)
             self._try_to_keep(dataset, "")
             self.problems.pop("", None)  # choosing data replaces a damaged copy
+            if dataset.data.fingerprint not in self.problems:
+                # They are kept once: with the file that they were read from last.
+                with suppress(StoreError):
+                    services.store().forget_dataset(self._name(dataset.data.fingerprint))
 
     def put_aside(self, dataset: Dataset) -> None:
         """Keep a data set that is not in use."""
         _keep(self._name(dataset.data.fingerprint), dataset)
+        self._remember(dataset)
 
     def find(self, fingerprint: str) -> Dataset | None:
         """Return a data set that was used, or put aside; `problems` says why it could not be read."""
@@ -128,6 +135,7 @@ def _keep(owner: str, dataset: Dataset) -> None:
         "heldout": dataset.heldout,
         "heldout_seed": dataset.heldout_seed,
         "whole_documents": dataset.whole_documents,
+        **({} if dataset.original is None else dataset.original.to_settings()),
     }
     services.store().save_dataset(owner, dataset.data, dataset.report.lines(), settings)
 
@@ -147,4 +155,5 @@ def build_dataset(data: Any, lines: Sequence[str], settings: Mapping[str, Any]) 
         share,
         seed,
         bool(settings.get("whole_documents", False)),
+        Original.of_settings(settings),
     )
