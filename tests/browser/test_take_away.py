@@ -86,7 +86,7 @@ def test_a_report_a_workbook_and_a_graph_are_opened_elsewhere(
         for end in ("report.html", "everything.xlsx", "graph.gexf", "graph.graphml", "data.csv", "nodes.csv")
     }
 
-    page.get_by_role("button", name="Your own file", exact=True).click()
+    page.get_by_role("button", name="Another file", exact=True).click()
     page.locator(".st-key-own_file_upload input[type=file]").set_input_files(tmp_path / "trade.csv")
     expect(offer(page, "own-file-csv")).to_be_visible()
     settled(page)
