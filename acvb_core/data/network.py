@@ -200,29 +200,38 @@ def _swap_names(relation: Relation, domain: str, attribute: str) -> Relation:
     if attribute not in known:
         ready = f"there are {', '.join(map(repr, known))}" if known else "there is none"
         raise ParameterError(f"the {domain} have no known label {attribute!r}; {ready}.")
-    ids = relation.column_labels if domain == "cols" else relation.row_labels
-    names = [name.strip() or label for name, label in zip(known.pop(attribute).tolist(), ids, strict=True)]
+    labels = relation.column_labels if domain == "cols" else relation.row_labels
+    (row_ids, column_ids), (rows_numbered, columns_numbered) = relation.id_names, relation.numbered
+    id_name = (column_ids if domain == "cols" else row_ids) or name_ids(relation, domain)
+    ids = known.get(id_name, labels)
+    names = [name.strip() or one for name, one in zip(known.pop(attribute).tolist(), ids, strict=True)]
     times = Counter(names)
-    names = [
-        name if times[name] == 1 else f"{name} ({label})" for name, label in zip(names, ids, strict=True)
-    ]
-    labels = np.array(make_unique(names)[0], dtype=object)
-    known = {name_ids(relation, domain): ids, **known}
+    names = [name if times[name] == 1 else f"{name} ({one})" for name, one in zip(names, ids, strict=True)]
+    named = np.array(make_unique(names)[0], dtype=object)
+    known = {name_ids(relation, domain): labels, **known}
+    left = "" if attribute == id_name else id_name
     if domain == "cols":
-        numbered = relation.numbered[0], False
         return replace(
-            relation, column_labels=labels, column_kind=attribute, column_attributes=known, numbered=numbered
+            relation,
+            column_labels=named,
+            column_kind=attribute,
+            column_attributes=known,
+            numbered=(rows_numbered, False),
+            id_names=(row_ids, left),
         )
     changed = replace(
         relation,
-        row_labels=labels,
+        row_labels=named,
         row_kind=attribute,
         attributes=known,
-        numbered=(False, relation.numbered[1]),
+        numbered=(False, columns_numbered),
+        id_names=(left, column_ids),
     )
     if relation.network is None:
         return changed
-    return replace(changed, column_labels=labels, column_kind=attribute, numbered=(False, False))
+    return replace(
+        changed, column_labels=named, column_kind=attribute, numbered=(False, False), id_names=(left, left)
+    )
 
 
 def _count_ways(ones: Pattern) -> tuple[int, int]:

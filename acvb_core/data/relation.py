@@ -201,6 +201,8 @@ class Relation:
         by the inference. "" if nothing is known of an object.
     column_attributes : mapping of str to ndarray of str (object dtype), shape (n_cols,)
         The same of the column objects; of a network empty (`attributes_of`).
+    id_names : (str, str)
+        The attributes that are the ids of rows, and of columns, if these are named by something else (`with_names`).
     numbered : (bool, bool)
         Whether an object in memory gave the ids of rows, and of columns, as whole numbers: results then do, too.
     weights : ndarray of float, shape (n_ones,), or None
@@ -222,6 +224,7 @@ class Relation:
     weights: NDArray[np.float64] | None = None
     negative: int = 0
     column_attributes: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    id_names: tuple[str, str] = ("", "")
 
     @classmethod
     def build(
@@ -316,6 +319,11 @@ class Relation:
         """Return the known labels of the objects of a domain, "rows" or "cols"; of a network those of its nodes."""
         is_column = domain == "cols" and self.network is None
         return self.column_attributes if is_column else self.attributes
+
+    def labels_of(self, domain: str) -> dict[str, NDArray[Any]]:
+        """Return the attributes of a domain that clusters can be compared with: without ids, which may be numbers."""
+        ids = self.id_names[domain == "cols"]
+        return {name: values for name, values in self.attributes_of(domain).items() if name != ids}
 
     @property
     def links(self) -> sparse.csr_array:

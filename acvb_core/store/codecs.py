@@ -133,6 +133,7 @@ def _encode_relation(relation: Relation) -> dict[str, Any]:
         about |= {"column_attributes": columns} if columns else {}
         about |= {"numbered": list(relation.numbered)} if any(relation.numbered) else {}
         about |= {"negative": relation.negative} if relation.negative else {}
+        about |= {"id_names": list(relation.id_names)} if any(relation.id_names) else {}
         arrays["about"] = text_bytes(about)
     for name, entries in (("ones", relation.links), ("missing", relation.missing)):
         undirected = network is not None and not network.directed
@@ -173,7 +174,11 @@ def _decode_relation(arrays: Arrays) -> Relation:
     negative = about.get("negative", 0)
     if type(negative) is not int or negative < 0:
         raise ValueError(f"no number of values: {negative!r}")
-    relation = replace(relation, numbered=(rows, columns), negative=negative)
+    ids = tuple(about.get("id_names", ("", "")))
+    known = {"": None, **relation.attributes, **relation.column_attributes}
+    if len(ids) != 2 or any(name not in known for name in ids):
+        raise ValueError(f"no attributes with ids: {ids}")
+    relation = replace(relation, numbered=(rows, columns), negative=negative, id_names=ids)
     _ = relation.ids  # a ValueError if they are no numbers
     return relation
 

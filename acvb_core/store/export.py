@@ -334,10 +334,12 @@ def compare_known_labels(result: Result) -> pd.DataFrame:
     data = result.prepared.data
     if not isinstance(data, Relation):
         return attribute_agreement([], {})[0]
-    table = attribute_agreement(result.posterior.labels("rows"), data.attributes)[0]
-    if not data.column_attributes:
+    table = attribute_agreement(result.posterior.labels("rows"), data.labels_of("rows"))[0]
+    if data.network is not None or not data.column_attributes:
         return table
-    columns = attribute_agreement(result.posterior.labels("cols"), data.column_attributes)[0]
+    columns = attribute_agreement(result.posterior.labels("cols"), data.labels_of("cols"))[0]
+    if not len(columns):
+        return table
     sides = {"rows": table, "columns": columns}
     return pd.concat([own.assign(side=side) for side, own in sides.items() if len(own)], ignore_index=True)
 

@@ -33,6 +33,11 @@ def test_names_are_different_and_ids_stay_known() -> None:
     back = with_names(named, cols="item")
     assert back.column_labels.tolist() == IDS
     assert back.column_attributes["name"].tolist() == SHOWN
+    assert (named.id_names, back.id_names) == (("", "item"), ("", ""))
+    assert set(named.labels_of("cols")) == {"kind"}  # ids, which may be numbers, are nothing to compare with
+    by_kind = with_names(named, cols="kind")
+    assert by_kind.column_labels.tolist() == [f"toy ({one})" for one in IDS]
+    assert by_kind.id_names == ("", "item")
 
 
 def test_a_network_has_names_on_both_sides() -> None:

@@ -56,7 +56,9 @@ def with_odd_labels(relation: Relation) -> Relation:
     values = [mend_text(ODD_LABELS[i % len(ODD_LABELS)]) for i in range(relation.shape[0])]
     labels = {"日 =a": np.array(values, dtype=object), "": np.array(values[::-1], dtype=object)}
     columns = {} if relation.network else {"日": np.array(["a"] * relation.shape[1], dtype=object)}
-    return replace(relation, attributes=labels, column_attributes=columns)
+    return replace(
+        relation, attributes=labels, column_attributes=columns, id_names=("日 =a", "日" if columns else "")
+    )
 
 
 def assert_same(one: Any, other: Any) -> None:
@@ -183,6 +185,7 @@ FAULTS: list[tuple[Any, Any, dict[str, Any]]] = [
     )),
     (RELATIONS, network(True, False), about_network(column_attributes={"group": ["g"] * 24})),
     (RELATIONS, WOMEN, about_network(network=None, column_attributes={"group": ["g"] * 18})),
+    *((RELATIONS, network(True, False), about_network(id_names=value)) for value in (["group", ""], [""])),
     *((CORPORA, plain_corpus(), change) for change in (
         {"counts": np.array([-1, 1, 1], dtype=np.int32)},
         {"counts": np.array([0.5, 1, 1])},

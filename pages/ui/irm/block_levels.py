@@ -47,9 +47,9 @@ def find_trees(key: Key, corrected: bool | None, _result: Result) -> dict[str, C
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _coarsen(
-    key: Key, corrected: bool | None, levels: tuple[tuple[str, int], ...], _result: Result
+    key: Key, tree_key: Key, corrected: bool | None, levels: tuple[tuple[str, int], ...], _result: Result
 ) -> Result:
-    return take_levels(_result, find_trees(key, corrected, _result), dict(levels))
+    return take_levels(_result, find_trees(tree_key, corrected, _result), dict(levels))
 
 
 def choose_level(job: Job, key: Key, result: Result) -> tuple[Key, Result]:
@@ -83,7 +83,7 @@ def choose_level(job: Job, key: Key, result: Result) -> tuple[Key, Result]:
         return key, result
     trees = trees or find_trees(tree_key, corrected, result)
     _describe_levels(trees, numbers)
-    coarse = _coarsen(tree_key, corrected, tuple(numbers.items()), result)
+    coarse = _coarsen(key, tree_key, corrected, tuple(numbers.items()), result)
     given = read_given_names(job, coarse)
     job_id, sweep, end = key
     key = job_id, sweep, f"{end} {corrected} {numbers} {dict(given)}"

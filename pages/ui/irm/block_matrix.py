@@ -134,7 +134,8 @@ def show_unsorted(arrangement: Arrangement) -> None:
     """Draw the matrix as it was read."""
     relation = arrangement.relation
     alt = "The same links, with the objects in the order of the file."
-    key = relation.fingerprint + relation.name
+    names = hash((*relation.row_labels, *relation.column_labels))
+    key = f"{relation.fingerprint}{relation.name}{names}"
     unsorted = draw_unsorted(key, is_narrow(), arrangement.weighted, relation)
     with st.container(width=620):
         show_figure(unsorted, "blocks_unsorted", alt)

@@ -15,7 +15,6 @@ from acvb_core.models.irm.figures.arrangement import Arrangement, Side, cluster_
 from acvb_core.models.irm.figures.summaries import company_figure
 from acvb_core.models.irm.scores import count_samples, range_of_clusters
 from acvb_core.views.parts import plain_name
-from pages.ui.irm.label_effects import has_labels
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
@@ -185,7 +184,9 @@ def show_members(result: Result) -> None:
         domain = "rows"
         if len(domains) > 1:
             domain = choose_way("Objects", domains, "member_domain")
-        wanted = st.text_input("Search", key="member_search", placeholder="part of a name", width=260)
+        wanted = st.text_input(
+            "Search", key="member_search", placeholder="part of a name or label", width=260
+        )
         n_clusters = result.posterior.n_clusters()[domain]
         numbers, key = range(1, n_clusters + 1), f"member_clusters_{domain}"
         names = result.names[domain]
@@ -199,15 +200,15 @@ def show_members(result: Result) -> None:
         )
         table = add_degrees(result, domain)
         known = {}
-        if has_labels(result, domain):
-            attributes = result.prepared.data.attributes_of(domain)
+        if attributes := result.prepared.data.attributes_of(domain):
             known = {f"known_{place}": name for place, name in enumerate(attributes)}
             table = table.assign(**dict(zip(known, attributes.values(), strict=True)))
         sampled = table["probability"].notna().any()
         loose = sampled and st.toggle("Only those without a firm place", key="member_loose")
     shown = table[table["probability"] < FIRM] if loose else table
     if wanted:
-        shown = shown[shown["object"].astype(str).str.contains(wanted.strip(), case=False, regex=False)]
+        texts = shown[["object", *known]].astype(str).agg(" · ".join, axis=1)
+        shown = shown[texts.str.contains(wanted.strip(), case=False, regex=False)]
     if clusters:
         shown = shown[shown["cluster"].isin(clusters)]
     st.dataframe(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from acvb_core.data.relation import Relation
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.answer.membership import Membership
 from acvb_core.models.irm.answer.naming import choose_labels
@@ -34,9 +36,12 @@ _MOST_ALTERNATIVES, _MOST_PAIRS = 20, 1000
 
 
 @contain_failure("part of the page")
-def show_object(key: Key, result: Result) -> None:
-    """Draw the choice of an object, and what is known of it."""
-    found = choose_object(result)
+def show_object(key: Key, result: Result, loaded: Relation) -> None:
+    """Draw the choice of an object, and what is known of it.
+
+    `loaded`: the relation with its objects named by their ids, which the address has.
+    """
+    found = choose_object(result, loaded)
     if found is None:
         st.info("No name contains this text.", icon=":material/search_off:")
         return
@@ -61,23 +66,24 @@ def show_object(key: Key, result: Result) -> None:
         _show_links(key, member)
 
 
-def choose_object(result: Result) -> tuple[str, int] | None:
+def choose_object(result: Result, loaded: Relation) -> tuple[str, int] | None:
     """Draw the choice of an object; return its domain and position, None if there is none of such a name."""
     domains = result.posterior.n_clusters()
-    labels = {"rows": result.prepared.data.row_labels, "cols": result.prepared.data.column_labels}
+    labels: dict[str, Any] = {"rows": loaded.row_labels, "cols": loaded.column_labels}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="object_choice"):
         _take_address({domain: labels[domain] for domain in domains})
         domain = "rows"
         if len(domains) > 1:
             domain = str(choose_way("Objects", SIDES, "object_domain", persist_state="session"))
-        names = labels[domain]
-        shown = choose_labels(result.prepared.data, domain)
+        data = result.prepared.data
+        names = data.row_labels if domain == "rows" else data.column_labels
+        others = labels[domain] if data is not loaded else choose_labels(data, domain)
         key = f"object_{domain}"
         places: Sequence[int] = range(len(names))
         if len(names) > _LISTED:
             wanted = st.text_input("Search", key=f"{key}_search", placeholder="part of a name", width=260)
             lowered = wanted.strip().lower()
-            texts = enumerate(zip(names, shown, strict=True))
+            texts = enumerate(zip(names, others, strict=True))
             places = [at for at, both in texts if lowered in " ".join(both).lower()][:_FOUND]
             if st.session_state.get(key) in range(len(names)) and not lowered:
                 places = list(dict.fromkeys([st.session_state[key], *places]))
@@ -86,10 +92,10 @@ def choose_object(result: Result) -> tuple[str, int] | None:
 
         def write(place: int) -> str:
             name = str(names[place])
-            return name if name == shown[place] else f"{name} · {shown[place]}"
+            return name if name == others[place] else f"{name} · {others[place]}"
 
         at = choose_one("Object", list(places), write, key, width=340)
-    name_choice("object", str(names[at]), str(labels["rows"][0]))
+    name_choice("object", str(labels[domain][at]), str(labels["rows"][0]))
     return domain, at
 
 

@@ -31,6 +31,7 @@ from pages.ui.irm.block_matrix import (
     sort_relation,
 )
 from pages.ui.irm.block_members import show_certainty, show_clusters, show_members, write_range
+from pages.ui.irm.block_names import apply_names, choose_names
 from pages.ui.irm.block_network import draw_groups, draw_nodes, show_network
 from pages.ui.irm.block_object import show_object
 from pages.ui.irm.known_labels import join_known_labels, show_agreement
@@ -93,12 +94,13 @@ def _name_strengths(result: Result) -> tuple[str, str]:
 def show_blocks() -> None:
     """Draw the page."""
     job, answer = open_answer(pages_of_model("irm").answer, STYLE)
-    workspace, key = current_workspace(), answer_key(job, answer)
-    own = join_known_labels(workspace, key, answer)
+    workspace = current_workspace()
+    own_key, own = join_known_labels(workspace, answer_key(job, answer), answer)
     sizes = own.posterior.n_clusters()
     show_heading(job, own, pages_of_run(job).write_parts(sizes) + write_range(own))
     with st.container():  # see `open_answer`
-        key, result = choose_level(job, key, own)
+        names = choose_names(own)
+        key, result = apply_names(*choose_level(job, own_key, own), names)
     with contain_failure("part of the page"):
         st.text(describe_clusters(key, result))  # it quotes names
     if about := pages_of_run(job).about_result(result):
@@ -108,14 +110,14 @@ def show_blocks() -> None:
     parts = {
         "Clusters": lambda: show_cards(job, key, result),
         "Strengths and sizes": lambda: show_summary(result),
-        "Coarser": lambda: show_tree(job, own),
+        "Coarser": lambda: show_tree(job, apply_names(own_key, own, names)[1]),
         "Members": lambda: show_members(result),
-        "One object": lambda: show_object(key, result),
+        "One object": lambda: show_object(key, result, own.prepared.data),
         "How firm?": lambda: show_certainty(result, sort_relation(key, result)),
-        "Known labels": lambda: show_agreement(workspace, key, result),
+        "Known labels": lambda: show_agreement(workspace, key, result, own.prepared.data),
         "Link prediction": lambda: show_link_prediction(key, result),
         "As read": lambda: show_unsorted(sort_relation(key, result)),
-        "Sweep by sweep": lambda: show_sweep_by_sweep(answer_key(job, answer), answer),
+        "Sweep by sweep": lambda: show_sweep_by_sweep(*apply_names(own_key, own, names)),
     }
     show_parts("blocks_part", parts)
     with contain_failure("list of files"):

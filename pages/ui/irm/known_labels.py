@@ -130,8 +130,8 @@ def carry_attributes(before: Relation, after: Relation) -> Relation:
     return after
 
 
-def join_known_labels(workspace: Workspace, key: tuple[Any, ...], result: Result) -> Result:
-    """Return a run's result with all known labels of its objects, also those uploaded since; `key` identifies it."""
+def join_known_labels(workspace: Workspace, key: Key, result: Result) -> tuple[Key, Result]:
+    """Return a run's result with all known labels of its objects, also those uploaded since, and its key."""
     relation = result.prepared.data
     found: dict[str, dict[str, Any]] = {}
     dataset = _find_dataset(workspace, relation)
@@ -142,15 +142,17 @@ def join_known_labels(workspace: Workspace, key: tuple[Any, ...], result: Result
         new = {name: values for name, values in more.items() if not _equal(own.get(name), values)}
         found |= {domain: new} if new else {}
     if not found:
-        return result
+        return key, result
     shown = tuple(
         (domain, name, hash(tuple(values))) for domain, new in found.items() for name, values in new.items()
     )
-    return _extend_result((key, shown), result, found)
+    job_id, sweep, end = key
+    key = job_id, sweep, f"{end} {hash(shown)}"
+    return key, _extend_result(key, result, found)
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
-def _extend_result(key: Any, _result: Result, _labels: Mapping[str, Mapping[str, Any]]) -> Result:
+def _extend_result(key: Key, _result: Result, _labels: Mapping[str, Mapping[str, Any]]) -> Result:
     data = _result.prepared.data
     for domain, labels in _labels.items():
         data = with_attributes(data, labels, domain)
@@ -182,10 +184,12 @@ def show_agreement(workspace: Workspace, key: Key, result: Result, loaded: Relat
     domain = choose_clustering(result)
     table, details = score_agreements(result, domain)
     if not details:
-        of = "nodes" if relation.network is not None else f"{domain.removesuffix('s')} objects"
+        of = (
+            {"rows": "row objects", "cols": "column objects"}[domain] if relation.network is None else "nodes"
+        )
         st.caption(
-            f"The {of} have no known labels. Upload a table of labels (department, party, species) to see how well the "
-            "clusters match them. Runs never use labels."
+            f"The {of} have no known labels of groups. Upload a table of labels (department, party, species) to see "
+            "how well the clusters match them. Runs never use labels."
         )
         upload_labels(workspace, loaded, domain, "blocks")
         return
@@ -259,5 +263,5 @@ def score_agreements(result: Result, domain: str = "rows") -> tuple[Any, dict[st
     """Return the scores of every attribute, and the tables behind them."""
     n_clusters = result.posterior.n_clusters()[domain]
     return attribute_agreement(
-        result.posterior.labels(domain), result.prepared.data.attributes_of(domain), n_clusters
+        result.posterior.labels(domain), result.prepared.data.labels_of(domain), n_clusters
     )

@@ -41,23 +41,18 @@ _NUMBERS = ["shown", "median", "others", "p_holm", "clear", "count"]
 
 def has_labels(result: Result, domain: str) -> bool:
     """Return whether the objects of a domain may have known labels."""
-    return bool(result.prepared.data.attributes_of(domain))
+    return bool(result.prepared.data.labels_of(domain))
 
 
 def compare_known(key: Key, domain: str, result: Result) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return how the clusters differ in known labels, and in known numbers; empty without any."""
     if not has_labels(result, domain):
         return pd.DataFrame(), pd.DataFrame()
-    # More labels may be uploaded.
-    attributes = result.prepared.data.attributes_of(domain)
-    known = tuple((name, hash(tuple(values))) for name, values in attributes.items())
-    return _compare(key, known, domain, result)
+    return _compare(key, domain, result)
 
 
 @st.cache_resource(show_spinner="Comparing the clusters with known labels", max_entries=16)
-def _compare(
-    key: Key, known: tuple[tuple[str, int], ...], domain: str, _result: Result
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _compare(key: Key, domain: str, _result: Result) -> tuple[pd.DataFrame, pd.DataFrame]:
     return compare_labels(_result, domain), compare_medians(_result, domain)
 
 

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from acvb_core.data.network import with_attributes
+from acvb_core.data.relation import Relation
 from acvb_core.engine.executor import Status
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.models.irm.scores import range_of_clusters
 from acvb_core.samples.catalogue import load_sample
 from pages.ui.shared.workspace import view_id
-from tests.pages.session import WORKSPACE, Open, group, jobs_of, keys, opened, press, show_part, texts, until
+from tests.pages.session import (
+    WORKSPACE,
+    Open,
+    chart,
+    frame,
+    group,
+    jobs_of,
+    keys,
+    opened,
+    press,
+    show_part,
+    texts,
+    until,
+)
 
 
 @pytest.fixture(scope="module")
@@ -145,3 +161,62 @@ def test_an_enlarged_part_can_be_left_again(open_app: Open, women: Result) -> No
     assert "Rows 3 to" not in texts(app)
     app.session_state["blocks_window"] = ("another run", (2, 9, 1, 6))
     assert "Rows 3 to" not in texts(app.run())
+
+
+@pytest.fixture(scope="module")
+def purchases() -> Result:
+    """Customers who buy products of two kinds, both known by numbers; the file has names of the products."""
+    rows, columns = np.arange(24) % 2, np.arange(16) % 2
+    bought = np.random.default_rng(2).random((24, 16)) < np.where(rows[:, None] == columns, 0.8, 0.05)
+    relation = Relation.build(
+        bought,
+        row_labels=[str(100 + i) for i in range(24)],
+        column_labels=[str(i + 1) for i in range(16)],
+        name="purchases",
+        row_kind="customer_id",
+        column_kind="product_id",
+    )
+    words = ["Ball", "Pan", "Doll", "Spoon", "Kite", "Knife", "Train", "Kettle"] * 2
+    known = {"product_name": [*words[:8], "Ball", *(f"{word} two" for word in words[9:])]}
+    return fit(with_attributes(relation, known, "cols"), "cvb0", seed=1)
+
+
+def test_objects_are_shown_by_names_or_by_ids(open_app: Open, purchases: Result) -> None:
+    app = opened(open_app, "blocks", purchases)
+    assert [(one.label, one.value) for one in app.selectbox if one.key.startswith("names_")] == [
+        ("Show columns by", "product_name")
+    ]
+    assert "Ball (1)" in str(chart(app, "blocks_sorted")["data"])
+    show_part(app, "Members")
+    group(app, "member_domain").set_value("cols").run()
+    members = app.dataframe[-1].value
+    assert {"Ball (1)", "Ball (9)", "Pan"} <= set(members["object"])
+    app.text_input(key="member_search").set_value("16").run()  # an id finds it, too
+    assert app.dataframe[-1].value["object"].tolist() == ["Kettle two"]
+    show_part(app, "One object")
+    group(app, "object_domain").set_value("cols").run()
+    app.selectbox(key="object_cols").set_value(8).run()
+    assert "Ball (9) · 9" in app.selectbox(key="object_cols").options
+    assert app.query_params["object"] == "9"
+    app.selectbox(key="names_cols").set_value("").run()
+    assert app.query_params["columns-by"] == "product_id"
+    assert "Ball (1)" not in str(chart(app, "blocks_sorted")["data"])
+    show_part(app, "Members")
+    group(app, "member_domain").set_value("cols").run()
+    assert set(app.dataframe[-1].value["object"]) <= set(map(str, range(1, 17)))
+
+
+def test_labels_of_columns_can_be_brought(open_app: Open, purchases: Result) -> None:
+    app = show_part(opened(open_app, "blocks", purchases), "Known labels")
+    group(app, "label_domain").set_value("cols").run()
+    assert "The column objects have no known labels of groups" in texts(app)
+    kinds = "product,kind\n" + "".join(f"{i + 1},{('toy', 'kitchen')[i % 2]}\n" for i in range(16))
+    app.file_uploader(key="blocks_cols_labels").upload("kinds.csv", kinds.encode()).run()
+    line = frame(app, "ari").iloc[0]
+    assert (line["attribute"], line["known"]) == ("kind", 16)
+    assert line["ari"] == pytest.approx(1.0)
+    show_part(app, "Clusters")
+    group(app, "card_domain").set_value("cols").run()
+    assert texts(app).count("ore with kind “toy” (100 % against 0 %)") == 1
+    group(app, "card_domain").set_value("rows").run()
+    assert texts(app).count(" % of kind “toy” on average") == 1

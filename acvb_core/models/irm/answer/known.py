@@ -77,7 +77,7 @@ def compare_labels(result: Result, domain: str = "rows") -> pd.DataFrame:
     import pandas as pd
 
     clusters, tables = align_samples(result.posterior, domain), []
-    for attribute, values in result.prepared.data.attributes_of(domain).items():
+    for attribute, values in result.prepared.data.labels_of(domain).items():
         tested = _choose_tested(values)
         if tested:
             table = over_representation(values, clusters)
@@ -106,7 +106,7 @@ def compare_medians(result: Result, domain: str = "rows") -> pd.DataFrame:
     import pandas as pd
 
     clusters, tables = align_samples(result.posterior, domain), []
-    for attribute, values in result.prepared.data.attributes_of(domain).items():
+    for attribute, values in result.prepared.data.labels_of(domain).items():
         numbers = read_numbers(values)
         if numbers is not None:
             tables.append(compare_numbers(numbers, clusters).assign(attribute=attribute))
@@ -142,7 +142,7 @@ def describe_partners(result: Result, domain: str) -> list[str]:
     relation, clusters = result.prepared.data, result.posterior.labels(domain)
     n_clusters = result.posterior.n_clusters()[domain]
     other = "cols" if domain == "rows" else "rows"
-    attributes = {} if relation.network is not None else relation.attributes_of(other)
+    attributes = {} if relation.network is not None else relation.labels_of(other)
     tested = [
         (f"{name} “{label}”", values == label, values != "")
         for name, values in attributes.items()
