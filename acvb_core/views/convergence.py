@@ -45,7 +45,7 @@ _TOP, _BOTTOM = 56, 48
 #: Smaller changes are not in the first view: those of a run that no longer moves would squash all others.
 _NO_CHANGE = 1e-9
 #: Opacity of a curve that another one covers.
-_PALE = 0.4
+_PALE = 0.5
 #: Keys of the measures that a run may keep constant.
 _LEARNED = ("alpha", "beta")
 # Numbers are left of the left column and right of the right one, so that long ones never meet in the middle.
@@ -171,7 +171,7 @@ class Overlap(NamedTuple):
         which = "all" if self.whole else "the first"
         return (
             f"{self.under.label} and {self.over.label} are identical in {which} {self.sweeps:,} {word}s: "
-            f"{self.under.label} is the wide pale line behind the other."
+            f"{self.under.label} is the wide line behind the other."
         )
 
 
