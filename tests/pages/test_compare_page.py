@@ -15,13 +15,16 @@ from acvb_core.engine.fitting import fit
 from acvb_core.engine.prepared import prepare_run
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
-from acvb_core.views.comparison_table import fold_runs
+from acvb_core.views.comparison_table import comparison_table, fold_runs
+from pages.ui.irm.words_relation import RELATION
+from pages.ui.running.compare_page import MOST_RUNS
 from pages.ui.shared import services
 from pages.ui.shared.format import describe_state, shorten_names
+from pages.ui.shared.style import MARKED
 from pages.ui.shared.workspace import Workspace, view_id
 from tests.pages.lda.topics import small_corpus
 from tests.pages.lfm.tables import small_table
-from tests.pages.session import WORKSPACE, Open, show_part
+from tests.pages.session import WORKSPACE, Open, frame, show_part
 
 
 def opened(open_app: Open, *results: Result) -> AppTest:
@@ -75,6 +78,30 @@ def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> No
         assert figure in drawn.proto.id
 
 
+def test_scores_are_shaded_and_summed_up_over_seeds(open_app: Open, survey: list[Result]) -> None:
+    app = opened(open_app, *survey, fit(survey[0].prepared.data, "vb", heldout=0.1, seed=1))
+    assert MARKED.split(";")[0] in app.dataframe[0].proto.arrow_data.styler.styles
+    assert frame(app, "Runs")["Runs"].tolist() == [1, 2, 1]
+    assert "Mean ± standard deviation over the runs" in said(app)
+    assert "Averaged: predictions by the mean of many samples." in said(app)
+    assert RELATION.advice[0][0] in [box.label for box in app.expander]
+
+
+def test_runs_on_other_splits_are_said_to_be_and_not_combined(open_app: Open, survey: list[Result]) -> None:
+    other = fit(survey[0].prepared.data, "vb", heldout=0.1, heldout_seed=5)
+    app = opened(open_app, survey[1], other)
+    assert "combine_runs" not in {button.key for button in app.button}
+    (note, *_) = comparison_table([survey[1], other], ["one", "other"]).notes
+    assert note in [text.value for text in show_part(app, "Curves").caption]
+
+
+def test_features_without_hidden_cells_have_nothing_to_combine(open_app: Open) -> None:
+    app = opened(open_app, *(fit(small_table(), "em", k_max=k) for k in (1, 2)))
+    assert "Held-out log likelihood" not in app.dataframe[0].value
+    assert "combine_runs" not in {button.key for button in app.button}
+    assert app.multiselect(key="compare_runs_lfm").proto.max_selections == MOST_RUNS
+
+
 def test_runs_are_combined(open_app: Open, survey: list[Result]) -> None:
     app = opened(open_app, *survey)
     assert len(app.dataframe) == 1
@@ -83,7 +110,10 @@ def test_runs_are_combined(open_app: Open, survey: list[Result]) -> None:
     combined = combine(survey)
     text = next(element.value for element in app.text if element.value.startswith("Together"))
     assert f"held-out skill {100 * combined.score.skill:.1f} %" in text
-    assert "best single run" in text
+    best = max(range(3), key=lambda run: combined.scores[run].log_likelihood)
+    better = combined.score.log_likelihood >= combined.scores[best].log_likelihood
+    verdict = "better than" if better else "not as good as"
+    assert f"{verdict} the best single run ({('ACVB0', 'VB', 'Gibbs')[best]}, " in text
     table = next(frame.value for frame in app.dataframe if "certainty" in frame.value)
     assert len(table) == survey[0].prepared.data.shape[0]
     assert table["cluster"].is_monotonic_increasing
@@ -94,7 +124,7 @@ def test_runs_are_combined(open_app: Open, survey: list[Result]) -> None:
 def test_different_data_are_named_and_not_compared(open_app: Open, survey: list[Result]) -> None:
     app = opened(open_app, survey[1], fit(load_sample("southern_women").relation, "vb"))
     assert not app.exception
-    assert "different data" in said(app)
+    assert "different data" in app.warning[0].value
     parts = next(group for group in app.get("button_group") if group.key == "compare_part")
     assert list(parts.options) == ["Scores", "Curves", "Blocks"]
 
@@ -133,6 +163,8 @@ def test_a_choice_of_runs_is_kept_on_the_same_data_only(open_app: Open, survey: 
     app.switch_page("pages/home.py").run()
     app.switch_page("pages/compare.py").run()
     assert app.multiselect(key="compare_runs_irm").value == wanted
+    app.multiselect(key="compare_runs_irm").set_value(wanted[:1]).run()
+    assert [one.value for one in app.info] == ["Choose two runs or more to compare."]
     women = load_sample("southern_women").relation
     for _ in range(2):
         assert services.job_manager().add(WORKSPACE, prepare_run(women, "vb")).wait(180)
@@ -161,20 +193,20 @@ def test_runs_with_the_same_answer_are_shown_once(open_app: Open, survey: list[R
 def test_one_run_alone_is_named_and_others_can_be_started(open_app: Open, survey: list[Result]) -> None:
     women = load_sample("southern_women").relation
     services.store().save_dataset(WORKSPACE, women, [], {"name": "women"})
-    app = opened(open_app, survey[1], fit(women, "acvb0", heldout=0.1))
-    alone = "ACVB0 · K 20 × 20 · seed 0 is the only run on the data in use."
+    app = opened(open_app, survey[1], fit(women, "acvb0", heldout=0.2, k_rows=5, k_cols=4))
+    alone = "ACVB0 · K 5 × 4 · seed 0 is the only run on the data in use."
     assert alone in [text.value for text in app.text]
-    before = len(Workspace(WORKSPACE).jobs)
+    viewer = open_app("compare", None, view=view_id(WORKSPACE))
+    assert alone in [text.value for text in viewer.text]
+    assert not {"compare_method", "compare_seeds"} & {str(button.key) for button in viewer.button}
     app.button(key="compare_method").click().run()
+    assert len(Workspace(WORKSPACE).jobs) == 3
     job = Workspace(WORKSPACE).jobs[-1]
-    assert len(Workspace(WORKSPACE).jobs) == before + 1
-    assert (job.outline.spec.method, job.outline.spec.heldout, job.outline.fingerprint) == (
-        "acvb", 0.1, women.fingerprint,
-    )  # fmt: skip
+    spec = job.outline.spec
+    assert (spec.method, spec.heldout, job.outline.fingerprint) == ("acvb", 0.2, women.fingerprint)
+    assert (spec.values["k_rows"], spec.values["k_cols"]) == (5, 4)
     assert job.wait(60)
     assert alone not in [text.value for text in app.run().text]
-    viewer = open_app("compare", None, view=view_id(WORKSPACE))
-    assert not {"compare_method", "compare_seeds"} & {str(button.key) for button in viewer.button}
 
 
 def test_runs_of_several_models_are_told_apart_by_them(open_app: Open) -> None:
