@@ -163,6 +163,9 @@ def test_a_choice_of_runs_is_kept_on_the_same_data_only(open_app: Open, survey: 
     app.switch_page("pages/home.py").run()
     app.switch_page("pages/compare.py").run()
     assert app.multiselect(key="compare_runs_irm").value == wanted
+    new = services.job_manager().add(WORKSPACE, prepare_run(survey[0].prepared.data, "vb", {"k_rows": 3}))
+    assert new.wait(180)
+    assert app.run().multiselect(key="compare_runs_irm").value == [*wanted, new.id]
     app.multiselect(key="compare_runs_irm").set_value(wanted[:1]).run()
     assert [one.value for one in app.info] == ["Choose two runs or more to compare."]
     women = load_sample("southern_women").relation
