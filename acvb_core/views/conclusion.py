@@ -70,19 +70,25 @@ def _list_sound(results: Sequence[Result]) -> list[int]:
     return [at for at, result in enumerate(results) if result.verdict is not Verdict.DIVERGED]
 
 
-def describe_found(found: int, n: int, parts: tuple[str, str]) -> str:
-    """Return how many parts of the reference every other run has, in a sentence.
+def describe_found(found: int, n: int, parts: tuple[str, str], fewest: int) -> str:
+    """Return how many parts of the reference every other run has, and how many it could have, in sentences.
 
-    `parts`: what they are called, one and many.
+    `parts`: what they are called, one and many. `fewest`: of any of the runs.
     """
     one, many = parts
     if found == n:
         them = f"The {one} is" if n == 1 else f"Both {many} are" if n == 2 else f"All {n:,} {many} are"
         return f"{them} found by every run."
+    few = f" One of the runs has only {fewest:,} {one if fewest == 1 else many}." if fewest < n else ""
     if not found:
-        return f"None of {n:,} {many} is found by every run: do not present them as certain."
+        return f"None of {n:,} {many} is found by every run: do not present them as certain.{few}"
     some = f"{'' if found >= WELL * n else 'Only '}{found:,} of {n:,} {many} {'is' if found == 1 else 'are'}"
-    return f"{some} found by every run: do not present the others as certain."
+    return f"{some} found by every run: do not present the others as certain.{few}"
+
+
+def count_fewest(results: Sequence[Result]) -> int:
+    """Return the least number of parts that a run has in use."""
+    return min(sum(result.snapshot.effective_k.values()) for result in results)
 
 
 def describe_run(result: Result) -> str:
@@ -212,7 +218,8 @@ def _describe_agreement(chosen: Sequence[Result]) -> str:
         alike, n = row.count_alike([result.snapshot.posterior for result in chosen])
         if not n:
             return ""
-        return f"{number} {who} {_grade(alike / n)}. {describe_found(alike, n, row.display.parts)}"
+        found = describe_found(alike, n, row.display.parts, count_fewest(chosen))
+        return f"{number} {who} {_grade(alike / n)}. {found}"
     if not row.clusterings or not same_documents(chosen):
         return ""
     # Runs with one clustering beside runs with two are compared on both sides, as the first of these names them.

@@ -94,7 +94,7 @@ def test_topics_agree_as_far_as_they_come_back() -> None:
     runs = [fit(corpus, method, k=10, heldout=0.1, max_sweeps=60) for method in ("cvb0", "vb")]
     said = describe_runs(runs, ["CVB0", "VB"])
     found, n = count_alike_topics([runs[at].snapshot.posterior for at in order_compared(runs)])
-    assert describe_found(found, n, ("topic", "topics")) in said
+    assert describe_found(found, n, ("topic", "topics"), n) in said
     assert "lower bounds" not in said  # their bounds are not of the same kind
     assert "(perplexity " in said
     alone = describe_runs([runs[0], shuffled(runs[0], "words")], ["A", "B"])
@@ -116,15 +116,28 @@ def test_runs_that_differ_in_the_seed_alone_say_how_far_apart_their_bounds_are()
 
 
 @for_each(
-    "found, n, said",
+    "found, n, fewest, said",
     [
-        (20, 20, "All 20 topics are found by every run."),
-        (1, 1, "The topic is found by every run."),
-        (1, 20, "Only 1 of 20 topics is found by every run: do not present the others as certain."),
+        (20, 20, 20, "All 20 topics are found by every run."),
+        (1, 1, 1, "The topic is found by every run."),
+        (1, 20, 20, "Only 1 of 20 topics is found by every run: do not present the others as certain."),
+        (
+            2, 20, 5,
+            "Only 2 of 20 topics are found by every run: do not present the others as certain. One of the runs has "
+            "only 5 topics.",
+        ),
     ],
-)
-def test_parts_that_not_every_run_finds_are_not_certain(found: int, n: int, said: str) -> None:
-    assert describe_found(found, n, ("topic", "topics")) == said
+)  # fmt: skip
+def test_parts_that_not_every_run_finds_are_not_certain(found: int, n: int, fewest: int, said: str) -> None:
+    assert describe_found(found, n, ("topic", "topics"), fewest) == said
+
+
+def test_a_run_with_fewer_topics_is_named_where_topics_do_not_come_back() -> None:
+    corpus = load_sample("bars").corpus
+    runs = [fit(corpus, "cvb0", k=k, max_sweeps=60) for k in (10, 2)]
+    assert "do not present them as certain. One of the runs has only 2 topics." in describe_runs(
+        runs, ["A", "B"]
+    )
 
 
 def test_a_run_that_predicted_better_before_overfits() -> None:

@@ -12,7 +12,7 @@ from acvb_core.evaluate.alignment import Alignment, Stability, align_topics, num
 from acvb_core.models.lda.figures.topics import pair_distance_figure
 from acvb_core.models.lda.topics import ALIKE, count_alike_topics, share_vocabulary
 from acvb_core.views.comparison import partner_name, similarity_figure
-from acvb_core.views.conclusion import describe_found, order_compared
+from acvb_core.views.conclusion import count_fewest, describe_found, order_compared
 from acvb_core.views.parts import plain_name
 from pages.ui.lda.topic_view import TopicView, build_view, read_names
 from pages.ui.shared.answer_page import ComparedRuns, choose_pair, describe_pairs
@@ -122,11 +122,13 @@ def show_returning_topics(runs: ComparedRuns, views: Sequence[TopicView]) -> Non
     st.subheader("Which topics come back", anchor=False)
     reference, *others = places
     stable = measure_stability(tuple(runs.keys[at] for at in places), [views[at] for at in places])
-    found = count_alike_topics([runs.results[at].snapshot.posterior for at in places])
+    compared = [runs.results[at] for at in places]
+    found = count_alike_topics([result.snapshot.posterior for result in compared])
+    fewest = count_fewest(compared)
     st.caption(
         f"The topics of {runs.labels[reference]}, compared with {', '.join(runs.labels[at] for at in others)}. "
-        f"{describe_found(*found, ('topic', 'topics'))} A run has a topic if one of its own has a similarity of "
-        f"{ALIKE:g} or more (average {stable.overall:.2f})."
+        f"{describe_found(*found, ('topic', 'topics'), fewest)} A run has a topic if one of its own has a similarity "
+        f"of {ALIKE:g} or more (average {stable.overall:.2f})."
     )
     table, height = list_returning_topics(stable, views[reference]), min(420, 38 + 35 * len(stable.mean))
     columns = {"Lowest similarity": _bar(), "Average similarity": _bar(), "Share": _percent()}
