@@ -17,6 +17,7 @@ from acvb_core.models.lfm.figures.features import (
 from acvb_core.models.lfm.figures.pictures import Units, diverging_colours, image_uri, largest, turn_lightness
 from acvb_core.views.theme import Figure
 from pages.ui.lfm.feature_view import FEATURE, FeatureView, show_picture_row
+from pages.ui.lfm.overview_table import MOST_KNOWN, shape_columns
 from pages.ui.shared import format as say
 from pages.ui.shared.charts import name_width, show_figure
 from pages.ui.shared.failures import contain_failure
@@ -154,7 +155,7 @@ def _replace_title(figure: Figure, feature: int, title: str) -> Figure:
 
 
 def list_carriers(view: FeatureView, feature: int) -> pd.DataFrame:
-    """Return the objects that carry a feature most, by name, with their known group if there is one."""
+    """Return the objects that carry a feature most, by name, with what else is known of them."""
     carriers = view.carriers(feature, MOST_LISTED)
     numbers = carriers["object"].tolist()
     frame = pd.DataFrame({"object": view.data.rows[numbers], "probability": carriers["probability"]})
@@ -162,6 +163,8 @@ def list_carriers(view: FeatureView, feature: int) -> pd.DataFrame:
         frame["strength"] = carriers["strength"]
     if view.data.labels is not None:
         frame["group"] = view.data.labels[numbers]
+    for name, column in list(view.data.metadata.items())[:MOST_KNOWN]:
+        frame[f"known {name}" if name in frame else name] = column[numbers]
     return frame
 
 
@@ -186,6 +189,7 @@ def show_carriers(view: FeatureView, feature: int) -> None:
                 key="feature_carriers",
                 height=min(320, 38 + 35 * len(listed)),
                 column_config={
+                    **shape_columns(listed),
                     "object": config.TextColumn("Object", width=name_width()),
                     "probability": _progress("Probability", "%.2f", "small"),
                     "strength": config.NumberColumn("Strength", format="%.2f", width="small", help=strength),

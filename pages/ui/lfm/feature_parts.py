@@ -18,6 +18,7 @@ from acvb_core.models.lfm.figures.tables import weight_map_figure
 from acvb_core.views.parts import stack_panels
 from acvb_core.views.theme import Figure
 from pages.ui.lfm.feature_view import FEATURE, FeatureView
+from pages.ui.lfm.overview_table import MOST_KNOWN
 from pages.ui.shared import format as say
 from pages.ui.shared.answer_page import MORE_SEEDS, measure_seeds, show_sweeps
 from pages.ui.shared.charts import show_clickable_figure, show_figure
@@ -127,6 +128,9 @@ def show_object(view: FeatureView) -> None:
     label = "" if view.data.labels is None else str(view.data.labels[row])
     if label:
         st.text(f"Known group: {label}")
+    known = pd.DataFrame({name: column[[row]] for name, column in view.data.metadata.items()}).astype(str)
+    for name in known.columns[:MOST_KNOWN]:
+        st.text(f"{name}: {known[name][0].removesuffix(' 00:00:00')}")
     if view.data.image is not None:
         figure = reconstruction_images_figure(steps, view.data.image, name=name)
     else:

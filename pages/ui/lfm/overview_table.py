@@ -27,6 +27,8 @@ FIRST_ROWS, FIRST_COLUMNS, FIRST_PICTURES = 50, 100, 40
 MOST_ROWS = 20_000
 #: Characters of the longest name whose column is as wide as the name.
 LONG_NAME = 24
+#: Columns beside those of the table that are shown of an object.
+MOST_KNOWN = 3
 
 
 def summarise_table(table: Table) -> DatasetSummary:
@@ -61,7 +63,7 @@ def show_first_rows(table: Table) -> None:
     """Draw the first rows."""
     high = 38 + 35 * min(table.n_rows, FIRST_ROWS)
     frame = list_first_rows(table)
-    columns, height = _narrow_columns(frame), min(380, high)
+    columns, height = shape_columns(frame), min(380, high)
     st.dataframe(frame, key="first_rows_of_table", height=height, placeholder="–", column_config=columns)
     parts = ((FIRST_ROWS, table.n_rows, "rows"), (FIRST_COLUMNS, table.n_columns, "columns"))
     shown = [f"{part:,} of {whole:,} {what}" for part, whole, what in parts if whole > part]
@@ -90,7 +92,7 @@ def list_first_rows(table: Table) -> pd.DataFrame:
     return frame
 
 
-def _narrow_columns(frame: pd.DataFrame) -> dict[str, Any]:
+def shape_columns(frame: pd.DataFrame) -> dict[str, Any]:
     """Return the widths of columns with long names, which leave no room for the others; days are without hours."""
     times = {name: column.dropna() for name, column in frame.items() if column.dtype.kind == "M"}
     days = [name for name, column in times.items() if column.eq(column.dt.normalize()).all()]

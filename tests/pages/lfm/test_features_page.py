@@ -19,7 +19,8 @@ from acvb_core.models.lfm import features as answer
 from pages.ui.lfm.feature_detail import draw_weights, list_carriers
 from pages.ui.lfm.feature_view import FeatureView
 from pages.ui.lfm.features_page import list_files, pack_everything
-from tests.pages.lfm.tables import EVIL, N, fitted, pictures
+from pages.ui.lfm.overview_table import shape_columns
+from tests.pages.lfm.tables import EVIL, N, fitted, pictures, small_table
 from tests.pages.session import Open, frame, opened, show_part, texts
 
 
@@ -116,6 +117,18 @@ def test_large_tables_ask_for_a_name(open_app: Open, monkeypatch: pytest.MonkeyP
     app.text_input(key="features_object_name").set_value("nobody").run()
     assert "No object has this name" in texts(app)
     assert "strength" not in list_carriers(view(fitted()), 1)
+
+
+def test_names_that_repeat_and_days_are_shown_with_the_numbers_of_objects(open_app: Open) -> None:
+    names, days = [f"car {i % 7}" for i in range(80)], np.full(80, "1970-01-02", dtype="datetime64[s]")
+    found = fit(small_table(metadata={"car": names, "object": days}), "fab")
+    listed = list_carriers(view(found), 1)
+    places = [found.prepared.data.rows.tolist().index(name) for name in listed["object"]]
+    assert listed["car"].tolist() == [names[at] for at in places]
+    assert listed["known object"].dt.strftime("%F").unique().tolist() == ["1970-01-02"]
+    assert shape_columns(listed)["known object"]["type_config"]["type"] == "date"
+    app = show_part(opened(open_app, "features", found), "One object")
+    assert {"car: car 0", "object: 1970-01-02"} <= {text.value for text in app.text}
 
 
 def test_files() -> None:
