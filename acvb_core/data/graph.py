@@ -204,7 +204,7 @@ def relation_of_graph(graph: Graph, options: ReadOptions, source: str) -> tuple[
     if unused:
         told = f"Values of the edges not used: {list_first(unused)}."
         entries.facts.append(Fact("unused_columns", len(unused), told))
-    attributes, attribute_facts = _group_nodes(list(graph.nodes.values()), named)
+    attributes, attribute_facts = _group_nodes(list(graph.nodes.values()), names, named)
     entries.facts += attribute_facts
     here = rows.final >= 0
     for name, values in attributes.items():
@@ -282,8 +282,10 @@ def _choose_side(names: list[str], chosen: NDArray[np.bool_], nodes: list[str] |
     return Side(side.labels, final)
 
 
-def _group_nodes(nodes: Sequence[Known], named: str) -> tuple[dict[str, NDArray[Any]], list[Fact]]:
-    """Return what is known of the nodes and groups them, and what was left aside because it does not."""
+def _group_nodes(
+    nodes: Sequence[Known], names: list[str], named: str
+) -> tuple[dict[str, NDArray[Any]], list[Fact]]:
+    """Return what is known of the nodes and groups or names them, and what was left aside because it does neither."""
     kept: dict[str, NDArray[Any]] = {}
     left: list[str] = []
     for name in dict.fromkeys(name for known in nodes for name in known):
@@ -293,7 +295,7 @@ def _group_nodes(nodes: Sequence[Known], named: str) -> tuple[dict[str, NDArray[
         texts = [text_of(value) for value in values if not isinstance(value, dict | list | tuple)]
         given = [text for text in texts if text]
         is_plain = name.lower() not in _DRAWN and len(texts) == len(nodes)
-        if is_plain and 1 < len(set(given)) < len(given):
+        if is_plain and len(set(given)) > 1 and texts != names:
             kept[name] = np.array(texts, dtype=object)
         elif name not in _NAMES:
             left.append(name)
@@ -301,7 +303,7 @@ def _group_nodes(nodes: Sequence[Known], named: str) -> tuple[dict[str, NDArray[
     if kept:
         facts.append(Fact("attributes", len(kept), f"Known of the nodes: {', '.join(kept)}."))
     if left:
-        told = f"Left aside, as it does not group the nodes: {list_first(left)}."
+        told = f"Left aside, as it neither groups nor names the nodes: {list_first(left)}."
         facts.append(Fact("attributes_left_aside", len(left), told))
     return kept, facts
 

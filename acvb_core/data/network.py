@@ -190,7 +190,7 @@ def with_names(relation: Relation, *, rows: str | None = None, cols: str | None 
 def name_ids(relation: Relation, domain: str) -> str:
     """Return what the ids of a domain's objects are called next to their known labels."""
     kind = relation.column_kind if domain == "cols" else relation.row_kind
-    kind = "id" if kind.lower() in ("column", "node", *_NO_KIND) else kind
+    kind = "id" if kind.lower() in ("column", *_NO_KIND) else kind
     known = relation.attributes_of(domain)
     return make_unique([*known, kind])[0][-1]
 

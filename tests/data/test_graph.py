@@ -129,7 +129,7 @@ def test_an_undirected_file_asked_for_as_directed_has_every_link_both_ways(forma
     assert "its links have no direction: 3 pairs are linked both ways" in " ".join(found.report.lines())
 
 
-def test_columns_that_group_the_nodes_become_attributes():
+def test_columns_that_group_or_name_the_nodes_become_attributes():
     drawn = nx.path_graph(4)
     rows = [("red", 1, 0.5, True, "a", "p", 1.5), ("red", 2, 1.0, False, "a", "q", 2.5)] * 2
     for node, row in enumerate(rows):
@@ -142,9 +142,10 @@ def test_columns_that_group_the_nodes_become_attributes():
         "level": ["1", "2", "1", ""],
         "share": ["0.5", "1", "0.5", "1"],
         "old": ["true", "false"] * 2,
+        "mail": [f"{node}@example.org" for node in range(4)],
     }
-    assert "Known of the nodes: level, share, old." in found.report.lines()
-    assert "does not group the nodes: colour, same, mail, x." in " ".join(found.report.lines())
+    assert "Known of the nodes: level, share, old, mail." in found.report.lines()
+    assert "neither groups nor names the nodes: colour, same, x." in " ".join(found.report.lines())
 
 
 def test_defaults_of_a_graphml_file_count():
