@@ -229,7 +229,7 @@ ONE_FIELD = ""  # the delimiter of a file in which every line is one field
 DELIMITER_NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "vertical bar", " ": "space"}
 #: Bytes of a record at most: as a whole it takes several times as many.
 MAX_RECORD = 1 << 26
-_CLOSE = "Close it, or double a literal quote."
+_CLOSE = "Close it. A quote that is part of the text is written twice."
 _FAULTS = {
     LONG: ("a field is longer than {:,} bytes", "Check the delimiter and the line ends; shorten labels."),
     LONG_QUOTED: ("a quote that opens here is not closed within {:,} bytes", _CLOSE),
@@ -237,7 +237,7 @@ _FAULTS = {
     MANY: (f"a line has more than {MAX_FIELDS:,} fields", "Check the delimiter and the line ends."),
     AFTER_QUOTE: (
         "there is text after the closing quote of a field",
-        "Put a delimiter after the quote, or double a literal quote.",
+        "Put a delimiter after the quote. A quote that is part of the text is written twice.",
     ),
 }
 
