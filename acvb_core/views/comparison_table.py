@@ -26,7 +26,7 @@ _write_count: Writer = "{:,.0f}".format
 #: Columns of the table: key of a comparison row -> (title, how it is written, 1 if higher is better, -1 if lower,
 #: 0 if neither is).
 COLUMNS: dict[str, tuple[str, Writer | None, int]] = {
-    "verdict": ("State", None, 0),
+    "verdict": ("Status", None, 0),
     "settled": ("Sweeps and mean", None, 0),
     "sweeps": ("Sweeps", _write_count, 0),
     "passes": ("Epochs", write_number, 0),

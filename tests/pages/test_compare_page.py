@@ -53,9 +53,9 @@ def test_runs_are_shown_side_by_side(open_app: Open, survey: list[Result]) -> No
     chosen = app.multiselect(key="compare_runs_irm").options
     assert chosen == [f"{method} · K 20 × 20 · seed 0" for method in ("ACVB0", "VB", "Gibbs")]
     jobs = Workspace(WORKSPACE).jobs
-    assert scores["State"].tolist() == [describe_state(job.outline).text for job in jobs]
+    assert scores["Status"].tolist() == [describe_state(job.outline).text for job in jobs]
     assert "Scores as CSV" in [button.label for button in app.get("download_button")]
-    assert scores["State"].iloc[-1] == "complete"  # as its card says; it has no tolerance to meet
+    assert scores["Status"].iloc[-1] == "complete"  # as its card says; it has no tolerance to meet
     text = next(element.value for element in app.text if "agree" in element.value)
     assert "Three methods agree well" in text
     assert "seed" not in text  # the methods tell these runs apart

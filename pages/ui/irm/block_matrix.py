@@ -187,7 +187,7 @@ _SAMPLE = "les_miserables"
 def draw_picture(result: Result | None) -> Picture:
     """Return the picture of a run, or else that of the sample."""
     if result is not None:
-        name = f"The newest run, on {result.prepared.data.name}"
+        name = f"The newest run on {result.prepared.data.name}"
         return Picture(*before_after_figures(arrange_result(result)), name)
     figures = before_after_figures(arrange_sample(load_sample(_SAMPLE).relation))
     return Picture(*figures, f"{SAMPLES[_SAMPLE].title}: {SAMPLES[_SAMPLE].origin}")

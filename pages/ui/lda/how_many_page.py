@@ -300,7 +300,7 @@ MEASURE_TEXTS: dict[str, str] = {
 COLUMNS: dict[str, tuple[str, str | Callable[[float], str], int]] = {
     "k": ("Topics", "{:,.0f}", 0),
     "seed": ("Seed", "{:.0f}", 0),
-    "state": ("State", "{}", 0),
+    "state": ("Status", "{}", 0),
     "sweeps": ("Sweeps", "{:,.0f}", 0),
     "cpu_seconds": ("CPU s", write_number, 0),
     "loo_perplexity": ("Leave-one-out perplexity", write_number, -1),

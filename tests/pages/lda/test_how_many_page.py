@@ -101,10 +101,10 @@ def test_a_grid_under_way_can_be_stopped(app: AppTest) -> None:
     app.number_input(key=of_data(app, "grid_sweeps")).set_value(100_000).run()
     press(app, "grid_start")
     assert "0 of 4 runs done" in next(bar.proto.text for bar in app.get("progress"))
-    assert set(app.dataframe[0].value["State"]) <= {"queued", "starting", "running"}
+    assert set(app.dataframe[0].value["Status"]) <= {"queued", "starting", "running"}
     until(app, lambda: all(job.inspect().snapshot is not None for job in jobs_of(app)))
     press(app, "grid_stop")
-    until(app, lambda: set(app.dataframe[0].value["State"]) == {"stopped"})
+    until(app, lambda: set(app.dataframe[0].value["Status"]) == {"stopped"})
 
 
 @for_each(
