@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import shutil
 import subprocess
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,8 +28,9 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from acvb_core.engine.result import Result
 from acvb_core.store.runs import RunStore
-from tests.browser.steps import WAIT_MS, address_of, run_example
+from tests.browser.steps import WAIT_MS, KeepRuns
 from tests.server.running import SECONDS, start_server
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -140,10 +142,34 @@ def start_app(tmp_path: Path) -> Callable[[], AbstractContextManager[str]]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the app that all tests share has its home."""
+    return tmp_path_factory.mktemp("app")
+
+
+@pytest.fixture(scope="session")
+def server(server_folder: Path) -> Iterator[str]:
     """Address of an app that all tests share, with a home of its own."""
-    with running_app(tmp_path_factory.mktemp("app"), warms_up=True) as url:
+    with running_app(server_folder, warms_up=True) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def keep_runs(server: str, server_folder: Path) -> KeepRuns:
+    """For tests that only look at runs: keep these in a workspace of their own, and give its address.
+
+    The data of the first run are those in use.
+    """
+    store = RunStore(server_folder / "home")
+
+    def keep(*results: Result) -> str:
+        workspace, data = secrets.token_hex(16), results[0].prepared.data
+        for at, result in enumerate(results):
+            store.save(workspace, secrets.token_hex(6), 1e9 + at, result)
+        store.save_dataset(workspace, data, ["a sample"], {"name": data.name})
+        return f"{server}/?ws={workspace}"
+
+    return keep
 
 
 def find_chromium(playwright: Playwright) -> str:
@@ -228,20 +254,6 @@ def open_page(browser: Browser) -> Callable[..., AbstractContextManager[Page]]:
     return partial(watched_page, browser)
 
 
-@pytest.fixture(scope="session")
-def example(open_page: Callable[..., AbstractContextManager[Page]], server: str) -> Callable[[str], str]:
-    """Run an example in a workspace of its own, once for all tests that only look at it, and give the address."""
-
-    @cache
-    def run_once(name: str) -> str:
-        with open_page() as page:
-            page.goto(server)
-            run_example(page, name)
-            return address_of(page, server)
-
-    return run_once
-
-
 @pytest.fixture
 def page(browser: Browser, server: str, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page of 1440 x 900 that has opened the app (no cookies, no storage) and fails on any error in it.
@@ -249,8 +261,8 @@ def page(browser: Browser, server: str, request: pytest.FixtureRequest) -> Itera
     What it showed when a test failed is kept in test-output/.
     """
     with watched_page(browser) as opened:
-        # A test that asks for an example opens its address at once.
-        if not {"sample", "comparison"} & set(request.fixturenames):
+        # A test that asks for runs opens their address at once.
+        if "keep_runs" not in request.fixturenames:
             opened.goto(server)
         yield opened
         report = request.node.stash.get(CALL_REPORT, None)

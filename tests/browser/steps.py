@@ -1,8 +1,9 @@
-"""What the tests of the app do in the browser: pages, fields, runs, figures, tables, files."""
+"""What the tests of the app do in the browser: pages, fields, runs, figures, tables, files; and a file of a network."""
 
 from __future__ import annotations
 
 import os
+import random
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -13,11 +14,12 @@ from typing import Any
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 ROOT = Path(__file__).resolve().parents[2]
+HOUSES = ("north", "south", "east", "west")
 WAIT_MS = 180_000  # takes 3 s, and a minute or two on a machine that does much other work
 # Three runs on a quarter of a million words: a quarter of a minute, and longer where other work is done besides.
 LONG_MS = 4 * WAIT_MS
 OpenPage = Callable[..., AbstractContextManager[Page]]
-Example = Callable[[str], str]
+KeepRuns = Callable[..., str]
 StartApp = Callable[[], AbstractContextManager[str]]
 
 POINTS = """() => {
@@ -66,6 +68,25 @@ def wait_for(page: Page, script: str, arg: Any = None) -> Any:
     return value
 
 
+def school_file(folder: Path) -> Path:
+    """Forty pupils of four houses, who know most of their own house and few of the others."""
+    rng = random.Random(5)
+    nodes = [f"pupil {i}" for i in range(40)]
+    links = [(i, j) for i in range(40) for j in range(i) if rng.random() < (0.7 if i % 4 == j % 4 else 0.04)]
+    path = folder / "school.graphml"
+    path.write_text(
+        '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+        '<key id="d0" for="node" attr.name="house" attr.type="string"/>\n<graph edgedefault="undirected">\n'
+        + "".join(
+            f'<node id="{name}"><data key="d0">{HOUSES[i % 4]}</data></node>\n'
+            for i, name in enumerate(nodes)
+        )
+        + "".join(f'<edge source="{nodes[i]}" target="{nodes[j]}"/>\n' for i, j in links)
+        + "</graph>\n</graphml>\n"
+    )
+    return path
+
+
 def visit(page: Page, name: str) -> None:
     page.mouse.move(0, 0)  # off any help mark, the text of which would lie over the link
     page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
@@ -100,11 +121,6 @@ def start_runs(page: Page, name: str) -> None:
     """Press the button that starts runs, once it stays in its place: a button that moves is not pressed."""
     settled(page)
     page.get_by_role("button", name=name).click()
-
-
-def address_of(page: Page, server: str) -> str:
-    """Give the address under which another page finds the workspace of this one."""
-    return f"{server}/?{re.findall('ws=[0-9a-f]{32}', page.url)[0]}"
 
 
 def run_example(page: Page, name: str) -> None:
@@ -156,6 +172,16 @@ def choose(page: Page, label: str, beginning: str) -> None:
     wanted = next(text for text in options.all_inner_texts() if text.startswith(beginning))
     page.get_by_role("option", name=wanted, exact=True).click()
     expect(field).to_have_value(wanted)
+    settled(page)
+
+
+def use_sample(page: Page, title: str, kind: str = "Relation") -> None:
+    visit(page, "Data")
+    choose(page, "Sample", f"{kind} · {title}")
+    page.get_by_role("button", name="Use this sample", exact=True).click()
+    expect(page.locator(".st-key-data_name p, .st-key-data_name [data-testid=stText]").last).to_have_text(
+        title
+    )
     settled(page)
 
 
@@ -241,8 +267,12 @@ def no_wider_than_its_window(page: Page, name: str, sizes: Sequence[tuple[int, i
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
+def wants_pictures() -> bool:
+    """Whether pictures for the documentation are made."""
+    return bool(os.environ.get("ACVB_SCREENSHOTS"))
+
+
 def screenshot(page: Page, name: str) -> None:
-    """Keep a picture for the README, where that was asked for."""
-    if os.environ.get("ACVB_SCREENSHOTS"):
-        (ROOT / "docs").mkdir(exist_ok=True)
+    """Keep a picture for the documentation, where that was asked for."""
+    if wants_pictures():
         page.screenshot(path=ROOT / "docs" / name)

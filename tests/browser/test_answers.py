@@ -6,7 +6,10 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from acvb_core.engine.fitting import fit
+from acvb_core.samples.catalogue import load_sample
 from tests.browser.steps import (
+    KeepRuns,
     OpenPage,
     choose_methods,
     fill,
@@ -17,10 +20,10 @@ from tests.browser.steps import (
     settled,
     start_runs,
     stop_run,
+    use_sample,
     visit,
     wait_for,
 )
-from tests.browser.test_tabs import use_sample
 
 SWEEPS = """() => Number(
   document.querySelector('.st-key-heading').innerText.match(/([\\d,]+) sweeps/)?.[1].replaceAll(',', '') ?? 0)"""
@@ -87,14 +90,12 @@ def test_an_answer_is_followed_linked_to_and_shown_sweep_by_sweep(page: Page, op
     expect(page.get_by_text(re.compile(r"^Sweep \d+$")).first).to_be_visible()
 
 
-def test_runs_with_the_same_answer_are_shown_once(page: Page) -> None:
-    use_sample(page, "Karate club", "Network")
-    visit(page, "Compare")
-    expect(page.get_by_text("there are none so far")).to_be_visible()
-    visit(page, "Run")
-    start_runs(page, "Start ACVB0")
-    expect(rows_that_say(page, "converged")).to_have_count(1)
-    visit(page, "Compare")
+def test_compare_shows_the_runs_that_were_started_on_it_once_they_have_ended(
+    page: Page, keep_runs: KeepRuns
+) -> None:
+    run = fit(load_sample("karate").relation, "acvb0", heldout=0.1)
+    page.goto(keep_runs(run).replace("/?", "/compare?"))
+    expect(page.get_by_text("there is one so far")).to_be_visible()
     start_runs(page, "Run 3 more seeds")
     expect(page.get_by_role("radio", name="Blocks", exact=True)).to_be_visible()
     visit(page, "Run")
@@ -104,6 +105,3 @@ def test_runs_with_the_same_answer_are_shown_once(page: Page) -> None:
     plot(page, "compare_matrix_chart_0")
     expect(page.get_by_text(re.compile(r"\(\d runs with the same answer\)")).first).to_be_visible()
     assert page.locator("[class*=st-key-compare_matrix_chart]").count() < 4
-    press(page, "Where objects go")
-    plot(page, "alluvial")
-    no_wider_than_its_window(page, "Compare", [(390, 844)])

@@ -8,14 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from pages.ui.running import live
 from tests.browser.steps import (
     POINTS,
     WAIT_MS,
-    Example,
     OpenPage,
     StartApp,
     bring,
@@ -31,8 +29,10 @@ from tests.browser.steps import (
     start_runs,
     stop_run,
     take,
+    use_sample,
     visit,
     wait_for,
+    wants_pictures,
 )
 
 PALE = """() => [...document.querySelectorAll('.st-key-curves .scatterlayer .trace')]
@@ -81,17 +81,16 @@ def upload(page: Page, file: Path) -> None:
 
 
 def start_endless(page: Page) -> None:
-    """Start three runs that continue until they are stopped."""
+    """Start two runs that continue until they are stopped."""
     visit(page, "Run")
-    choose_methods(page, "ACVB0", "ACVB", "Gibbs")
-    for methods in ("ACVB0, ACVB", "Gibbs"):
-        fill(page, f"Maximum sweeps ({methods})", "1000000")
+    choose_methods(page, "ACVB0", "Gibbs")
+    for method in ("ACVB0", "Gibbs"):
+        fill(page, f"Maximum sweeps ({method})", "1000000")
     page.get_by_text("Advanced settings").click()
     # Nothing is judged before an average has begun.
-    fill(page, "First sweeps left out (burn-in) (ACVB0, ACVB)", "1000000")
-    start_runs(page, "Start ACVB0, ACVB, Gibbs")
-    expect(run_rows(page)).to_have_count(3)
-    expect(rows_that_say(page, "running")).to_have_count(3)
+    fill(page, "First sweeps left out (burn-in) (ACVB0)", "1000000")
+    start_runs(page, "Start ACVB0, Gibbs")
+    expect(rows_that_say(page, "running")).to_have_count(2)
     press(page, "Against sweeps")  # a sampler's sweeps are others: CPU time is the default
     wait_for(page, f"({POINTS})() > 5")
 
@@ -158,7 +157,7 @@ def hover_until_pale(page: Page, name: Locator) -> None:
 def test_upload_run_zoom_click_stop_and_come_back(
     page: Page, server: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    """Clicks are answered while three runs compute nearly as soon as when none does."""
+    """Clicks are answered while two runs compute nearly as soon as when none does."""
     upload(page, relation_file(tmp_path, 600, 400))
     start_endless(page)
 
@@ -191,7 +190,6 @@ def test_upload_run_zoom_click_stop_and_come_back(
 
     times = click_times(page)
     stop_run(page, "Gibbs")
-    stop_run(page, "ACVB ·")
     expect(rows_that_say(page, "running")).to_have_count(1)
 
     # A tab closed and opened again.
@@ -202,7 +200,7 @@ def test_upload_run_zoom_click_stop_and_come_back(
     )  # of those opened from now on
     page.goto(server)
     visit(page, "Run")
-    expect(run_rows(page)).to_have_count(3)
+    expect(run_rows(page)).to_have_count(2)
     expect(rows_that_say(page, "Gibbs")).to_contain_text("stopped")
     stop_run(page, "ACVB0")
 
@@ -226,7 +224,7 @@ def test_upload_run_zoom_click_stop_and_come_back(
 def click_times(page: Page) -> dict[str, list[float]]:
     """Return the seconds until clicks had their effect, by what was clicked."""
     times: dict[str, list[float]] = {"switch the axis": [], "pause or resume": []}
-    for n in range(4):
+    for n in range(3):
         times["switch the axis"].append(page.evaluate(SWITCH_AXIS, n % 2))
         for verb, word in (("pause", "paused"), ("resume", "running")):
             times["pause or resume"].append(page.evaluate(PAUSE_OR_RESUME, [verb, word]))
@@ -234,24 +232,24 @@ def click_times(page: Page) -> dict[str, list[float]]:
 
 
 def test_runs_are_found_after_a_restart_and_by_their_own_browser_only(
-    start_app: StartApp, open_page: OpenPage, tmp_path: Path
+    start_app: StartApp, open_page: OpenPage
 ) -> None:
     with open_page() as page:
         with start_app() as url:
             page.goto(url)
-            run_example(page, "Find the clusters of a network")
-            upload(page, relation_file(tmp_path))
-            start_endless(page)
+            use_sample(page, "Debian games and their tags")
+            visit(page, "Run")
+            choose_methods(page, "Gibbs")
+            fill(page, "Maximum sweeps", "1000000")
+            start_runs(page, "Start Gibbs")
+            expect(rows_that_say(page, "running")).to_have_count(1)
             workspace = re.findall("ws=[0-9a-f]{32}", page.url)[0]
             page.goto("about:blank")  # the server ends, and nobody looks
         with start_app() as url:
             page.goto(url)
             visit(page, "Run")
             wait_for(page, "workspace => location.href.includes(workspace)", workspace)  # by the cookie
-            expect(run_rows(page)).to_have_count(3)
-            expect(rows_that_say(page, "stopped")).to_have_count(3)
-            page.get_by_text("Also 3 runs on other data").click()
-            expect(rows_that_say(page, "Les Misérables")).not_to_have_count(0)
+            expect(rows_that_say(page, "stopped")).to_have_count(1)
             wait_for(page, f"({POINTS})() > 5")
             with open_page() as other:
                 other.goto(url)
@@ -260,39 +258,20 @@ def test_runs_are_found_after_a_restart_and_by_their_own_browser_only(
             page.goto("about:blank")
 
 
-@pytest.fixture(scope="module")
-def comparison(example: Example) -> str:
-    """Address of a workspace in which three methods have run on the sample."""
-    return example("Find the clusters of games and tags")
-
-
-def test_blocks_and_compare_show_the_runs_and_files_can_be_taken(
-    page: Page, comparison: str, tmp_path: Path
-) -> None:
-    page.goto(comparison)
-    visit(page, "Run")
+def test_three_methods_run_on_the_example_and_their_figures_can_be_taken(page: Page, tmp_path: Path) -> None:
+    run_example(page, "Find the clusters of games and tags")
     wait_for(page, f"({POINTS})() > 5")
-    page.set_viewport_size({"width": 1440, "height": 1250})
-    page.wait_for_timeout(1000)
+    if wants_pictures():
+        page.set_viewport_size({"width": 1440, "height": 1250})
+        page.wait_for_timeout(1000)
     screenshot(page, "run.png")
     page.set_viewport_size({"width": 1440, "height": 900})
     visit(page, "Blocks")
-    expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    plot(page, "blocks_picture")
+    settled(page)
     screenshot(page, "blocks.png")
-    files = page.get_by_test_id("stDownloadButton")
-    expect(files.first).to_be_visible()
-    path = take(files.first.get_by_role("button"), tmp_path)
-    assert path.stat().st_size > 100
     press(page, "Strengths and sizes")
     figure = plot(page, "blocks_strengths")
     figure.hover()
     picture = take(figure.locator(".modebar-btn[data-title='Download plot']"), tmp_path)
     assert picture.read_text().startswith("<svg")
-    visit(page, "Compare")
-    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
-    for part in ("Curves", "Blocks"):
-        press(page, part)
-        settled(page)
-        expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    expect(page.get_by_test_id("stException")).to_have_count(0)

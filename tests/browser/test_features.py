@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 from playwright.sync_api import Locator, Page, expect
 
+from acvb_core.engine.fitting import fit
+from acvb_core.samples.catalogue import load_sample
 from tests.browser.steps import (
     POINTS,
-    WAIT_MS,
+    KeepRuns,
     bring,
     cells,
     choose,
@@ -20,9 +22,9 @@ from tests.browser.steps import (
     plot,
     press,
     rows_that_say,
-    run_rows,
     screenshot,
     settled,
+    start_runs,
     table,
     take,
     visit,
@@ -59,17 +61,6 @@ def planted_file(folder: Path) -> Path:
     return path
 
 
-def run_methods(page: Page, *others: str) -> None:
-    """Start FAB, EM and VB without some of these, and wait for their end."""
-    names = [name for name in ("FAB", "EM", "VB") if name not in others]
-    choose_methods(page, *names)
-    n = len(names)
-    page.get_by_role("button", name=f"Start {', '.join(names)}", exact=True).click()
-    expect(run_rows(page)).to_have_count(n)
-    expect(rows_that_say(page, "converged")).to_have_count(n, timeout=WAIT_MS)
-    wait_for(page, f"({POINTS})() > 5")
-
-
 def head(page: Page) -> Locator:
     """The number of the feature that is shown, which stands before its name."""
     return page.locator(".feature-head span")
@@ -90,7 +81,10 @@ def test_a_table_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) ->
     expect(page.get_by_role("spinbutton", name="Share of the known cells, %")).to_have_value("30")
 
     page.get_by_role("button", name="Go to Run", exact=True).click()
-    run_methods(page, "VB")
+    choose_methods(page, "FAB", "EM")
+    start_runs(page, "Start FAB, EM")
+    expect(rows_that_say(page, "converged")).to_have_count(2)
+    wait_for(page, f"({POINTS})() > 5")
     page.get_by_role("link", name="See the features").click()
     choose(page, "Run", "FAB ·")
     expect(page.get_by_role("heading", name="2 features")).to_be_visible()
@@ -132,14 +126,10 @@ def test_a_table_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) ->
     expect(page.get_by_text(re.compile(r"All matched\.|\d of 2 pairs are the same feature"))).to_be_visible()
 
 
-def test_pictures_of_features_are_clicked(page: Page) -> None:
-    visit(page, "Data")
-    choose(page, "Sample", "Table · Blocks")
-    page.get_by_role("button", name="Use this sample").click()
-    expect(page.locator("img[alt='0']")).to_be_visible()
-    visit(page, "Run")
-    run_methods(page, "EM", "VB")
-    page.get_by_role("link", name="See the features").click()
+def test_pictures_of_features_are_clicked(page: Page, keep_runs: KeepRuns) -> None:
+    page.goto(
+        keep_runs(fit(load_sample("block_images").data, "fab", heldout=0.3)).replace("/?", "/features?")
+    )
     expect(page.get_by_role("heading", name="4 features")).to_be_visible()
     settled(page)
     press(page, "All features")
@@ -157,3 +147,5 @@ def test_pictures_of_features_are_clicked(page: Page) -> None:
     page.get_by_role("heading", level=1).scroll_into_view_if_needed()
     settled(page)
     screenshot(page, "features.png")
+    visit(page, "Data")
+    expect(page.locator("img[alt='0']")).to_be_visible()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -16,11 +16,9 @@ from acvb_core.samples.catalogue import load_sample
 from acvb_core.store.runs import RunStore
 from acvb_core.store.studies import ExperimentFolder, StudyStore
 from acvb_core.views.theme import DARK_PAPER, TEXT, dark_colour
-from tests.browser.conftest import running_app
-from tests.browser.steps import OpenPage, names_of_pages, press, settled, visit, wait_for
+from tests.browser.steps import KeepRuns, OpenPage, names_of_pages, press, settled, visit, wait_for
 from tests.pages.lda import topics
 from tests.pages.lfm import tables
-from tests.pages.session import WORKSPACE
 
 SERIOUS = ("serious", "critical")
 INK = """() => {
@@ -59,28 +57,19 @@ COLUMNS_DOWN = """() => document.querySelector('.st-key-feature_map .js-plotly-p
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of an app with runs of every kind of data in one workspace."""
-    folder = tmp_path_factory.mktemp("look")
+def address(keep_runs: KeepRuns, server_folder: Path) -> str:
+    """Address of a workspace with runs of every kind of data, and an experiment."""
     relation = load_sample("southern_women").relation
-    results = [
-        topics.fitted(),
-        tables.fitted(),
-        *(
-            fit(relation, method, heldout=0.1, seed=seed)
-            for method in ("acvb0", "vb", "gibbs")
-            for seed in range(5)
-        ),
+    runs = [
+        fit(relation, method, heldout=0.1, seed=seed)
+        for method in ("acvb0", "vb", "gibbs")
+        for seed in range(5)
     ]
-    store = RunStore(folder / "home")
-    for number, result in enumerate(results):
-        store.save(WORKSPACE, f"{number:012x}", 1e9 + number, result)
-    store.save_dataset(WORKSPACE, relation, ["a sample"], {"name": "southern women"})
-    book = StudyStore(ExperimentFolder, Executor(1), store, __version__)
+    kept = keep_runs(*runs, topics.fitted(), tables.fitted())
+    book = StudyStore(ExperimentFolder, Executor(1), RunStore(server_folder / "home"), __version__)
     plan = plan_experiment(relation, ["acvb0", "vb"], splits=2, k=3, max_sweeps=3)
-    assert book.add(WORKSPACE, plan, "southern women").wait(180)
-    with running_app(folder) as url:
-        yield f"{url}/?ws={WORKSPACE}"
+    assert book.add(kept.rpartition("ws=")[2], plan, "southern women").wait(180)
+    return kept
 
 
 def faults_of(page: Page, *rules: str) -> list[str]:
@@ -95,12 +84,25 @@ def faults_of(page: Page, *rules: str) -> list[str]:
     ]
 
 
-def test_no_page_has_a_serious_fault_in_either_theme(open_page: OpenPage, address: str) -> None:
+def height_of_parts(page: Page) -> list[float]:
+    """The height of the page, of each of its parts."""
+    parts = page.locator(".stMain [class*='_part'] [role=radio]")
+    heights = []
+    for part in range(parts.count() or 1):
+        if parts.count():
+            parts.nth(part).click()
+            settled(page)
+        heights.append(page.evaluate("document.querySelector('.stMain').scrollHeight"))
+    return heights
+
+
+def test_no_page_is_long_or_has_a_serious_fault_in_either_theme(open_page: OpenPage, address: str) -> None:
+    """And the curves of fifteen runs are on the first screen."""
     with open_page(color_scheme="light") as page:
         page.goto(address)
         names = names_of_pages(page)
         assert len(names) >= 8
-        faults = []
+        faults, heights = [], {}
         # A dark page has the elements of the light one in other colours.
         for scheme, ink, *rules in (("light", TEXT), ("dark", dark_colour(TEXT), "color-contrast")):
             page.emulate_media(color_scheme=scheme)
@@ -112,10 +114,15 @@ def test_no_page_has_a_serious_fault_in_either_theme(open_page: OpenPage, addres
                 if name == "Experiments":
                     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
                 faults += [f"{scheme} {name}: {fault}" for fault in faults_of(page, *rules)]
+                if name == "Run":
+                    assert wait_for(page, CURVES_TOP) < 500
+                if name not in heights:
+                    heights[name] = height_of_parts(page)
                 if name == "Compare":
                     press(page, "Agreement")
                     wait_for(page, f"() => ({INK})() === '{as_rgb(ink)}'")
         assert not faults, "\n".join(faults)
+        assert max(map(max, heights.values())) <= 2_500, heights
 
 
 def as_rgb(colour: str) -> str:
@@ -153,24 +160,3 @@ def test_a_phone_shows_each_panel_the_whole_legend_what_is_held_out_and_pages_fr
         settled(page)
         assert page.evaluate("window.scrolledTo") == [[0, 0]]
         assert page.evaluate("document.querySelector('.stMain').scrollTop") == 0
-
-
-def test_no_page_is_long_and_the_curves_of_fifteen_runs_are_on_the_first_screen(
-    open_page: OpenPage, address: str
-) -> None:
-    with open_page(1440, 900) as page:
-        page.goto(address)
-        long = {}
-        for name in names_of_pages(page):
-            page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True).click()
-            settled(page)
-            parts = page.locator(".stMain [class*='_part'] [role=radio]")
-            for part in range(parts.count() or 1):
-                if parts.count():
-                    parts.nth(part).click()
-                    settled(page)
-                long[name, part] = page.evaluate("document.querySelector('.stMain').scrollHeight")
-            if name == "Run":
-                top = wait_for(page, CURVES_TOP)
-                assert top < 500, top
-        assert max(long.values()) <= 2_500, long

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import random
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -20,6 +19,7 @@ from tests.browser.steps import (
     press,
     rows_that_say,
     run_rows,
+    school_file,
     screenshot,
     settled,
     start_runs,
@@ -29,29 +29,9 @@ from tests.browser.steps import (
     wait_for,
 )
 
-HOUSES = ("north", "south", "east", "west")
 POINTS_OF = (
     "(key) => document.querySelector(`.st-key-${key} .js-plotly-plot`)._fullData.map((one) => one._length)"
 )
-
-
-def graph_file(folder: Path) -> Path:
-    """Forty pupils of four houses, who know most of their own house and few of the others."""
-    rng = random.Random(5)
-    nodes = [f"pupil {i}" for i in range(40)]
-    links = [(i, j) for i in range(40) for j in range(i) if rng.random() < (0.7 if i % 4 == j % 4 else 0.04)]
-    path = folder / "school.graphml"
-    path.write_text(
-        '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
-        '<key id="d0" for="node" attr.name="house" attr.type="string"/>\n<graph edgedefault="undirected">\n'
-        + "".join(
-            f'<node id="{name}"><data key="d0">{HOUSES[i % 4]}</data></node>\n'
-            for i, name in enumerate(nodes)
-        )
-        + "".join(f'<edge source="{nodes[i]}" target="{nodes[j]}"/>\n' for i, j in links)
-        + "</graph>\n</graphml>\n"
-    )
-    return path
 
 
 def load(page: Page, file: Path) -> None:
@@ -82,7 +62,7 @@ def run_three(page: Page) -> None:
 def test_a_graph_file_is_sorted_drawn_and_its_missing_links_are_taken_away(
     page: Page, tmp_path: Path
 ) -> None:
-    load(page, graph_file(tmp_path))
+    load(page, school_file(tmp_path))
     assert metric(page, "Nodes") == "40"
     n_links = int(metric(page, "Links"))
     expect(page.get_by_text("Undirected, without self-links")).to_be_visible()

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
+from acvb_core.engine.fitting import fit
+from acvb_core.samples.catalogue import load_sample
 from tests.browser.steps import (
+    KeepRuns,
     OpenPage,
-    address_of,
     choose,
     choose_methods,
     fill,
     no_wider_than_its_window,
-    rows_that_say,
     settled,
-    start_runs,
+    use_sample,
     visit,
 )
-
-
-def use_sample(page: Page, title: str, kind: str = "Relation") -> None:
-    visit(page, "Data")
-    choose(page, "Sample", f"{kind} · {title}")
-    page.get_by_role("button", name="Use this sample", exact=True).click()
-    expect(data_in_use(page)).to_have_text(title)
-    settled(page)
-
-
-def data_in_use(page: Page) -> Locator:
-    return page.locator(".st-key-data_name p, .st-key-data_name [data-testid=stText]").last
 
 
 def uses(page: Page, title: str) -> None:
@@ -58,24 +47,22 @@ def shows_seed(page: Page, seed: int) -> None:
     expect(field).to_have_value(re.compile(f"seed {seed} "))
 
 
-def test_an_address_opens_the_run_that_its_tab_showed(page: Page, open_page: OpenPage, server: str) -> None:
-    """Two tabs with data and runs of their own: reload, Back over pages, and links mailed to others open the same."""
-    use_sample(page, "Southern women")
-    visit(page, "Run")
-    settled(page)
-    fill(page, "Runs per method", "3")
-    start_runs(page, "Start 3 runs of ACVB0")
-    expect(rows_that_say(page, "converged")).to_have_count(3)
+def start_tabs(page: Page, keep_runs: KeepRuns) -> tuple[Page, str]:
+    """Show three runs on a relation in this tab, and one on a network in another; return that tab and its run."""
+    relation, network = (load_sample(name).relation for name in ("southern_women", "karate"))
+    runs = [fit(relation, "acvb0", heldout=0.1, seed=seed) for seed in range(3)]
+    address = keep_runs(*runs, fit(network, "acvb0", heldout=0.1))
+    page.goto(address)
     other = page.context.new_page()
-    other.goto(address_of(page, server))
+    other.goto(address)
     use_sample(other, "Karate club", "Network")
-    visit(other, "Run")
-    settled(other)
-    start_runs(other, "Start ACVB0")
-    expect(rows_that_say(other, "converged")).to_have_count(1)
-    other.get_by_role("link", name="See the blocks").click()
-    karate = run_shown(other)
+    visit(other, "Blocks")
+    return other, run_shown(other)
 
+
+def test_an_address_opens_the_run_that_its_tab_showed(page: Page, keep_runs: KeepRuns) -> None:
+    """Two tabs with data and runs of their own: reload and Back over pages open the same."""
+    other, karate = start_tabs(page, keep_runs)
     visit(page, "Blocks")
     run_shown(page)
     steps = page.evaluate("history.length")
@@ -102,18 +89,28 @@ def test_an_address_opens_the_run_that_its_tab_showed(page: Page, open_page: Ope
     settled(page)
     assert (run_shown(page), run_shown(other)) == (first, karate)
     uses(other, "Karate club")
+    other.close()
 
+
+def test_links_that_are_mailed_open_the_same_run(
+    page: Page, open_page: OpenPage, keep_runs: KeepRuns
+) -> None:
+    relation = load_sample("southern_women").relation
+    runs = [fit(relation, "acvb0", heldout=0.1, seed=seed) for seed in range(3)]
+    page.goto(keep_runs(*runs).replace("/?", "/blocks?"))
+    first = choose_seed(page, 1)
     page.get_by_test_id("stSidebar").get_by_role("button", name="Share").click()
     expect(page.get_by_test_id("stCode")).to_have_count(3)
     view, answer, full = page.get_by_test_id("stCode").locator("code").all_inner_texts()
     page.keyboard.press("Escape")
+    use_sample(page, "Karate club", "Network")  # they open the data that they were made on
     for link in (view, full):
         with open_page() as mailed:
             mailed.goto(link)
             shows_seed(mailed, 1)
             assert run_shown(mailed) == first
             expect(mailed.get_by_text("can be changed here")).to_have_count(int(link == view))
-            uses(mailed, "Southern women")
+            uses(mailed, relation.name)
     with open_page() as one:
         one.goto(answer)
         shows_seed(one, 1)
@@ -128,7 +125,6 @@ def test_an_address_opens_the_run_that_its_tab_showed(page: Page, open_page: Ope
         assert run_shown(strange) != "0" * 12
         expect(missed).to_be_visible()  # the page was drawn again for its narrow window
         no_wider_than_its_window(strange, "Blocks")
-    other.close()
 
 
 def test_settings_belong_to_the_data(page: Page) -> None:

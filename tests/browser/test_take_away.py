@@ -17,6 +17,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, Request, expect
 
 from acvb_core.data.report import DataChangedWarning
+from acvb_core.engine.result import Result
 from acvb_core.store.export import add_known_labels, csv_text
 from tests.browser.steps import (
     WAIT_MS,
@@ -68,46 +69,38 @@ def look_at_pdf(content: bytes, width: int) -> None:
         assert image.width == 3 * width
 
 
-def test_a_report_a_workbook_and_a_graph_are_opened_elsewhere(
-    page: Page, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bring(page, links_file(tmp_path), "network")
-    page.get_by_role("button", name="Load", exact=True).click()
-    expect(page.get_by_test_id("stSidebar").get_by_text("trade")).to_be_visible()
-    settled(page)
-    visit(page, "Run")
-    choose_methods(page, "ACVB0")
-    start_runs(page, "Start ACVB0")
-    expect(rows_that_say(page, "converged")).to_have_count(1, timeout=WAIT_MS)
-    visit(page, "Blocks")
-    settled(page)
-    files = {
-        end: take(offer(page, end.replace(".", "-")), tmp_path)
-        for end in ("report.html", "everything.xlsx", "graph.gexf", "graph.graphml", "data.csv", "nodes.csv")
-    }
-
+def take_own_file(page: Page, folder: Path) -> pd.DataFrame:
+    """Bring the file of links again, and return its lines with the clusters of both ends."""
     page.get_by_role("button", name="Another file", exact=True).click()
-    page.locator(".st-key-own_file_upload input[type=file]").set_input_files(tmp_path / "trade.csv")
+    page.locator(".st-key-own_file_upload input[type=file]").set_input_files(folder / "trade.csv")
     expect(offer(page, "own-file-csv")).to_be_visible()
     settled(page)
-    own = pd.read_csv(take(offer(page, "own-file-csv"), tmp_path), keep_default_na=False)
+    own = pd.read_csv(take(offer(page, "own-file-csv"), folder), keep_default_na=False)
     page.keyboard.press("Escape")
+    return own
+
+
+def save_figures(page: Page, folder: Path) -> None:
+    """See that a figure is saved in each format, as wide as was asked for."""
     page.get_by_role("button", name="Figures", exact=True).click()
     settled(page)
     choose(page, "Figure", "Strength of the blocks")
     fill(page, "Width, pixels", "640")
     settled(page)
-    vectors = take(page.get_by_role("button", name="Save as SVG"), tmp_path).read_text()
+    vectors = take(page.get_by_role("button", name="Save as SVG"), folder).read_text()
     assert 'width="640"' in vectors[:400]
     press(page, "PNG")
     settled(page)
-    pixels = take(page.get_by_role("button", name="Save as PNG"), tmp_path)
+    pixels = take(page.get_by_role("button", name="Save as PNG"), folder)
     with Image.open(pixels) as image:
         assert (pixels.name, image.width) == ("trade-Strength_of_the_blocks.png", 2 * 640)
     press(page, "PDF")
     settled(page)
-    look_at_pdf(take(page.get_by_role("button", name="Save as PDF"), tmp_path).read_bytes(), 640)
+    look_at_pdf(take(page.get_by_role("button", name="Save as PDF"), folder).read_bytes(), 640)
 
+
+def read_report(browser: Browser, path: Path, folder: Path) -> None:
+    """Open a report without a network: all of it is drawn, fits and can be printed."""
     troubles: list[str] = []
 
     def note(request: Request) -> None:
@@ -124,7 +117,7 @@ def test_a_report_a_workbook_and_a_graph_are_opened_elsewhere(
         shown.on(
             "console", lambda message: troubles.append(message.text) if message.type == "error" else None
         )
-        shown.goto(files["report.html"].as_uri())
+        shown.goto(path.as_uri())
         shown.wait_for_selector("html[data-drawn=yes]", state="attached", timeout=WAIT_MS)
         assert shown.locator("figure img").count() == shown.locator("figure").count() == 5
         assert shown.get_by_text("could not be drawn").count() == 0
@@ -133,7 +126,7 @@ def test_a_report_a_workbook_and_a_graph_are_opened_elsewhere(
         assert wide <= window
         expect(shown.get_by_role("heading", name="trade", level=1)).to_be_visible()
         expect(shown.get_by_text("Read from trade.csv.")).to_be_visible()
-        picture = take(shown.get_by_role("link", name="SVG").first, tmp_path)
+        picture = take(shown.get_by_role("link", name="SVG").first, folder)
         assert picture.read_text().startswith("<svg")
         assert HOSTILE in shown.locator("body").inner_text()
         assert len(shown.pdf(format="A4", print_background=True)) > 50_000
@@ -141,14 +134,42 @@ def test_a_report_a_workbook_and_a_graph_are_opened_elsewhere(
         context.close()
     assert not troubles, troubles
 
-    # The numbers of all files are those of one run, which the lines of the report repeat.
-    lines = re.search(r'<pre id="snippet">(.*?)</pre>', files["report.html"].read_text(), re.DOTALL)
+
+def run_lines_of(report: Path) -> Result:
+    """Run the Python lines of a report, in the folder of its data."""
+    lines = re.search(r'<pre id="snippet">(.*?)</pre>', report.read_text(), re.DOTALL)
     assert lines is not None
     names: dict[str, Any] = {}
-    monkeypatch.chdir(tmp_path)
     with pytest.warns(DataChangedWarning, match="trade.csv"):
         exec(compile(html.unescape(lines[1]), "report", "exec"), names)
-    result = names["result"]
+    result: Result = names["result"]
+    return result
+
+
+def test_a_report_a_workbook_and_a_graph_are_opened_elsewhere(
+    page: Page, browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring(page, links_file(tmp_path), "network")
+    page.get_by_role("button", name="Load", exact=True).click()
+    expect(page.get_by_test_id("stSidebar").get_by_text("trade")).to_be_visible()
+    settled(page)
+    visit(page, "Run")
+    choose_methods(page, "ACVB0")
+    start_runs(page, "Start ACVB0")
+    expect(rows_that_say(page, "converged")).to_have_count(1)
+    visit(page, "Blocks")
+    settled(page)
+    files = {
+        end: take(offer(page, end.replace(".", "-")), tmp_path)
+        for end in ("report.html", "everything.xlsx", "graph.gexf", "graph.graphml", "data.csv", "nodes.csv")
+    }
+    own = take_own_file(page, tmp_path)
+    save_figures(page, tmp_path)
+    read_report(browser, files["report.html"], tmp_path)
+
+    # The numbers of all files are those of one run, which the lines of the report repeat.
+    monkeypatch.chdir(tmp_path)
+    result = run_lines_of(files["report.html"])
     assert csv_text(add_known_labels(result)) == files["nodes.csv"].read_text()
     rows = result.rows.set_index("object")
     for graph in (nx.read_gexf(files["graph.gexf"]), nx.read_graphml(files["graph.graphml"])):

@@ -12,9 +12,12 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
+from acvb_core.data.corpora.readers import load_corpus
+from acvb_core.engine.fitting import fit
+from acvb_core.samples.catalogue import load_sample
 from tests.browser.steps import (
     WAIT_MS,
-    Example,
+    KeepRuns,
     bring,
     cells,
     choose,
@@ -34,7 +37,7 @@ from tests.browser.steps import (
     write,
 )
 
-K = 20  # topics of the sample comparison
+K = 20  # topics of the run on the Bible
 # The words of the chosen topic with their tokens, once they are others than those before, and the old figure is gone.
 BARS = """(before) => {
   const plots = document.querySelectorAll('.st-key-topic_bars .js-plotly-plot');
@@ -87,9 +90,9 @@ def planted_file(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sample(example: Example) -> str:
-    """Address of a workspace in which the example has run: the first step of the tour."""
-    return example("Find topics in the Bible")
+def bible(keep_runs: KeepRuns) -> str:
+    """Address of a workspace with a run on the Bible."""
+    return keep_runs(fit(load_sample("bible").corpus, "acvb0", k=K, heldout=0.1))
 
 
 def bars(page: Page, unlike: list[str] | None = None) -> dict[str, list[Any]]:
@@ -129,8 +132,8 @@ def tints(page: Page) -> list[tuple[str, str]]:
     return [(title, colour) for title, colour in words.evaluate_all(TINTS)]
 
 
-def test_words_are_ranked_and_topics_chosen_and_named(page: Page, sample: str) -> None:
-    page.goto(sample)
+def test_words_are_ranked_and_topics_chosen_and_named(page: Page, bible: str) -> None:
+    page.goto(bible)
     open_topics(page, "ACVB0")
     chosen(page, 1)
     relevant = bars(page)["words"]
@@ -168,7 +171,7 @@ def test_words_are_ranked_and_topics_chosen_and_named(page: Page, sample: str) -
     expect(third).to_contain_text("The third")
     # In the disc, on two lines, or above it.
     expect(page.locator(".st-key-topic_map .js-plotly-plot")).to_contain_text(re.compile(r"The\s*third"))
-    page.goto(sample)
+    page.goto(bible)
     open_topics(page, "ACVB0")
     expect(third).to_contain_text("The third")
 
@@ -202,41 +205,14 @@ def themes_found(page: Page) -> set[str]:
     return {theme for theme, words in THEMES.items() for first in firsts if set(first) <= set(words)}
 
 
-def pick_words(page: Page, *words: str) -> None:
-    """Choose words that are to be changed: those of the topic, or others that are typed."""
-    field = page.get_by_role("combobox", name=re.compile(r"^Words of topic \d"))
-    for word in words:
-        field.fill(word)
-        field.press("Enter")
-        settled(page)
-    page.keyboard.press("Escape")
-
-
-def test_words_are_changed_topics_merged_and_new_documents_read(page: Page, tmp_path: Path) -> None:
-    bring(page, planted_file(tmp_path), "texts")
-    page.get_by_role("button", name="Load", exact=True).click()
-    expect(page.get_by_test_id("stSidebar").get_by_text("61 documents")).to_be_visible()
-    page.get_by_role("button", name="Go to Run", exact=True).click()
-    choose_methods(page, "CVB0")
-    fill(page, "Topics", "3")
-    start_runs(page, "Start CVB0")
-    expect(rows_that_say(page, "converged")).to_have_count(1, timeout=WAIT_MS)
+def test_topics_are_merged_and_words_changed(page: Page, keep_runs: KeepRuns, tmp_path: Path) -> None:
+    page.goto(keep_runs(fit(load_corpus(planted_file(tmp_path)).data, "cvb0", k=3)))
     open_topics(page, "CVB0")
     cards = page.locator(".st-key-topic_cards .card")
-    expect(cards).to_have_count(3)
-    expect(page.get_by_text(re.compile(r"^3 topics in 61 documents"))).to_be_visible()
-
-    # The most similar two are joined, and come apart again.
-    page.locator(".st-key-topics_level_2").get_by_role("button", name="2", exact=True).first.click()
-    expect(cards).to_have_count(2)
-    page.locator(".st-key-topics_level_3").get_by_role("button", name="All 3").first.click()
     expect(cards).to_have_count(3)
     page.get_by_role("button", name="Arrange").click()
     page.get_by_role("button", name="Merge", exact=True).click()
     expect(cards).to_have_count(2)
-    expect(page.get_by_text("The run's 3 topics are shown as 2, 1 change by hand.")).to_be_visible()
-    merged = pd.read_csv(take(page.get_by_role("button", name="Words of the topics"), tmp_path))
-    assert merged["topic"].nunique() == 2
     page.get_by_role("button", name="Undo", exact=True).first.click()
     expect(cards).to_have_count(3)
 
@@ -248,33 +224,17 @@ def test_words_are_changed_topics_merged_and_new_documents_read(page: Page, tmp_
     rename(page, at, f"About the {theme}")
     press(page, "Change words")
     left_out = THEMES[theme][0]
-    pick_words(page, left_out)
+    field = page.get_by_role("combobox", name=re.compile(r"^Words of topic \d"))
+    field.fill(left_out)
+    field.press("Enter")
+    settled(page)
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Leave out", exact=True).first.click()
     expect(page.get_by_text(f"leave out: {left_out}")).to_be_visible()
     page.get_by_role("button", name="Run again with 1 change").first.click()
-    page.get_by_role("button", name="See its topics").click(timeout=WAIT_MS)
+    page.get_by_role("button", name="See its topics").click()
     expect(page.get_by_text("planted (words changed)").first).to_be_visible()
     expect(page.get_by_text(re.compile(rf"^3 topics in .*About the {theme}"))).to_be_visible()
-    words = pd.read_csv(take(page.get_by_role("button", name="Words of the topics"), tmp_path))
-    assert left_out not in set(words["word"])
-    assert f"About the {theme}" in set(words["name"])
-
-    press(page, "Try a text")
-    settled(page)
-    page.get_by_text("Read a file of new documents").click()
-    new = tmp_path / "new.csv"
-    lines = "".join(
-        f"{HOSTILE} {n},the {word} and the {word}\n" for n, word in enumerate(THEMES[theme][1:] * 200)
-    )
-    new.write_text(f"name,text\n{lines}", encoding="utf-8")
-    page.locator(".st-key-try_upload input[type=file]").set_input_files(new)
-    expect(
-        page.get_by_text("1,400 documents: 2,800 words that the topics know, 0 that they do not")
-    ).to_be_visible()
-    scored = pd.read_csv(take(page.get_by_role("button", name="Topics of the new documents"), tmp_path))
-    assert len(scored) == 1400
-    assert set(scored["topic_name"]) == {f"About the {theme}"}
-    assert scored["document"][1399] == f"{HOSTILE} 1399"
 
 
 def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> None:
@@ -323,6 +283,8 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     expect(text).to_contain_text(f'{HOSTILE} =1+1 says "the sailor" <u>I</u>,')
     expect(text.locator("br")).not_to_have_count(0)
     assert len(tints(page)) > 10
+    press(page, "Over time and groups")
+    assert plot(page, "effects_groups").evaluate("plot => plot._fullLayout.yaxis.ticktext.length") == 3
     press(page, "Known labels")
     expect(table(page, "garden")).to_be_visible()
     table(page, "garden").hover()

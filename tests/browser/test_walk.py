@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page
 
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
 from acvb_core.samples.catalogue import load_sample
-from acvb_core.store.runs import RunStore
-from tests.browser.conftest import running_app, watched_page
+from tests.browser.conftest import watched_page
 from tests.browser.steps import (
+    KeepRuns,
     OpenPage,
     names_of_pages,
     no_wider_than_its_window,
@@ -39,27 +38,20 @@ MODELS = {
 def results_of(model: str) -> list[Result]:
     """Two short runs on one sample."""
     if model == "texts":
-        corpus = topics.small_corpus(texts=topics.SENTENCES, labels=["pets"] * 12 + ["sky"] * 12 + ["none"])
+        days = np.datetime64("2020-01-01") + 20 * np.arange(25)
+        labels = ["pets"] * 12 + ["sky"] * 12 + ["none"]
+        corpus = topics.small_corpus(texts=topics.SENTENCES, labels=labels, metadata={"day": days})
         return [fit(corpus, method, k=2, heldout=0.1, max_sweeps=20) for method in ("cvb0", "vb")]
     if model == "table":
         return [tables.fitted(), tables.fitted(seed=1)]
-    sample = load_sample("southern_women" if model == "relation" else "karate").relation
-    return [fit(sample, method, heldout=0.1, max_sweeps=20) for method in ("acvb0", "vb")]
-
-
-@pytest.fixture(scope="module")
-def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Addresses of workspaces by the kind of their data, with two runs on a sample each."""
-    folder = tmp_path_factory.mktemp("walk")
-    store, keys = RunStore(folder / "home"), {}
-    for number, name in enumerate(MODELS):
-        results = results_of(name)
-        keys[name] = f"{number:032x}"
-        for at, result in enumerate(results):
-            store.save(keys[name], f"{10 * number + at:012x}", 1e9 + at, result)
-        store.save_dataset(keys[name], results[0].prepared.data, ["a sample"], {"name": name})
-    with running_app(folder) as url:
-        yield {name: f"{url}/?ws={key}" for name, key in keys.items()}
+    if model == "relation":
+        sample, models = load_sample("southern_women").relation, ("irm", "irm")
+    else:
+        sample, models = load_sample("les_miserables").relation, ("network", "poisson-network")
+    return [
+        fit(sample, method, model=model, heldout=0.1, max_sweeps=20)
+        for method, model in zip(("acvb0", "vb"), models, strict=True)
+    ]
 
 
 def next_closed(page: Page, opened: set[str]) -> Locator | None:
@@ -89,11 +81,9 @@ def open_everything(page: Page) -> set[str]:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_every_part_of_every_page_is_drawn(
-    open_page: OpenPage, addresses: dict[str, str], model: str
-) -> None:
+def test_every_part_of_every_page_is_drawn(open_page: OpenPage, keep_runs: KeepRuns, model: str) -> None:
     with open_page(1024, 768) as page:  # what fits here fits a wider window
-        page.goto(addresses[model])
+        page.goto(keep_runs(*results_of(model)))
         names = names_of_pages(page)
         assert len(names) >= 8
         if model != "relation":  # the parts of the other pages are the same whatever the data

@@ -52,6 +52,8 @@ def test_the_form_says_what_each_model_does_with_the_weights(open_app: Open) -> 
     assert frame(app, "Held-out weights")["Held-out weights"].notna().tolist() == [False, True]
     for part in ("Curves", "Blocks", "Agreement", "Where objects go"):
         show_part(app, part)
+        said = "weights of Poisson block models on another" in texts(app)
+        assert said == (part == "Blocks")
 
 
 def test_amounts_are_said_to_be_counted_in_a_unit_and_negative_ones_refused(open_app: Open) -> None:
