@@ -109,10 +109,15 @@ def test_a_row_cluster_says_which_label_of_columns_it_is_linked_to() -> None:
         assert said.endswith(f"of the others: {write_ratio(rate / others)} as many.")
         assert ClusterCards(result, "rows").describe(cluster).endswith(said)
     assert all("segment “" in said for said in describe_partners(result, "cols"))
-    # Labels that say nothing are told of no cluster.
+    # Labels that say nothing are told of no cluster, nor one whose three objects may be among its own by chance.
     data = with_attributes(
         result.prepared.data, {"category": np.roll(np.repeat(["x", "y", "z"], 15), 7)}, "cols"
     )
+    other = result.with_state(prepared=replace(result.prepared, data=data))
+    assert describe_partners(other, "rows") == ["", "", ""]
+    few = np.array([f"y{i // 3}" for i in range(45)], dtype=object)
+    few[np.flatnonzero(columns == 0)[:3]] = "x"
+    data = with_attributes(replace(data, column_attributes={}), {"few": few}, "cols")
     other = result.with_state(prepared=replace(result.prepared, data=data))
     assert describe_partners(other, "rows") == ["", "", ""]
 
