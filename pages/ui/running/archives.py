@@ -42,12 +42,12 @@ def show_archives(workspace: Workspace, place: DeltaGenerator) -> None:
     if importing is not None:
         importing.follow()
         services.imports().pop(workspace.key, None)
-    with place.popover("Export and import", icon=":material/drive_file_move:", key="archives"):
+    # Another key each time: the menu closes over what came of the import, and does not offer the same file again.
+    number = st.session_state.setdefault(_ROUND, 0)
+    with place.popover("Export and import", icon=":material/drive_file_move:", key=f"archives_{number}"):
         _show_workspace_button(workspace)
         if workspace.view_only:
             return
-        # Another key each time: the file that was imported is not offered again.
-        number = st.session_state.setdefault(_ROUND, 0)
         label = "Choose a file that was downloaded from this page"
         given = st.file_uploader(label, type=["zip"], key=f"archive_file_{number}")
         st.caption(

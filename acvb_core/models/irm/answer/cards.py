@@ -156,6 +156,8 @@ class ClusterCards:
             targets = [self.write_target(cluster, block) for block in hardly]
             if len({block.end for block in hardly}) == 1:
                 targets[1:] = [target.removeprefix(f"{hardly[0].end} ") for target in targets[1:]]
+            elif len({block.other for block in hardly}) == 1:  # to and from the same cluster
+                targets[:-1] = [block.end for block in hardly[:-1]]
             parts.append(f"hardly any{links} {' or '.join(targets)}")
         return ", ".join(parts)
 

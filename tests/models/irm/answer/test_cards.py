@@ -49,6 +49,13 @@ def pairs_of(result: Result, domain: str, end: str) -> np.ndarray:
     return known.T if domain == "cols" or end == "from" else known
 
 
+def test_a_cluster_without_links_to_and_from_another_names_it_once() -> None:
+    links = np.kron(np.eye(2, dtype=int), np.ones((12, 12), dtype=int)) - np.eye(24, dtype=int)
+    result = fit(Relation.build(links, network=Network(True)), "cvb0", k_rows=2, init="spectral", heldout=0.0)
+    said = ClusterCards(result, "rows").describe(1)
+    assert said.endswith(f"hardly any to or from “2 · {result.names['rows'][1]}”.")
+
+
 @for_each("kind, counts", list(product(KINDS, (False, True))))
 def test_a_cluster_is_compared_with_all_other_objects(kind: str, counts: bool) -> None:
     result = found(kind, counts=counts)
