@@ -95,6 +95,7 @@ def press_at_once(app: AppTest, *buttons: str) -> AppTest:
     for pressed in ids:
         # With every press, a browser sends the values of all widgets; of buttons, only of the one that is pressed.
         sent = [one for one in shown.widgets if one.WhichOneof("value") != "trigger_value"]
+        del app.session_state["_nav"]  # the sidebar is drawn as well
         app._run(WidgetStates(widgets=[*sent, WidgetState(id=pressed, trigger_value=True)]))
         assert not app.exception
     return app

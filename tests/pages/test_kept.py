@@ -21,7 +21,7 @@ from acvb_core.engine.prepared import prepare_run
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
 from pages.ui.workspace.dataset import Dataset
-from tests.pages.session import OTHER, WORKSPACE, Open, jobs_of, keys, press, select_rows, texts, until
+from tests.pages.session import OTHER, WORKSPACE, Open, box, jobs_of, keys, press, select_rows, texts, until
 
 
 def no_room(*_: Any, **__: Any) -> None:
@@ -247,12 +247,12 @@ def test_data_without_runs_outlive_the_app_until_they_are_removed(open_app: Open
     assert women is not None
     (other,) = set(workspace.data_names) - {women.data.fingerprint}
     app = restart(open_app, "data")
-    app.sidebar.selectbox(key="data_in_use").select(other).run()
+    box(app.sidebar, "Data").select(other).run()
     survey = workspace.dataset
     assert survey is not None
     assert survey.data.fingerprint == other
     assert survey.report.lines()
-    assert len(restart(open_app, "data").sidebar.selectbox(key="data_in_use").options) == 2
+    assert len(box(restart(open_app, "data").sidebar, "Data").options) == 2
     with_both = services.used_bytes(WORKSPACE)
     app = open_app("data")
     press(app, f"remove_data_{women.data.fingerprint}")

@@ -33,7 +33,7 @@ def use(app: AppTest, sample: str) -> AppTest:
 
 def shown_data(app: AppTest) -> str:
     """The name of the data in use, as the sidebar shows it."""
-    chosen = drawn(app, "home").sidebar.selectbox(key="data_in_use")
+    chosen = box(drawn(app, "home").sidebar, "Data")
     return str(chosen.format_func(chosen.value))
 
 
@@ -57,7 +57,7 @@ def test_an_address_opens_the_data_that_its_tab_used(
     assert one.query_params["data"] == first
     links = share_links(open_app("home", data=first))
     assert [link.endswith(f"&data={first}") for link in links] == [True, True]
-    one.sidebar.selectbox(key="data_in_use").select(Workspace(WORKSPACE).dataset.data.fingerprint).run()
+    box(one.sidebar, "Data").select(Workspace(WORKSPACE).dataset.data.fingerprint).run()
     drawn(one, "home")
     assert one.query_params["data"] == second
     one.query_params["data"] = first  # as the browser's Back does

@@ -15,6 +15,8 @@ from tests.pages.lfm.tables import fitted as fitted_table
 from tests.pages.session import (
     Open,
     box,
+    drawn,
+    in_use,
     jobs_of,
     key_of,
     opened,
@@ -81,6 +83,14 @@ def test_features_are_stepped_through_by_every_press(open_app: Open) -> None:
     many = len(box(app, "Feature").options)
     press_at_once(app, *["feature_step_1"] * 2)
     assert box(app, "Feature").value == 1 + 2 % many
+
+
+def test_data_that_a_press_has_chosen_stay_in_use(open_app: Open, topics: Result) -> None:
+    app = opened(open_app, "data", topics)
+    app.selectbox(key="sample").select("survey").run()
+    press(app, "use_sample")
+    press_at_once(drawn(app, "topics"), "use_page_data", "topic_step_1")
+    assert in_use().data.fingerprint == topics.prepared.fingerprint
 
 
 def test_what_is_drawn_alone_keeps_its_place(

@@ -30,6 +30,7 @@ from tests.pages.session import (
     OTHER,
     WORKSPACE,
     Open,
+    box,
     bring,
     drawn,
     jobs_of,
@@ -130,7 +131,7 @@ def test_a_viewer_looks_at_other_data_and_the_owner_keeps_those_in_use(
 ) -> None:
     app = open_app("home", None, view=VIEW)
     women = services.store().load(f"{PRIVATE}0", services.places().here).prepared.fingerprint
-    app.sidebar.selectbox(key="data_in_use").select(women).run()
+    box(app.sidebar, "Data").select(women).run()
     assert not app.exception
     assert Workspace(WORKSPACE).dataset.name == PRIVATE
     app.switch_page("pages/data.py").run()

@@ -19,7 +19,7 @@ from pages.ui.shared.model_pages import answer_pages
 from pages.ui.shared.picking import PAGE_DATA
 from pages.ui.shared.refresh import refresh
 from pages.ui.shared.workspace import Workspace, answer_id, view_id
-from pages.ui.workspace.dataset import DATA, RUN, TAB
+from pages.ui.workspace.dataset import DATA, RUN, TAB, Dataset
 from pages.ui.workspace.entrance import ABSENT, ANSWER, FULL, LOST, VIEW, remember_workspace
 
 if TYPE_CHECKING:
@@ -62,10 +62,11 @@ def _show_data(workspace: Workspace) -> None:
     dataset = workspace.dataset
     names = say.name_data(workspace.data_names)
     if len(names) > (dataset is not None):
-        st.session_state[_CHOICE] = None if dataset is None else dataset.data.fingerprint
+        key = _name_list(dataset)
+        st.session_state[key] = None if dataset is None else dataset.data.fingerprint
         st.selectbox(
-            "Data", list(names), index=None if dataset is None else 0, format_func=names.__getitem__, key=_CHOICE,
-            on_change=_use_choice, args=(workspace,), placeholder="No data chosen yet",
+            "Data", list(names), index=None if dataset is None else 0, format_func=names.__getitem__, key=key,
+            on_change=_use_choice, args=(workspace, key), placeholder="No data chosen yet",
             help="What all pages of this tab are about, and what new runs are made of.",
         )  # fmt: skip
         if dataset is not None:
@@ -78,8 +79,15 @@ def _show_data(workspace: Workspace) -> None:
         st.caption(dataset.data.size_text)
 
 
-def _use_choice(workspace: Workspace) -> None:
-    workspace.use_data(st.session_state[_CHOICE])
+def _name_list(dataset: Dataset | None) -> str:
+    """Return the key of the list of data sets, another one for each that is in use."""
+    return f"{_CHOICE}_{'' if dataset is None else dataset.mark}"
+
+
+def _use_choice(workspace: Workspace, key: str) -> None:
+    # With a press, a browser sends what the list shows, which may be the data before those in use.
+    if key == _name_list(workspace.dataset):
+        workspace.use_data(st.session_state[key])
 
 
 def _is_loading(workspace: Workspace) -> bool:

@@ -25,7 +25,7 @@ from pages.ui.running.run_table import fold_grids, sort_runs
 from pages.ui.shared import format as say
 from pages.ui.shared import services
 from pages.ui.shared.workspace import Workspace
-from tests.pages.session import WORKSPACE, Open, jobs_of, keys, press, select_rows, texts
+from tests.pages.session import WORKSPACE, Open, box, jobs_of, keys, press, select_rows, texts
 
 SAMPLES = ("southern_women", "bars", "block_images")
 DAMAGED = f"{19:012x}"
@@ -189,7 +189,7 @@ def in_use(app: AppTest) -> str:
 def test_the_data_chosen_in_the_sidebar_are_those_of_every_page(open_app: Open) -> None:
     women, bars = use("southern_women"), load_sample("bars").data
     app = open_app("home")  # a page that a test switches to has no sidebar
-    choice = app.selectbox(key="data_in_use")
+    choice = box(app, "Data")
     assert len(choice.options) == 3
     assert choice.value == women.fingerprint
     choice.set_value(bars.fingerprint).run()
