@@ -154,13 +154,13 @@ def describe_partners(result: Result, domain: str) -> list[str]:
         (np.ones(len(clusters)), (clusters, np.arange(len(clusters)))), (n_clusters, len(clusters))
     )
     linked, missing = (
-        (own @ (one if domain == "rows" else one.T)).toarray() for one in (relation.ones, relation.missing)
+        (own @ (one if domain == "rows" else one.T)).tocsr() for one in (relation.ones, relation.missing)
     )
-    known = own.sum(axis=1)[:, None] - missing
-    return [
-        _describe_partner(*pairs, tested, n_clusters * len(tested))
-        for pairs in zip(linked, known, strict=True)
-    ]
+    sizes, told = own.sum(axis=1), []
+    for k in range(n_clusters):
+        known = sizes[k] - missing[[k]].toarray()[0]
+        told.append(_describe_partner(linked[[k]].toarray()[0], known, tested, n_clusters * len(tested)))
+    return told
 
 
 def _describe_partner(

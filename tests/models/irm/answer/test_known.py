@@ -27,6 +27,7 @@ from acvb_core.models.irm.answer.known import (
 )
 from acvb_core.models.irm.answer.summary import compare_parts
 from acvb_core.models.irm.export import responsibilities_frame
+from acvb_core.models.irm.figures.graph_files import build_graph
 from acvb_core.models.irm.gibbs import LABELS
 from acvb_core.models.irm.scores import STRENGTHS
 from acvb_core.report.original import add_results
@@ -135,6 +136,7 @@ def test_a_result_by_names_has_the_same_clusters_everywhere() -> None:
         names
     )
     assert responsibilities_frame(result, "cols")["object"].tolist() == names
+    assert build_graph(result).nodes["Thing 1"]["known_category"] == "Sport"
     # The file that was loaded has ids.
     one = add_results(result, b"row,column\n3,7\n", "links.csv").iloc[0]
     assert (one["row_cluster"], one["column_cluster"]) == (by_id.labels("rows")[3], by_id.labels("cols")[7])
