@@ -114,3 +114,39 @@ def test_the_slider_and_the_tree_choose_the_clusters_of_the_page_and_its_files(
     settled(page)
     assert len(cells(table(page, "Link probability inside"))) == 3
     no_wider_than_its_window(page, "Blocks", SIZES)
+
+
+def test_columns_are_shown_by_names_from_the_file_or_by_their_ids(
+    page: Page, keep_runs: KeepRuns, tmp_path: Path
+) -> None:
+    kinds = {"toy": ["Ball", "Doll", "Kite", "Train"], "food": ["Bread", "Cheese", "Honey", "Milk"]}
+    things = [(kind, name) for kind, names in kinds.items() for name in names]
+    lines = [
+        f"{100 + i},{j},{kind},{name}"
+        for i in range(16)
+        for j, (kind, name) in enumerate(things)
+        if i % 2 == j // 4
+    ]
+    text = "\n".join(["customer_id,product_id,category,product_name", *lines])
+    result = fit(load_relation(text.encode(), filename="shop.csv").data, "acvb0")
+    page.goto(keep_runs(result).replace("/?", "/blocks?"))
+    plot(page, "blocks_picture")
+    first = page.locator(".st-key-card_rows_1")
+    expect(first).to_contain_text("A member is linked to 100 % of category “")
+    expect(first).to_contain_text("none of the others")
+    expect(page.get_by_text("columns (product_name)")).to_be_visible()
+    assert "Ball" in str(cells(table(page, "Column clusters")))
+    path = take(page.get_by_role("button", name="Column clusters", exact=True), tmp_path)
+    with path.open(newline="") as opened:
+        own = {
+            line["object"]: (line["known_product_id"], line["known_category"])
+            for line in csv.DictReader(opened)
+        }
+    assert own == {name: (str(j), kind) for j, (kind, name) in enumerate(things)}
+
+    choose(page, "Show columns by", "product_id")
+    expect(page.get_by_text("columns (product_id)")).to_be_visible()
+    settled(page)
+    assert {line[-1] for line in cells(table(page, "Column clusters"))} == {"0, 1, 2, 3", "4, 5, 6, 7"}
+    page.reload()  # the address has the choice
+    expect(page.get_by_text("columns (product_id)")).to_be_visible()
