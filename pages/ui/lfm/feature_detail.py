@@ -26,6 +26,8 @@ from pages.ui.shared.refresh import is_narrow
 
 #: Objects that are listed, and shown as pictures; columns with a bar, and most columns that are all drawn below.
 MOST_LISTED, PICTURES, USUAL_BARS, MOST_PROFILE = 50, 12, 20, 5_000
+#: Characters of the longest number of an object.
+LONG_NUMBER = 8
 _UNITS: dict[Units, str] = {"table": "the columns' units", "sd": "standard deviations"}
 
 
@@ -163,8 +165,8 @@ def list_carriers(view: FeatureView, feature: int) -> pd.DataFrame:
         frame["strength"] = carriers["strength"]
     if view.data.labels is not None:
         frame["group"] = view.data.labels[numbers]
-    for name, column in list(view.data.metadata.items())[:MOST_KNOWN]:
-        frame[f"known {name}" if name in frame else name] = column[numbers]
+    for at, (name, column) in enumerate(list(view.data.metadata.items())[:MOST_KNOWN], start=1):
+        frame.insert(at, f"known {name}" if name in frame else name, column[numbers])
     return frame
 
 
@@ -181,7 +183,7 @@ def show_carriers(view: FeatureView, feature: int) -> None:
     with st.container(key="carrier_panels"):
         with st.container(gap="xsmall"):
             listed = list_carriers(view, feature)
-            config = st.column_config
+            config, is_named = st.column_config, listed["object"].str.len().max() > LONG_NUMBER
             strength = "How strongly its known cells show it: 1 as much as the weights say, 0 not at all."
             st.dataframe(
                 listed,
@@ -190,7 +192,7 @@ def show_carriers(view: FeatureView, feature: int) -> None:
                 height=min(320, 38 + 35 * len(listed)),
                 column_config={
                     **shape_columns(listed),
-                    "object": config.TextColumn("Object", width=name_width()),
+                    "object": config.TextColumn("Object", width=name_width() if is_named else "small"),
                     "probability": _progress("Probability", "%.2f", "small"),
                     "strength": config.NumberColumn("Strength", format="%.2f", width="small", help=strength),
                     "group": config.TextColumn("Known group", width="small"),
