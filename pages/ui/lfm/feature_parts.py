@@ -126,11 +126,14 @@ def show_object(view: FeatureView) -> None:
         return
     steps, name = view.steps(row), str(view.data.rows[row])
     label = "" if view.data.labels is None else str(view.data.labels[row])
-    if label:
-        st.text(f"Known group: {label}")
-    known = pd.DataFrame({name: column[[row]] for name, column in view.data.metadata.items()}).astype(str)
-    for name in known.columns[:MOST_KNOWN]:
-        st.text(f"{name}: {known[name][0].removesuffix(' 00:00:00')}")
+    known = pd.DataFrame({heading: column[[row]] for heading, column in view.data.metadata.items()}).astype(
+        str
+    )
+    with st.container(gap="xsmall"):
+        if label:
+            st.text(f"Known group: {label}")
+        for heading in known.columns[:MOST_KNOWN]:
+            st.text(f"{heading}: {known[heading][0].removesuffix(' 00:00:00')}")
     if view.data.image is not None:
         figure = reconstruction_images_figure(steps, view.data.image, name=name)
     else:

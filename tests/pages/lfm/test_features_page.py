@@ -129,6 +129,7 @@ def test_names_that_repeat_and_days_are_shown_with_the_numbers_of_objects(open_a
     assert shape_columns(listed)["known object"]["type_config"]["type"] == "date"
     app = show_part(opened(open_app, "features", found), "One object")
     assert {"car: car 0", "object: 1970-01-02"} <= {text.value for text in app.text}
+    assert any("object 0" in chart.proto.spec for chart in app.get("plotly_chart"))
 
 
 def test_files() -> None:
