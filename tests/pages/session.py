@@ -89,14 +89,17 @@ def press(app: AppTest, key: str) -> AppTest:
     return app
 
 
-def press_at_once(app: AppTest, *buttons: str) -> AppTest:
-    """Press buttons one after the other, before the browser has drawn what the first one changes."""
+def press_at_once(app: AppTest, *buttons: str, together: bool = False) -> AppTest:
+    """Press buttons one after the other, before the browser has drawn what the first one changes.
+
+    `together`: nor has the server, which had other work.
+    """
     shown, ids = app._tree.get_widget_states(), [app.button(key=key).id for key in buttons]
-    for pressed in ids:
+    for pressed in [ids] if together else [[one] for one in ids]:
         # With every press, a browser sends the values of all widgets; of buttons, only of the one that is pressed.
         sent = [one for one in shown.widgets if one.WhichOneof("value") != "trigger_value"]
         del app.session_state["_nav"]  # the sidebar is drawn as well
-        app._run(WidgetStates(widgets=[*sent, WidgetState(id=pressed, trigger_value=True)]))
+        app._run(WidgetStates(widgets=[*sent, *(WidgetState(id=one, trigger_value=True) for one in pressed)]))
         assert not app.exception
     return app
 

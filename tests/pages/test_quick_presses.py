@@ -44,6 +44,8 @@ def test_topics_are_changed_and_chosen_by_every_press(open_app: Open, topics: Re
     assert box(app, "Topic").value == 3
     press_at_once(app, "topic_step_1", *2 * [key_of(app, "topics_do_hide")])
     assert read_edits(job, topics) == [("hide", (3,))], "the topic that was shown is hidden, and once"
+    press_at_once(app, key_of(app, "topics_do_hide"), "topics_undo", together=True)
+    assert read_edits(job, topics) == [("hide", (3,))], "the last change is taken back alone"
     press_at_once(app, key_of(app, "topics_do_merge"), key_of(app, "topics_do_hide"))
     assert [edit.kind for edit in read_edits(job, topics)] == ["hide", "merge", "hide"]
     press_at_once(app, *["topics_undo"] * 3)

@@ -258,8 +258,11 @@ def test_the_file_of_data_is_kept_and_removed_with_them(tmp_path: Path) -> None:
     store.save_dataset("yours", WOMEN, [], old.to_settings())
     places = {one: tmp_path / "originals" / f"{one.id}.gz" for one in (old, new, lone)}
     assert store.used_bytes("mine") == without + places[old].stat().st_size
-    store.save_dataset("mine", WOMEN, [], new.to_settings())
+    store.save_dataset("mine", WOMEN, [], lone.to_settings())
     assert store.read_original(old) == content, "other data have it"
+    store.save_dataset("mine", WOMEN, [], new.to_settings())
+    assert not store.has_original(lone), "a newer one is in its place"
+    places[lone].write_bytes(b"")
     store.forget_dataset("yours")
     assert not store.has_original(old)
     os.utime(places[lone], (0, 0))
