@@ -9,7 +9,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.steps import (
     POINTS,
-    WAIT_MS,
     bring,
     cells,
     choose,
@@ -56,7 +55,7 @@ def run_three(page: Page) -> None:
     start_three(page)
     expect(run_rows(page)).to_have_count(3)
     wait_for(page, f"({POINTS})() > 5")
-    expect(rows_that_say(page, "converged")).to_have_count(3, timeout=WAIT_MS)
+    expect(rows_that_say(page, "converged")).to_have_count(3)
 
 
 def test_a_graph_file_is_sorted_drawn_and_its_missing_links_are_taken_away(

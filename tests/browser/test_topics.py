@@ -16,7 +16,6 @@ from acvb_core.data.corpora.readers import load_corpus
 from acvb_core.engine.fitting import fit
 from acvb_core.samples.catalogue import load_sample
 from tests.browser.steps import (
-    WAIT_MS,
     KeepRuns,
     bring,
     cells,
@@ -266,7 +265,7 @@ def test_texts_of_ones_own_from_upload_to_files(page: Page, tmp_path: Path) -> N
     fill(page, "Topics", "3")
     start_runs(page, "Start ACVB0, VB")
     expect(run_rows(page)).to_have_count(2)
-    expect(rows_that_say(page, "converged")).to_have_count(2, timeout=WAIT_MS)
+    expect(rows_that_say(page, "converged")).to_have_count(2)
 
     for method in ("VB", "ACVB0"):
         open_topics(page, method)
