@@ -36,7 +36,7 @@ img.tones {{ display: block; border: 1px solid {css_colour(LINE)}; }}
 .stSelectbox input {{ text-overflow: ellipsis; }}
 .stCheckbox .stMarkdownEllipsis, .stCheckbox .stMarkdownEllipsis p {{ white-space: normal; }} /* never cut */
 .heatmap-label [style*="rgb(68, 68, 68)"] {{ fill: #0B1117 !important; }} /* Plotly's own is below 4.5:1 on colours */
-[data-testid^="stBaseButton-primary"]:not(:disabled), .stMultiSelect :is(span[title], [data-baseweb="tag"] svg) {{
+[data-testid^="stBaseButton-primary"]:not(:disabled), .stMultiSelect :is(span[title], span[title] + button) {{
   color: light-dark(#FFFFFF, #0B1117); }}
 [data-testid="stCaptionContainer"] {{ opacity: 0.8; }} /* Streamlit's own 0.6 is below 4.5:1 */
 [aria-label="Download as CSV"] {{ display: none; }} /* a table's own file does not guard formulas */
