@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from acvb_core.data.corpora.metadata import list_columns
 from acvb_core.data.network import with_attributes
 from acvb_core.engine.fitting import fit
 from acvb_core.engine.result import Result
@@ -26,7 +27,6 @@ from acvb_core.models.lda.answer.effects import (
     LEVEL,
     DocumentShares,
     group_differences,
-    list_columns,
     slopes,
     trends,
 )

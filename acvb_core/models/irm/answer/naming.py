@@ -180,7 +180,8 @@ def _join(labels: NDArray[Any], most: int = _CHARACTERS) -> str:
     What labels such as paths begin with in common is written once: "pandas.io: html, json …".
     """
     texts = [str(label) for label in labels[:_NAMED]]
-    start, head = _PATH.match(commonprefix(texts)), ""
+    # Not only of whole parts of a path: _PATH takes those.
+    start, head = _PATH.match(commonprefix(texts)), ""  # noqa: RUF071
     if start and len(texts) > 1:
         texts = [text.removeprefix(start[0]) for text in texts]
         head = cut_label(start[0][:-1], _LONGEST) + ": "
