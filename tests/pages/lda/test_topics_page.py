@@ -64,8 +64,9 @@ def test_topics_are_shown_with_their_range_over_seeds(open_app: Open, found: Res
     diverged = others[1].with_state(snapshot=replace(others[1].snapshot, verdict=Verdict.DIVERGED))
     app = opened(open_app, "topics", found, others[0], diverged)
     box(app, "Topic").set_value(2).run()
-    app.selectbox(key="topics_run").set_value(f"{0:012x}").run()
+    app.selectbox(key="topics_run").set_value(f"{1:012x}").run()
     assert box(app, "Topic").value == 1, "another run begins with its first topic"
+    app.selectbox(key="topics_run").set_value(f"{0:012x}").run()
     show_part(app, "How sure?")
     topics, words = (frame.value for frame in app.dataframe)
     assert topics["Runs"].tolist() == ["2 of 2", "2 of 2"]
