@@ -45,14 +45,10 @@ def metric(page: Page, name: str) -> str:
     return page.get_by_test_id("stMetric").filter(has_text=name).get_by_test_id("stMetricValue").inner_text()
 
 
-def start_three(page: Page) -> None:
-    choose_methods(page, "ACVB0", "CVB0", "VB")
-    start_runs(page, "Start ACVB0, CVB0, VB")
-
-
 def run_three(page: Page) -> None:
     visit(page, "Run")
-    start_three(page)
+    choose_methods(page, "ACVB0", "CVB0", "VB")
+    start_runs(page, "Start ACVB0, CVB0, VB")
     expect(run_rows(page)).to_have_count(3)
     wait_for(page, f"({POINTS})() > 5")
     expect(rows_that_say(page, "converged")).to_have_count(3)
