@@ -162,6 +162,9 @@ class CollapsedPoisson(CollapsedIrm):
 
     choice: CountChoice = _UNCORRECTED
     sampler: ClassVar[type[GibbsIrm]] = GibbsPoisson
+    #: Always put in order of size, small clusters change places after every sweep: the last one has all that is left of
+    #: the stick, so it gains objects, becomes the larger one, and is no longer the last.
+    keep_bound = True
 
     @cached_property
     def loo_base(self) -> float:
