@@ -15,13 +15,13 @@ from acvb_core.core.averaging import AveragedAlgorithm
 from acvb_core.core.clusters import Order
 from acvb_core.core.errors import ParameterError
 from acvb_core.core.parallel import SharedWork
-from acvb_core.core.protocols import Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
+from acvb_core.core.protocols import Array, Poll, Posterior, SweepInfo, UnaveragedMethod, no_poll
 from acvb_core.core.spec import Values
 from acvb_core.data.relation import Relation
 from acvb_core.models.irm.gibbs import ChainStart, GibbsIrm, keep_clusters, run_chain
 from acvb_core.models.irm.hyper import Hyper, update_hyper
-from acvb_core.models.irm.kernels import NEGLIGIBLE, OUT_OF_REACH, TWO_DOMAINS, Layout, Limits
-from acvb_core.models.irm.moves import MOVES, MoveMemory, Moves
+from acvb_core.models.irm.kernels import NEGLIGIBLE, OUT_OF_REACH, TWO_DOMAINS, Floats, Layout, Limits
+from acvb_core.models.irm.moves import MOVES, MoveMemory, Moves, merge_clusters
 from acvb_core.models.irm.network import NetworkPass
 from acvb_core.models.irm.spec import (
     MOVES_FROM,
@@ -36,6 +36,7 @@ from acvb_core.models.irm.state import (
     IrmState,
     Objects,
     block_counts,
+    lower_bound,
     posterior_of,
     select_active,
     tidy,
@@ -46,6 +47,8 @@ from acvb_core.models.irm.sweep import CoordinateSweep, Variances, update_interl
 #: Tied priors are optimised by Newton's method from this sweep on. Earlier, while clusters hardly differ, the best
 #: prior lets no block differ: it would keep the clusters alike and merge them all. Those of a chain differ.
 CLIMB_FROM = MOVES_FROM
+#: Of several chains, the best sample of each is tried: so many sweeps and then merges, so many times.
+_TRIAL_SWEEPS, _TRIAL_ROUNDS = 4, 2
 #: Chains under way.
 _CHAINS = SharedWork[ChainStart]()
 #: The average begins again when a sweep changes the responsibilities by less than this share of the first change.
@@ -79,7 +82,7 @@ class VariationalMethod(UnaveragedMethod, ABC):
         """Return the first state."""
         hyper, samples = self.hyper, None
         if self.start.how == "gibbs":
-            q, hyper, samples = self._sample_start(rng, poll)
+            q, hyper, samples = self._sample_start(rng, poll)[:3]
         else:
             q = self.start.responsibilities(self.relation, self.layout, rng, poll)
         ones, entries = block_counts(self.relation, q, self.layout, poll)
@@ -94,7 +97,10 @@ class VariationalMethod(UnaveragedMethod, ABC):
         )
 
     def _sample_start(self, rng: np.random.Generator, poll: Poll) -> ChainStart:
-        """Return the start that a Gibbs chain gives, with as many clusters of its best sample as a run may have."""
+        """Return the start that a Gibbs chain gives, with as many clusters of its best sample as a run may have.
+
+        Of several chains, each has a sample that may be the start.
+        """
         rule = "fixed" if self.hyper_rule == "fixed" else "tied"
         spectral = replace(self.start, how="spectral")
         sampler = self.sampler(self.relation, spectral, self.hyper, rule, self.layout)
@@ -103,7 +109,35 @@ class VariationalMethod(UnaveragedMethod, ABC):
         best = _CHAINS.get(key, partial(run_chain, sampler, rng), poll)
         widths = dict(zip(self.layout.domains, (self.start.k_rows, self.start.k_cols), strict=False))
         widths |= self.moves.most
-        return best._replace(q={domain: keep_clusters(q, widths[domain]) for domain, q in best.q.items()})
+        starts = [
+            ({domain: keep_clusters(each, widths[domain]) for domain, each in q.items()}, hyper)
+            for q, hyper in [(best.q, best.hyper), *best.others]
+        ]
+        q, hyper = starts[0] if len(starts) == 1 else self._try_starts(starts, best.samples, poll)
+        return ChainStart(q, hyper, best.samples)
+
+    def _try_starts(
+        self, starts: list[tuple[dict[str, Floats], Hyper]], samples: dict[str, Array], poll: Poll
+    ) -> tuple[dict[str, Floats], Hyper]:
+        """Return the start with the highest bound after some sweeps and merges, as they leave it.
+
+        A sample's own bound says little about that: it is far below, and differs as much between samples of one chain.
+        """
+        best, highest = starts[0], -math.inf
+        for q, hyper in starts:
+            counts = block_counts(self.relation, q, self.layout, poll)
+            state = IrmState(q, *counts, hyper, self.layout, samples=samples)
+            rng = np.random.default_rng(0)  # methods that share the chains have the same trials
+            for _ in range(_TRIAL_ROUNDS):
+                for _ in range(_TRIAL_SWEEPS):
+                    state, _, _ = self.plain_sweep(state, rng, poll)
+                if self.moves.merge:
+                    state, _ = merge_clusters(state, largest_first=not self.keep_bound, poll=poll)
+                    state, _ = tidy(state, self.relation, self.shrink, keep_bound=self.keep_bound)
+                state = replace(state, active=None)
+            if (height := lower_bound(state)) > highest:
+                best, highest = (dict(state.q), state.hyper), height
+        return best
 
     def posterior(self, state: IrmState) -> Posterior:
         """Return the state as a posterior."""

@@ -287,6 +287,7 @@ class ChainStart(NamedTuple):
     q: dict[str, Floats]
     hyper: Hyper  #: hyper-parameters of that sample: with others the run leaves its clusters
     samples: dict[str, Array]  #: the kept samples, by `LABELS`, `STRENGTHS`, `PRIORS` and `BOUNDS`
+    others: tuple[tuple[dict[str, Floats], Hyper], ...] = ()  #: the same of each further chain's best sample
 
 
 class ChainPlan(NamedTuple):
@@ -320,11 +321,12 @@ def run_chain(sampler: GibbsIrm, rng: np.random.Generator, poll: Poll) -> ChainS
     while len(chains) < plan.chains and sum(chain.work for chain in chains) < plan.total:
         fresh = rng.spawn(1)[0]
         chains.append(_draw_chain(sampler, sampler.init(fresh, poll), plan, fresh, poll))
-    best = max(chains, key=lambda chain: chain.highest).best
+    chains_best = [chain.best for chain in sorted(chains, key=lambda chain: -chain.highest)]
     samples = pack_samples([sample for chain in chains for sample in chain.kept])
     if len(chains) > 1:
         samples[CHAINS] = np.repeat(np.arange(len(chains)), [len(chain.kept) for chain in chains])
-    return ChainStart(dict(sampler.irm_state(best).q), best.hyper, samples)
+    (q, hyper), *others = [(dict(sampler.irm_state(best).q), best.hyper) for best in chains_best]
+    return ChainStart(q, hyper, samples, tuple(others))
 
 
 def _draw_chain(
