@@ -298,6 +298,7 @@ class Moves:
     #: Clusters of each domain that splits may not go beyond; no limit for a domain that is not there.
     most: Mapping[str, int] = field(default_factory=dict)
     until: int = MOVES_UNTIL  #: no more moves after this sweep
+    trials: bool = True  #: try also moves that lower the bound at first
 
     @property
     def any(self) -> bool:
@@ -331,10 +332,10 @@ class Moves:
                 largest_first=by_size,
                 tried=tried,
             )
-        if not merged and not split and self.merge:
+        if not merged and not split and self.merge and self.trials:
             candidates = promising_merges(state, TRIALS, _WORST, poll)
             state, merged, rejected = trials.best_of(state, candidates, rejected)
-        if not merged and not split and self.split:
+        if not merged and not split and self.split and self.trials:
             limits = (self.most, TRIALS, _WORST, rejected, rng, poll)
             candidates = promising_splits(state, method.relation, *limits, largest_first=by_size, tried=tried)
             state, split, rejected = trials.best_of(state, candidates, rejected)

@@ -298,10 +298,23 @@ def _prepare(data: Relation, values: Values) -> tuple[Relation, Values]:
 _FIXED: Values = {"schedule": "domains"}
 
 
+def _read_settings(data: Relation, values: Values) -> Values:
+    """Return the fields of every variational method.
+
+    After several chains that have drawn the activities no move is tried that lowers the bound at first. The bound
+    takes activities as known, so clusters seem too much alike: such moves merge some that the samples tell apart.
+    """
+    counted, more = _prepare(data, values)
+    settings = read_variational_settings(counted, values | _FIXED) | more
+    plan = plan_chains(sum(data.shape[: len(settings["layout"].domains)]))
+    if values["init"] == "gibbs" and plan.chains > 1 and settings["choice"].degree == "corrected":
+        settings["moves"] = replace(settings["moves"], trials=False)
+    return settings
+
+
 def build_cvb0(data: Any, values: Values) -> CollapsedPoisson:
     """Return CVB0 on data, with the values of its parameters."""
-    counted, more = _prepare(data, values)
-    return CollapsedPoisson(**read_variational_settings(counted, values | _FIXED) | more)
+    return CollapsedPoisson(**_read_settings(data, values))
 
 
 def build_cvb(data: Any, values: Values) -> CollapsedPoisson:
@@ -321,8 +334,7 @@ def build_acvb(data: Any, values: Values) -> AveragedAlgorithm:
 
 def build_vb(data: Any, values: Values) -> VariationalPoisson:
     """Return VB on data, with the values of its parameters."""
-    counted, more = _prepare(data, values)
-    return VariationalPoisson(**read_variational_settings(counted, values | _FIXED) | more)
+    return VariationalPoisson(**_read_settings(data, values))
 
 
 def build_gibbs(data: Any, values: Values) -> SampleMean:

@@ -10,7 +10,7 @@ import pytest
 from acvb_core.core.protocols import no_poll
 from acvb_core.data.relation import Relation
 from acvb_core.evaluate.agreement import label_agreement
-from acvb_core.models.irm import gibbs
+from acvb_core.models.irm import gibbs, moves
 from acvb_core.models.irm.gibbs import one_hot, run_chain
 from acvb_core.models.irm.hyper import Hyper
 from acvb_core.models.irm.kernels import Floats
@@ -61,3 +61,20 @@ def test_every_chain_has_its_best_sample_tried(monkeypatch: pytest.MonkeyPatch) 
     state = method.init(np.random.default_rng(0))
     assert lower_bound(state) == pytest.approx(max(tried))
     assert max(tried) > tried[0] + 0.5, "another chain than the first"
+
+
+def test_after_several_chains_no_move_is_tried_that_lowers_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    relation, tried = large_relation(60, 50, 300, 3, 3, 1).relation, []
+
+    def try_none(_: Any, state: IrmState, candidates: Any, rejected: Any) -> tuple[IrmState, int, Any]:
+        tried.append(candidates)
+        return state, 0, rejected
+
+    monkeypatch.setattr(moves._Trials, "best_of", try_none)
+    for many, expected in ((100, False), (1_000, True)):
+        monkeypatch.setattr(gibbs, "MANY_OBJECTS", many)
+        method = method_of(relation, degree="corrected")
+        state = method.init(np.random.default_rng(0))
+        while state.moves is not None:
+            state, _ = method.sweep(state, np.random.default_rng(state.age))
+        assert bool(tried) == expected
