@@ -77,6 +77,8 @@ class VariationalMethod(UnaveragedMethod, ABC):
     sampler: ClassVar[type[GibbsIrm]] = GibbsIrm
     #: Do not sort clusters by size if that would lower the bound.
     keep_bound = False
+    #: The same, once moves are over.
+    keep_bound_at_rest = False
 
     def init(self, rng: np.random.Generator, poll: Poll = no_poll) -> IrmState:
         """Return the first state."""
@@ -126,7 +128,7 @@ class VariationalMethod(UnaveragedMethod, ABC):
         best, highest = starts[0], -math.inf
         for q, hyper in starts:
             counts = block_counts(self.relation, q, self.layout, poll)
-            state = IrmState(q, *counts, hyper, self.layout, samples=samples)
+            state = IrmState(q, *counts, hyper, self.layout, moves=MoveMemory(), samples=samples)
             rng = np.random.default_rng(0)  # methods that share the chains have the same trials
             for _ in range(_TRIAL_ROUNDS):
                 for _ in range(_TRIAL_SWEEPS):
@@ -150,7 +152,8 @@ class VariationalMethod(UnaveragedMethod, ABC):
     def plain_sweep(self, state: IrmState, rng: np.random.Generator, poll: Poll) -> Swept:
         """Update the responsibilities, order and drop clusters, learn the hyper-parameters; no moves."""
         state, pseudo_loo = self.update(state, rng, poll)
-        state, order = tidy(state, self.relation, self.shrink, keep_bound=self.keep_bound)
+        keep_bound = self.keep_bound or (self.keep_bound_at_rest and state.moves is None)
+        state, order = tidy(state, self.relation, self.shrink, keep_bound=keep_bound)
         learned = update_hyper(
             state.hyper,
             self.hyper_rule,

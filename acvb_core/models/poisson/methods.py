@@ -164,7 +164,7 @@ class CollapsedPoisson(CollapsedIrm):
     sampler: ClassVar[type[GibbsIrm]] = GibbsPoisson
     #: Always put in order of size, small clusters change places after every sweep: the last one has all that is left of
     #: the stick, so it gains objects, becomes the larger one, and is no longer the last.
-    keep_bound = True
+    keep_bound_at_rest = True
 
     @cached_property
     def loo_base(self) -> float:
