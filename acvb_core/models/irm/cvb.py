@@ -152,7 +152,8 @@ class VariationalMethod(UnaveragedMethod, ABC):
     def plain_sweep(self, state: IrmState, rng: np.random.Generator, poll: Poll) -> Swept:
         """Update the responsibilities, order and drop clusters, learn the hyper-parameters; no moves."""
         state, pseudo_loo = self.update(state, rng, poll)
-        keep_bound = self.keep_bound or (self.keep_bound_at_rest and state.moves is None)
+        are_over = self.moves.any and state.moves is None
+        keep_bound = self.keep_bound or (self.keep_bound_at_rest and are_over)
         state, order = tidy(state, self.relation, self.shrink, keep_bound=keep_bound)
         learned = update_hyper(
             state.hyper,
