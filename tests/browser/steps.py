@@ -235,7 +235,8 @@ def cells(shown: Locator) -> list[list[str]]:
     """The lines of a table, as far as they are in sight, each a list of what stands in its cells."""
     shown.scroll_into_view_if_needed()
     expect(shown.locator("[role=gridcell]").first).to_be_attached()
-    # A table is painted; what stands in it is said beside, to those who cannot see it.
+    # A table is painted; what stands in it is said beside, to those who cannot see it, when it has been so for 200 ms.
+    shown.page.wait_for_timeout(400)
     lines = shown.locator("[role=row]").evaluate_all(
         "rows => rows.map((row) => [...row.querySelectorAll('[role=gridcell]')].map((cell) => cell.textContent))"
     )

@@ -158,5 +158,5 @@ def test_a_phone_shows_each_panel_the_whole_legend_what_is_held_out_and_pages_fr
         page.evaluate(NOTE_SCROLLING)  # some pages would keep the place, depending on how fast they are drawn
         visit(page, "Compare")
         settled(page)
-        assert page.evaluate("window.scrolledTo") == [[0, 0]]
+        assert wait_for(page, "() => window.scrolledTo.length && window.scrolledTo") == [[0, 0]]
         assert page.evaluate("document.querySelector('.stMain').scrollTop") == 0
