@@ -201,37 +201,21 @@ def _swap_names(relation: Relation, domain: str, attribute: str) -> Relation:
         ready = f"there are {', '.join(map(repr, known))}" if known else "there is none"
         raise ParameterError(f"the {domain} have no known label {attribute!r}; {ready}.")
     labels = relation.column_labels if domain == "cols" else relation.row_labels
-    (row_ids, column_ids), (rows_numbered, columns_numbered) = relation.id_names, relation.numbered
-    id_name = (column_ids if domain == "cols" else row_ids) or name_ids(relation, domain)
+    side = int(domain == "cols")
+    id_name = relation.id_names[side] or name_ids(relation, domain)
     ids = known.get(id_name, labels)
     names = [name.strip() or one for name, one in zip(known.pop(attribute).tolist(), ids, strict=True)]
     times = Counter(names)
     names = [name if times[name] == 1 else f"{name} ({one})" for name, one in zip(names, ids, strict=True)]
     named = np.array(make_unique(names)[0], dtype=object)
     known = {name_ids(relation, domain): labels, **known}
-    left = "" if attribute == id_name else id_name
-    if domain == "cols":
-        return replace(
-            relation,
-            column_labels=named,
-            column_kind=attribute,
-            column_attributes=known,
-            numbered=(rows_numbered, False),
-            id_names=(row_ids, left),
-        )
-    changed = replace(
-        relation,
-        row_labels=named,
-        row_kind=attribute,
-        attributes=known,
-        numbered=(False, columns_numbered),
-        id_names=(left, column_ids),
-    )
-    if relation.network is None:
-        return changed
-    return replace(
-        changed, column_labels=named, column_kind=attribute, numbered=(False, False), id_names=(left, left)
-    )
+    changed: dict[str, Any] = {("attributes", "column_attributes")[side]: known}
+    numbered, id_names = list(relation.numbered), list(relation.id_names)
+    for at in (side,) if relation.network is None else (0, 1):
+        changed |= {("row_labels", "column_labels")[at]: named, ("row_kind", "column_kind")[at]: attribute}
+        numbered[at], id_names[at] = False, "" if attribute == id_name else id_name
+    changed |= {"numbered": tuple(numbered), "id_names": tuple(id_names)}
+    return replace(relation, **changed)
 
 
 def _count_ways(ones: Pattern) -> tuple[int, int]:

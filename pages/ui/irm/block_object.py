@@ -67,7 +67,7 @@ def show_object(key: Key, result: Result, loaded: Relation) -> None:
 
 
 def choose_object(result: Result, loaded: Relation) -> tuple[str, int] | None:
-    """Draw the choice of an object; return its domain and position, None if there is none of such a name."""
+    """Draw the choice of an object; return its domain and position, None if no object has the name in the address."""
     domains = result.posterior.n_clusters()
     labels: dict[str, Any] = {"rows": loaded.row_labels, "cols": loaded.column_labels}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="object_choice"):
